@@ -27,8 +27,47 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["--retries -1", "from 0 to 1000"]),
         .init(
             arguments: ["get", "--timeout", "0", "{origin}/a"], status: .usage,
-            mentions: ["--timeout 0", "greater than 0"]),
+            mentions: ["--timeout 0", "from 0.001 to 86400"]),
         .init(arguments: ["get", "--timeout", "nan", "{origin}/a"], status: .usage, mentions: ["--timeout nan"]),
+        .init(arguments: ["get", "--timeout", "1e999", "{origin}/a"], status: .usage, mentions: ["--timeout inf"]),
+        .init(
+            arguments: ["get", "--timeout", "86401", "{origin}/a"], status: .usage,
+            mentions: ["--timeout 86401", "from 0.001 to 86400"]),
+        .init(
+            arguments: ["get", "--connect-timeout", "99999999999999999999", "{origin}/a"], status: .usage,
+            mentions: ["--connect-timeout 1e+20", "from 0.001 to 86400"]),
+        .init(
+            arguments: ["get", "--connect-timeout", "1e-19", "{origin}/a"], status: .usage,
+            mentions: ["--connect-timeout 1e-19", "from 0.001 to 86400"]),
+        .init(arguments: ["get", "--timeout", "1e-300", "{origin}/a"], status: .usage, mentions: ["--timeout 1e-300"]),
+        .init(
+            arguments: ["get", "--connect-timeout=-1", "{origin}/a"], status: .usage,
+            mentions: ["--connect-timeout -1", "from 0.001 to 86400"]),
+        .init(
+            arguments: ["get", "-j", "99999999999999999999", "{origin}/a"], status: .usage,
+            mentions: ["99999999999999999999", "-j"]),
+        .init(
+            arguments: ["get", "-j", "9223372036854775807", "{origin}/a"], status: .usage,
+            mentions: ["-j 9223372036854775807", "from 1 to 1024"]),
+        .init(arguments: ["get", "-j=-1", "{origin}/a"], status: .usage, mentions: ["-j", "get --help"]),
+        .init(
+            arguments: ["get", "--retries", "9223372036854775807", "{origin}/a"], status: .usage,
+            mentions: ["--retries 9223372036854775807", "from 0 to 1000"]),
+        .init(
+            arguments: ["get", "--per-host=-9223372036854775808", "{origin}/a"], status: .usage,
+            mentions: ["--per-host -9223372036854775808", "from 1 to"]),
+        .init(
+            arguments: ["cache", "trim", "-d", "{dir}", "--size", "9999999T"], status: .usage,
+            mentions: ["9999999T", "--size", "cache trim --help"]),
+        .init(
+            arguments: ["cache", "trim", "-d", "{dir}", "--size", "1e9999"], status: .usage,
+            mentions: ["1e9999", "--size"]),
+        .init(
+            arguments: ["show", "--width", "9223372036854775807", "-"], status: .usage,
+            mentions: ["--width 9223372036854775807", "from 1 to 10000"]),
+        .init(
+            arguments: ["demo", "-j", "9223372036854775807"], status: .usage,
+            mentions: ["-j 9223372036854775807", "from 1 to 1024"]),
         .init(
             arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
             mentions: ["--overwrite", "--no-clobber", "one of them"]),
@@ -47,6 +86,12 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(
             arguments: ["get", "--proxy", "http://:8080", "{origin}/a"], status: .usage,
             mentions: ["--proxy", "The host isn't valid"]),
+        .init(
+            arguments: ["get", "--proxy", "http://ann:secret@a.example:99999", "{origin}/a"], status: .usage,
+            mentions: ["--proxy", "The port isn't from 1 to 65535"]),
+        .init(
+            arguments: ["get", "--proxy", "http://ann:se/cret@a.example", "{origin}/a"], status: .usage,
+            mentions: ["--proxy", "percent-encoded"]),
         .init(
             arguments: [
                 "get", "-d", "{dir}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",

@@ -1,5 +1,7 @@
 import Foundation
+import LoopbackOrigin
 import SluiceCommands
+import SluiceFiles
 import Testing
 
 @Suite struct `sluice get` {
@@ -54,6 +56,24 @@ import Testing
                 #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(content))
             }
             #expect(run.status == .success && run.names == ["a"])
+        }
+    }
+
+    @Test func `counts all spellings of a host as one`() async throws {
+        try await LoopbackOrigin.serve { _ in
+            OriginResponse(body: Scenario.body)
+        } during: { origin in
+            try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+                let urls = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001"].enumerated().flatMap {
+                    index, host in
+                    (0..<8).map { "http://\(host):\(origin.port)/\(index)-\($0)" }
+                }
+                let status = await SluiceProgram.run(
+                    ["get", "-q", "-j", "16", "--per-host", "1", "-d", directory.path] + urls,
+                    console: RecordedConsole().console)
+                #expect(status == .success)
+                #expect(origin.metrics.requests == urls.count && origin.metrics.peak == 1)
+            }
         }
     }
 

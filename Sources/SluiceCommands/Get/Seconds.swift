@@ -11,7 +11,8 @@ struct Seconds: ExpressibleByArgument, CustomStringConvertible {
         self.value = value
     }
 
-    var isAllowed: Bool { value > 0 && value <= 86_400 }
+    /// A smaller number could be zero as a `Duration`, which counts attoseconds.
+    var isAllowed: Bool { value >= 0.001 && value <= 86_400 }
 
     /// The number, without a fraction if it has none.
     var description: String { Int(exactly: value).map(String.init) ?? "\(value)" }

@@ -3,6 +3,7 @@ import NativeMark
 import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -21,10 +22,12 @@ import Foundation
 /// ```
 ///
 /// A line begins with the seconds since the start and the number of the exchange. Several exchanges may run concurrently.
-struct Trace: Sendable {
+final class Trace: Sendable {
     /// The largest number of steps that wait for a slow disk: several for each of 1,024 concurrent exchanges.
     private static let waitingLimit = 16_384
 
+    /// By exchange, until it ends: a server may repeat in its head what it got.
+    private let secrets = Lock<[Int: Redaction]>([:])
     private let writer = LineWriter(limit: waitingLimit)
     private let start = ContinuousClock.now
 
@@ -91,7 +94,20 @@ struct Trace: Sendable {
         let time = start.duration(to: .now).components
         let milliseconds = "\(1000 + time.attoseconds / 1_000_000_000_000_000)".dropFirst()
         let front = "\(time.seconds).\(milliseconds) #\(event.exchange) "
-        return Self.lines(for: event.step).map { front + TerminalText.sanitized($0) + "\n" }.joined()
+        let redaction = redaction(for: event)
+        return Self.lines(for: event.step).map { front + TerminalText.sanitized(redaction.redacted($0)) + "\n" }
+            .joined()
+    }
+
+    private func redaction(for event: TransportTrace) -> Redaction {
+        secrets.withLock { secrets in
+            switch event.step {
+            case .sent(let request): secrets[event.exchange] = Redaction(of: request)
+            case .answered: break
+            case .ended, .failed: return secrets.removeValue(forKey: event.exchange) ?? Redaction()
+            }
+            return secrets[event.exchange] ?? Redaction()
+        }
     }
 
     private static func lines(for step: TransportTrace.Step) -> [String] {

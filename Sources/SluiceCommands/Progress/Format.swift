@@ -64,7 +64,7 @@ enum Format {
     }
 
     private static func oneDecimal(_ value: Double) -> String {
-        let tenths = Int64((value * 10).rounded())
+        let tenths = Int64(min(max((value * 10).rounded(), 0), 1e18))
         return "\(tenths / 10).\(tenths % 10)"
     }
 

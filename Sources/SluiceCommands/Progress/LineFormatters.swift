@@ -144,7 +144,7 @@ struct JSONLines: LineFormatter {
     }
 
     func line(for message: String) -> String? {
-        encoded(Line(event: "message", message: message))
+        encoded(Line(event: "message", message: Redaction().redacted(message)))
     }
 
     func line(forDropped count: Int) -> String? {

@@ -77,7 +77,9 @@ extension QueueReport.Download {
             members: download.members.map {
                 QueueReport.Member(user: $0.user, batch: $0.batch, priority: $0.priority, paused: $0.isPaused)
             },
-            failures: download.failureCount, bytes: download.bytes, error: download.message,
+            failures: download.failureCount, bytes: download.bytes,
+            // An older version may have stored it.
+            error: download.message.map { Redaction().redacted($0) },
             notBefore: download.notBefore)
     }
 }

@@ -1,5 +1,6 @@
 package import NativeMark
 import SluiceFiles
+import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -94,13 +95,14 @@ package struct Console: Sendable {
         await Task { await write(text, to: stream) }.value
     }
 
-    /// Writes a message as one line, even if the task is cancelled. Control characters of the message are replaced.
+    /// Writes a message as one line, even if the task is cancelled. Control characters of the message are replaced, and the URLs in it lose
+    /// their secrets: a message may repeat an argument, or the text of a library.
     package func report(_ message: String) async {
         await writeWhole(Self.line(message), to: .error)
     }
 
     static func line(_ message: String) -> String {
-        "sluice: \(TerminalText.sanitized(message))\n"
+        "sluice: \(TerminalText.sanitized(Redaction().redacted(message)))\n"
     }
 
     func styled(_ text: String, _ style: TerminalStyle) -> String {

@@ -38,11 +38,11 @@ struct TransferOptions: ParsableArguments {
     @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Show only errors, as --progress none does.")
     var isQuiet = false
 
-    @Option(help: .init("Seconds to wait for a connection, at most 86400.", valueName: "s"))
+    @Option(help: .init("Seconds to wait for a connection, 0.001 to 86400.", valueName: "s"))
     var connectTimeout = Seconds(15)
 
     @Option(
-        help: .init("Seconds without data after which a download fails as stalled, at most 86400.", valueName: "s"))
+        help: .init("Seconds without data after which a download fails as stalled, 0.001 to 86400.", valueName: "s"))
     var timeout = Seconds(60)
 
     @Option(
@@ -100,12 +100,12 @@ struct TransferOptions: ParsableArguments {
             throw refuse("--retries \(retries): The number must be from 0 to 1000.")
         }
         guard connectTimeout.isAllowed else {
-            throw refuse("--connect-timeout \(connectTimeout): The seconds must be greater than 0 and at most 86400.")
+            throw refuse("--connect-timeout \(connectTimeout): The seconds must be from 0.001 to 86400.")
         }
         guard timeout.isAllowed else {
-            throw refuse("--timeout \(timeout): The seconds must be greater than 0 and at most 86400.")
+            throw refuse("--timeout \(timeout): The seconds must be from 0.001 to 86400.")
         }
-        if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy \(problem)") }
+        if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy\(problem)") }
         guard key == nil || cert != nil else {
             throw refuse("--key: The key needs a certificate. Pass it with --cert.")
         }
@@ -128,19 +128,17 @@ struct TransferOptions: ParsableArguments {
             tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
     }
 
-    /// Returns a message about an invalid proxy, without its password; `nil` if the proxy is valid.
+    /// Returns a message about an invalid proxy, without a part of it other than its scheme; `nil` if the proxy is valid.
     private static func problem(ofProxy text: String) -> String? {
-        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
-        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-        let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
-        guard schemes.contains(scheme) else {
-            return "\(scheme)://…: The scheme must be one of \(schemes.joined(separator: ", "))."
+        guard text != "none" else { return nil }
+        guard !text.isEmpty else { return ": The proxy is empty. Name one, or pass none." }
+        guard let problem = ProxySettings.problem(of: text) else { return nil }
+        let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound] } ?? "http"
+        let isScheme = scheme.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || "0123456789+-.".utf8.contains(byte)
         }
-        let authority = parts.last?.split(separator: "/", omittingEmptySubsequences: false).first ?? ""
-        guard let host = authority.split(separator: "@", omittingEmptySubsequences: false).last, !host.isEmpty,
-            !host.hasPrefix(":"), !host.contains(" ")
-        else { return "\(scheme)://…: The host isn't valid. Name one, such as \(scheme)://proxy.example:8080." }
-        return nil
+        return
+            "\(isScheme ? " \(scheme)://…" : ""): \(problem.prefix(1).uppercased())\(problem.dropFirst()). \(ProxySettings.remedy)"
     }
 }
 
