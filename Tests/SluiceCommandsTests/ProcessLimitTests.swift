@@ -45,6 +45,26 @@ import Testing
         #expect(statuses == [0, 1])
     }
 
+    private static let canRaiseStack = {
+        var limit = rlimit()
+        #if os(Linux)
+        getrlimit(__rlimit_resource_t(RLIMIT_STACK.rawValue), &limit)
+        #else
+        getrlimit(RLIMIT_STACK, &limit)
+        #endif
+        return limit.rlim_max == rlim_t.max
+    }()
+
+    @Test(
+        .enabled(if: canRaiseStack, "skipped: the hard limit of the stack is too small"),
+        arguments: [(1 << 40, "MiB of address space"), (1 << 50, "ulimit -s")])
+    func `on the stack end in a message also if the stacks fit into no address space`(
+        kibibytes: Int, message: String
+    ) async throws {
+        let ended = try await get("ulimit -s \(kibibytes) && exec \"$@\"")
+        #expect(ended.status == 1 && !ended.wasSignalled && ended.error.contains(message), "\(ended)")
+    }
+
     /// Root has no limit of threads, and only root can become a user that has one.
     private static let canChangeUser =
         geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv")

@@ -26,7 +26,15 @@ package struct ProcessLimits {
     /// Takes the threads and the address space, and frees them again. Returns a message for the user if that fails, or `nil`.
     package func lack() -> String? {
         Self.saveAddressSpace()
-        let stacks = threads * Self.defaultStackSize
+        let stackSize = Self.defaultStackSize
+        let (stacks, overflows) = threads.multipliedReportingOverflow(by: stackSize)
+        // No processor has more than 57 bits of address space, and half of it is the kernel's.
+        guard !overflows, stacks < 1 << 56 else {
+            return """
+                This process needs \(threads) threads, but their stacks of \(stackSize >> 20) MiB fit into no address space. Lower \
+                the limit of the stack with ulimit -s (in systemd: LimitSTACK=).
+                """
+        }
         guard Self.canMap(addressSpace + stacks) else {
             return """
                 This process needs \((addressSpace + stacks) >> 20) MiB of address space, but its limit leaves less. Raise the \
