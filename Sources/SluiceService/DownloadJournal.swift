@@ -28,7 +28,9 @@ final class DownloadJournal: Sendable {
     }
 
     func note(_ error: QueueStoreError) {
-        logger.warning("The run of the queue goes on in spite of an error.", metadata: ["error": "\(error)"])
+        logger.warning(
+            "The run of the queue goes on in spite of an error.",
+            metadata: ["error": "\(Redaction().redacted("\(error)"))"])
     }
 
     /// Counts the downloads that ended without an event as no longer running.

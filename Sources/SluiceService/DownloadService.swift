@@ -2,6 +2,7 @@ public import Logging
 public import Metrics
 public import ServiceLifecycle
 public import SluiceDownloads
+import SluiceHTTP
 
 /// A service that runs the queue of a `DownloadCoordinator`, and writes to its log and its metrics.
 ///
@@ -68,7 +69,7 @@ public struct DownloadService: Service, CustomStringConvertible {
             try await cancelWhenGracefulShutdown { try await work() }
         } catch {
             // The text and not the error: the URL in a TransferError may contain secrets.
-            logger.error("The run of the queue failed.", metadata: ["error": "\(error)"])
+            logger.error("The run of the queue failed.", metadata: ["error": "\(Redaction().redacted("\(error)"))"])
             throw error
         }
         logger.debug("The queue has stopped.")
@@ -108,7 +109,9 @@ public struct DownloadService: Service, CustomStringConvertible {
             journal.metrics.waiting.set(snapshot.count(.waiting))
         } catch {
             // The same failure ends the run, and is logged as its error.
-            logger.debug("The waiting downloads couldn't be counted.", metadata: ["error": "\(error)"])
+            logger.debug(
+                "The waiting downloads couldn't be counted.", metadata: ["error": "\(Redaction().redacted("\(error)"))"]
+            )
         }
     }
 }

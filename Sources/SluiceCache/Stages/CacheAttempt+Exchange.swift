@@ -42,7 +42,8 @@ extension CacheAttempt {
     /// A transport of the application may throw any error.
     func known(_ error: any Error) -> any Error {
         if error is CancellationError || error is TransferError { return error }
-        return TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
+        let detail = Redaction(of: request.transport).redacted("\(error)")
+        return TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)
     }
 
     func exchange(

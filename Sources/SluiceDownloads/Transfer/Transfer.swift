@@ -74,7 +74,9 @@ struct Transfer {
             throw known
         } catch {
             // An application's transport may throw any error.
-            throw TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
+            let sent = TransportRequest(resolvedURL ?? request.url, headerFields: request.headerFields)
+            let detail = Redaction(of: sent).redacted("\(error)")
+            throw TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)
         }
     }
 

@@ -19,6 +19,10 @@ import Synchronization
 /// ``Configuration/stallTimeout`` after the request is sent. The time in which the reader's buffer is full doesn't count. The duration of
 /// a whole body isn't limited.
 ///
+/// **Size limits.** All heads of a response, informational ones included, and its trailers may have 300 KiB and 5000 fields together. More
+/// is an error with the code ``TransferError/Code-swift.struct/protocolViolation``, and so is a `Content-Length` that isn't a number of
+/// bytes. The size of a body isn't limited.
+///
 /// **Requests that are sent again.** The server may close an idle connection just before a request reuses it. With libcurl, the
 /// transport then sends the request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET,
 /// HEAD, PUT, DELETE, OPTIONS or TRACE. Requests with other methods always get a new connection and are sent once.

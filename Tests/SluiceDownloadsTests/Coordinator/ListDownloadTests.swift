@@ -323,6 +323,32 @@ import TestSupport
         }
     }
 
+    @Test func `the text of a transport's own error loses the secrets of the request`() async throws {
+        struct Odd: Error, CustomStringConvertible { var description: String }
+        struct EchoingTransport: Transport {
+            func open(_ request: TransportRequest) async throws -> TransportResponse {
+                let token = request.headerFields[.authorization] ?? ""
+                throw Odd(description: "odd: \(request.url.absoluteString) sig-Secret \(token) token-Secret")
+            }
+        }
+        let downloader = ListDownloader(transport: EchoingTransport(), configuration: .init(retries: .never))
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let url = URL(string: "http://ann:word-Secret@a.example/x?sig=sig-Secret")!
+            let request = DownloadRequest(url, to: directory, headerFields: [.authorization: "Bearer token-Secret"])
+            let error = try #require(try await downloader.run([request]).failures[0])
+            #expect("\(error)".contains("odd: http://a.example/x?… … … …"), "\(error)")
+        }
+    }
+
+    @Test(arguments: [
+        ("http://127.1:8000/x", "127.0.0.1:8000"), ("http://A.example.:80/x", "a.example"),
+        ("https://[0:0::1]:8443/", "[::1]:8443"), ("https://b\u{FC}cher.example/", "xn--bcher-kva.example"),
+    ])
+    func `the host of a request has one spelling`(url: String, host: String) throws {
+        let request = DownloadRequest(try URL(fetchable: url), to: URL(filePath: "/music/"))
+        #expect(request.host == host)
+    }
+
     @Test func `requests that would write one file, or one the other's partial file, are refused`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }, concurrency: 1) {
             downloader, origin, directory in
