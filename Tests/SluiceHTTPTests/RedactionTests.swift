@@ -63,6 +63,12 @@ import Testing
         }
     }
 
+    @Test func `are no numbers in a query`() {
+        let error = TransferError(
+            .stalled, url: URL(string: "http://a.example/x?s=30&sig=ab12")!, detail: "nothing arrived for 30 s, ab12")
+        #expect(error.message == "The server stopped sending (nothing arrived for 30 s, …).")
+    }
+
     @Test func `are removed from each detail of an error`() {
         let error = TransferError(
             .connectionFailed, url: Self.request.url,

@@ -17,6 +17,7 @@ package import HTTPTypes
 /// - Each URL in the text loses its user name, password, query and fragment.
 /// - Each given secret is replaced by `…`, whether it is plain, percent-encoded, or in Base64 with its user name as in Basic
 ///   authentication (RFC 7617), and in any case of letters.
+/// - Of a query, also each value of at least four bytes is a secret.
 /// - A secret of fewer than eight bytes is replaced only where it isn't part of a longer word. Otherwise, the user name `cert` would damage
 ///   the word "certificate", and show by the gap what it is.
 package struct Redaction: Sendable {
@@ -25,6 +26,7 @@ package struct Redaction: Sendable {
 
     /// The largest number of values of a query that are found one by one.
     private static let mostValues = 64
+    private static let shortestValue = 4
 
     /// In lowercase; the longest first.
     private var secrets: [[UInt8]] = []
@@ -76,8 +78,9 @@ package struct Redaction: Sendable {
             let values = query.split(separator: "&").map { item in
                 item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
             }
-            // A server may redirect to any number of them. A signature is long.
-            for value in values.sorted(by: { $0.utf8.count > $1.utf8.count }).prefix(mostValues) {
+            // A server may redirect to any number of them. A signature is long, and `30` is none.
+            let longest = values.sorted { $0.utf8.count > $1.utf8.count }.prefix(mostValues)
+            for value in longest where value.utf8.count >= shortestValue {
                 add(String(value), to: &found)
                 if value.contains("+") { add(String(value).replacing("+", with: "%20"), to: &found) }
             }
