@@ -43,7 +43,7 @@ EXCEPTIONS = [
     ("Scripts/checks/prose.py", ".*", "the list of the words itself"),
     ("Tests/NativeMarkTests/Styles/*", "colour", "a mistake that the style sheet must find"),
     ("Sources/NativeMark/NativeMark.docc/StylingByExample.md", r"heading1\W+colour", "a mistake that the style sheet must find"),
-    ("Sources/SluiceDownloads/Queue/SQLite/*", r'folder TEXT|url, folder, name|\["folder"\]', "a column of existing databases"),
+    ("*/Queue/SQLite/*", r'folder TEXT|url, folder, name|"folder"', "a column of existing databases"),
     ("*", r"\b(user|person|guest)s? who\b", "people"),
 ]
 

@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 import SluiceFiles
 
 package struct DatabaseFailure: Error, Sendable, CustomStringConvertible {
@@ -51,7 +51,8 @@ extension DatabaseFailure {
     init(_ error: DatabaseError, path: String) {
         let cause = error.message ?? "\(error.resultCode)"
         switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        // SQLITE_PROTOCOL: other processes took the locks of the log again and again.
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(
                 .busy, path: path, cause: "another process keeps it locked",
                 remedy: "Wait until that process has finished or stop it, then try again.")
@@ -88,6 +89,30 @@ extension DatabaseFailure {
             return try body()
         } catch let error as DatabaseError {
             throw DatabaseFailure(error, path: path)
+        } catch is RowDecodingError {
+            // Its description has the statement and the row, which may have secrets.
+            throw DatabaseFailure(
+                DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a value in its tables can't be read"), path: path)
         }
+    }
+}
+
+extension Row {
+    /// Decodes a value, or throws if a damaged file or another program has put NULL or another type there. Pass an optional type if the value
+    /// may be NULL. GRDB's subscript traps.
+    package func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ column: String, as type: Value.Type = Value.self
+    ) throws -> Value {
+        try decode(type, forColumn: column)
+    }
+}
+
+extension Database {
+    /// Returns a value that the tables must have. Throws if it's missing, as in a damaged file.
+    package func required<Value>(_ value: Value?, _ what: @autoclosure () -> String) throws -> Value {
+        guard let value else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "\(what()) is missing in its tables")
+        }
+        return value
     }
 }

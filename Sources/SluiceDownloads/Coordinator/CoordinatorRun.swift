@@ -51,6 +51,7 @@ final class CoordinatorRun: Sendable {
         state.withLock { $0.worker = worker }
         await withTaskGroup { group in
             group.addTask { await self.listen() }
+            group.addTask { await self.prune() }
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.repeating(.look) { await self.pump() } }
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
@@ -226,6 +227,24 @@ final class CoordinatorRun: Sendable {
                 return
             }
         }
+    }
+
+    /// Keeps the history short while the run works, in steps, so that neither the run nor other workers wait for a long history.
+    private func prune() async {
+        let configuration = coordinator.configuration
+        var isReported = false
+        repeat {
+            var isLeft = false
+            do {
+                isLeft = try await coordinator.store.pruneSome(
+                    olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
+            } catch let error as QueueStoreError where !error.isOutage && !Task.isCancelled {
+                // A history that can't be pruned is no reason to stop. The exchange tells about an outage.
+                if !isReported { onWarning(error) }
+                isReported = true
+            } catch {}
+            try? await coordinator.timing.clock.sleep(for: isLeft ? .milliseconds(100) : .seconds(60))
+        } while !Task.isCancelled
     }
 
     func addProgress(to snapshot: inout QueueSnapshot) {

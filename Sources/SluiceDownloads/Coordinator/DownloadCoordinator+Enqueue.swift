@@ -35,7 +35,8 @@ extension DownloadCoordinator {
 
     /// Removes ended jobs that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
     ///
-    /// Each run calls this method when it begins, with the values of its configuration.
+    /// Each run does the same in the background, when it begins and then once a minute, with the values of its configuration. Until then
+    /// there can be more ended downloads.
     ///
     /// - Throws: ``QueueStoreError``.
     public func prune(olderThan age: Duration, keeping count: Int = 10_000) async throws {

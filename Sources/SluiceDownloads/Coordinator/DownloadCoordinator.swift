@@ -215,11 +215,7 @@ public final class DownloadCoordinator: Sendable {
 
     private func work(_ run: CoordinatorRun) async throws {
         let worker = try await store.attach()
-        let result = await Result {
-            try await store.prune(
-                olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
-            try await run.work(as: worker)
-        }
+        let result = await Result { try await run.work(as: worker) }
         let detached = await Result { try await store.detach(worker) }
         // The error that ended the run matters more than one that follows from it.
         try result.get()

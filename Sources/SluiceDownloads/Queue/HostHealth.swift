@@ -26,7 +26,8 @@ package struct HostHealth: Sendable, Hashable {
             (health.failures, health.isOpen) = (0, false)
             health.until = max(health.until, now + time.milliseconds)
         case .unreachable(let limit, let pause):
-            health.failures += 1
+            // Another program may have written any number.
+            if health.failures < .max { health.failures += 1 }
             if health.failures >= limit {
                 health.isOpen = true
                 health.until = max(health.until, now + pause.milliseconds)

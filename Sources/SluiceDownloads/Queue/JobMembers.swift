@@ -39,6 +39,16 @@ struct JobMembers: Sendable, Hashable {
         return users
     }
 
+    /// The batches of the active members, each once, without the empty name.
+    var activeBatches: [String] {
+        var batches: [String] = []
+        for element in all where !element.member.isPaused && !element.batch.isEmpty && !batches.contains(element.batch)
+        {
+            batches.append(element.batch)
+        }
+        return batches
+    }
+
     func hasActive(in batch: String) -> Bool { all.contains { !$0.member.isPaused && $0.batch == batch } }
 
     func contains(_ selection: QueuedDownload.Selection) -> Bool { all.contains { selection.means($0.member) } }

@@ -96,7 +96,11 @@ package protocol QueueStore: Sendable {
     /// - Throws: ``QueueStoreError`` if announcements don't arrive; `CancellationError`.
     func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws
 
-    func prune(olderThan age: Duration, keeping count: Int) async throws
+    /// Removes some of the jobs that ended longer ago than `age` or before the latest `count`, the oldest first, and some of the events that
+    /// are no longer kept. Returns whether there is more to remove.
+    ///
+    /// It takes a few milliseconds, however long the history is: at most ``prunedAtOnce`` jobs.
+    func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool
 
     func close() async throws
 }
@@ -105,7 +109,15 @@ extension QueueStore {
     package var spansMachines: Bool { false }
 
     package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
+
+    /// Prunes in steps until nothing is left to remove. Others use the store between the steps.
+    package func prune(olderThan age: Duration, keeping count: Int) async throws {
+        while try await pruneSome(olderThan: age, keeping: count) { try Task.checkCancellation() }
+    }
 }
+
+/// The most jobs that one step of pruning removes.
+package let prunedAtOnce = 256
 
 /// What another process announces to the workers of a store.
 package enum QueueAnnouncement: Sendable, Hashable {

@@ -33,7 +33,8 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let newerVersion = Self("newerVersion")
         /// The file can't be opened or written, or the server doesn't allow this user to change the queue.
         public static let notWritable = Self("notWritable")
-        /// The server can't be reached. If the connection was lost during a commit, the operation may have been carried out.
+        /// The server can't be reached, or accepts no changes now, for example during a failover. If the connection was lost during a commit,
+        /// the operation may have been carried out.
         public static let unavailable = Self("unavailable")
         /// The queue has been closed.
         public static let closed = Self("closed")
@@ -41,6 +42,8 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let headerFieldsNotStored = Self("headerFieldsNotStored")
         /// The URL of a request has a password, which a queue that outlives the process doesn't store.
         public static let passwordNotStored = Self("passwordNotStored")
+        /// The name of a user or a batch is longer than a queue that outlives the process stores, or contains a NUL character.
+        public static let nameNotStored = Self("nameNotStored")
         /// The job was removed from the queue.
         public static let removed = Self("removed")
         /// The queue no longer has all events after a cursor.
@@ -99,6 +102,25 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
                 message: "The URL has a password, and a queue that outlives the process doesn't store passwords.",
                 remedy: "Remove the password and return an Authorization field from the coordinator's headerFields, "
                     + "or keep the queue in memory.")
+        }
+    }
+
+    /// The longest name of a user, a batch or a host that a queue which outlives the process stores, in bytes of UTF-8. PostgreSQL's indexes
+    /// have entries of at most 2.7 kB, and one entry has up to three names.
+    package static let longestName = 500
+
+    /// Throws if a user's or a batch's name can't be stored, for queues that outlive the process: all of them store the same names.
+    package static func refuseNames(
+        of requests: [DownloadRequest], _ members: some Sequence<(user: String?, batch: String?)>
+    ) throws(QueueStoreError) {
+        for member in members {
+            for (what, name) in [("user", member.user), ("batch", member.batch)] {
+                guard let name, name.utf8.count > longestName || name.utf8.contains(0) else { continue }
+                throw QueueStoreError(
+                    .nameNotStored, subject: requests.first?.url.redactedForDisplay ?? "queue",
+                    message: "The name of a \(what) has \(name.utf8.count) bytes or contains a NUL character.",
+                    remedy: "Use a name of at most \(longestName) bytes, for example a digest of the long name.")
+            }
         }
     }
 

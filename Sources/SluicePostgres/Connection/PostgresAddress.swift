@@ -14,7 +14,8 @@ package struct PostgresAddress: Sendable, Hashable {
     let url: String
     /// The URL without the password and the options, and with what it leaves out, for messages.
     package let subject: String
-    private let password: String?
+    /// The passwords of the URL and the environment, as libpq has them and as the URL writes them.
+    private let secrets: Set<String>
     /// `connect_timeout` of the URL. libpq doesn't apply it to connections that are established without blocking.
     let connectTimeout: Duration?
 
@@ -32,12 +33,17 @@ package struct PostgresAddress: Sendable, Hashable {
         defer { PQconninfoFree(options) }
         let environment = ProcessInfo.processInfo.environment
         var values: [String: String] = [:]
+        var secrets: Set<String> = []
         var option = options
         while let keyword = option.pointee.keyword {
             let variable = option.pointee.envvar.flatMap { environment[String(cString: $0)] }
-            values[String(cString: keyword)] = option.pointee.val.map { String(cString: $0) } ?? variable
+            let value = option.pointee.val.map { String(cString: $0) } ?? variable
+            values[String(cString: keyword)] = value
+            // libpq's mark of options whose values must not be shown: the password, and that of a key.
+            if let value, option.pointee.dispchar.map({ String(cString: $0) }) == "*" { secrets.insert(value) }
             option += 1
         }
+        secrets.formUnion(Self.encodedSecrets(in: url))
         // libpq refuses a wrong port only when it connects.
         guard (values["port"] ?? "").split(separator: ",").allSatisfy({ UInt16($0) ?? 0 > 0 }) else {
             throw PostgresError(
@@ -46,9 +52,9 @@ package struct PostgresAddress: Sendable, Hashable {
                 remedy: "Write it as postgres://user:password@host:5432/database.")
         }
         self.url = url
-        password = values["password"]
+        self.secrets = secrets.filter { $0.count > 3 }
         let seconds = values["connect_timeout"].flatMap { Int($0) } ?? 0
-        connectTimeout = seconds > 0 ? .seconds(seconds) : nil
+        connectTimeout = seconds > 0 ? .seconds(min(seconds, 86_400)) : nil
         let user = values["user"].map { "\($0)@" } ?? ""
         let host = values["host"] ?? values["hostaddr"] ?? ""
         let port = values["port"].map { ":\($0)" } ?? ""
@@ -63,10 +69,28 @@ package struct PostgresAddress: Sendable, Hashable {
         return "The URL of the database has the unknown option '\(reason[range.upperBound..<end])'."
     }
 
-    /// Returns the text without the password. libpq and servers don't print it, but that isn't promised.
-    func withoutPassword(_ text: String) -> String {
-        guard let password, password.count > 3 else { return text }
-        return text.replacing(password, with: "…")
+    /// The passwords as the URL writes them, with % codes.
+    private static func encodedSecrets(in url: String) -> [String] {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return [] }
+        var secrets: [String] = []
+        let rest = url[start...]
+        if let at = rest.firstIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
+            secrets.append(String(rest[rest.index(after: colon)..<at]))
+        }
+        if let question = rest.firstIndex(of: "?") {
+            for option in rest[question...].dropFirst().split(separator: "&") {
+                let parts = option.split(separator: "=", maxSplits: 1)
+                if parts.count == 2, parts[0].hasSuffix("password") { secrets.append(String(parts[1])) }
+            }
+        }
+        return secrets
+    }
+
+    /// Returns the text without passwords. Every text of libpq and of servers passes through here: they don't print passwords, but that isn't
+    /// promised.
+    func withoutSecrets(_ text: String) -> String {
+        // The longest first, because one may be a part of another.
+        secrets.sorted { $0.count > $1.count }.reduce(text) { $0.replacing($1, with: "…") }
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(url) }

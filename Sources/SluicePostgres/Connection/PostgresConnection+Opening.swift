@@ -17,7 +17,7 @@ extension PostgresConnection {
     package static func open(
         _ address: PostgresAddress, timeout: Duration = .seconds(10), using files: FileIO = .shared
     ) async throws -> PostgresConnection {
-        let connection = PostgresConnection(address.subject, files)
+        let connection = PostgresConnection(address, files)
         let limit = address.connectTimeout ?? timeout
         do {
             try await withDeadline(timeout: limit) {
@@ -39,7 +39,7 @@ extension PostgresConnection {
 
     private func connect(_ address: PostgresAddress) async throws {
         let started = try await files.runBlocking { Handle(Self.start(address)) }
-        guard let handle = started.pointer else { throw PostgresError.lost(subject, "no memory") }
+        guard let handle = started.pointer else { throw PostgresError.lost(address, "no memory") }
         self.handle = handle
         // PQconnectPoll is called as if it had asked to write before: see section 34.1 of PostgreSQL's documentation.
         let isBad = PQstatus(handle) == CONNECTION_BAD
@@ -59,7 +59,7 @@ extension PostgresConnection {
             }
         }
         guard csluice_postgres_prepare(handle) == 1 else {
-            throw PostgresError.lost(subject, String(cString: PQerrorMessage(handle)))
+            throw PostgresError.lost(address, String(cString: PQerrorMessage(handle)))
         }
     }
 

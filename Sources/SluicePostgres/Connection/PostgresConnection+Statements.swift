@@ -30,7 +30,7 @@ extension PostgresConnection {
                     error = .timedOut(subject, after: timeout)
                 } catch let failure {
                     // The socket can't be waited for, so what the server does is unknown.
-                    error = .lost(subject, "\(failure)")
+                    error = .lost(address, "\(failure)")
                 }
                 discard(because: error)
                 return PipelineOutcome(error: error)
@@ -80,7 +80,7 @@ extension PostgresConnection {
             case PGRES_PIPELINE_ABORTED: break
             default:
                 if outcome.error == nil {
-                    outcome.error = PostgresError(result: result, subject: subject)
+                    outcome.error = PostgresError(result: result, address: address)
                     outcome.isServerError = csluice_postgres_sqlstate(result) != nil
                 }
             }
@@ -94,15 +94,15 @@ extension PostgresConnection {
         // Otherwise PQgetResult could block.
         if let handle, outcome.error == nil, PQstatus(handle) == CONNECTION_BAD, let result = PQgetResult(handle) {
             if PQresultStatus(result) == PGRES_FATAL_ERROR {
-                outcome.error = PostgresError(result: result, subject: subject)
+                outcome.error = PostgresError(result: result, address: address)
                 outcome.isServerError = csluice_postgres_sqlstate(result) != nil
             }
             PQclear(result)
         }
         let reason = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
-        let error = outcome.error ?? .lost(subject, reason)
+        let error = outcome.error ?? .lost(address, reason)
         outcome.error = error
-        discard(because: error.endsConnection ? error : .lost(subject, reason))
+        discard(because: error.endsConnection ? error : .lost(address, reason))
         return outcome
     }
 }

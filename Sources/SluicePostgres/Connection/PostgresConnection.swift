@@ -26,12 +26,14 @@ package final class PostgresConnection: @unchecked Sendable {
     private(set) var end: PostgresError?
     var notifications: [PostgresNotification] = []
 
-    /// The URL without its password.
-    package let subject: String
+    let address: PostgresAddress
     let files: FileIO
 
-    init(_ subject: String, _ files: FileIO) {
-        self.subject = subject
+    /// The URL without its password.
+    package var subject: String { address.subject }
+
+    init(_ address: PostgresAddress, _ files: FileIO) {
+        self.address = address
         self.files = files
     }
 
@@ -79,7 +81,7 @@ package final class PostgresConnection: @unchecked Sendable {
             takeNotifications()
             return true
         }
-        discard(because: .lost(subject, String(cString: PQerrorMessage(handle))))
+        discard(because: .lost(address, String(cString: PQerrorMessage(handle))))
         return false
     }
 

@@ -11,6 +11,12 @@ package struct PostgresTransaction: Sendable {
     /// The limit for each statement. The server ends a statement that takes longer. If the server doesn't answer even five seconds later,
     /// the connection is discarded.
     package var statementTimeout: Duration
+    /// The time after which the server ends the session if it waits for the next statement of the transaction.
+    package var clientTimeout: Duration
+    /// The limit for each wait for a lock; `nil` for that of the statement.
+    package var lockTimeout: Duration?
+    /// Whether the server plans statements by indexes and their order wherever one can be used.
+    package var usesIndexes = false
     /// Whether it has the same effect if it runs twice, so that it may run again after a commit with unknown outcome.
     package var isIdempotent: Bool
     /// The time after which it isn't tried again; `nil` for that of the database.
@@ -20,26 +26,35 @@ package struct PostgresTransaction: Sendable {
 
     package init(
         lock: Int64? = nil, waitsForDisk: Bool = true, namespace: String? = nil,
-        statementTimeout: Duration = .seconds(30), isIdempotent: Bool = false,
-        isReadOnly: Bool = false
+        statementTimeout: Duration = .seconds(30), clientTimeout: Duration = .seconds(10), lockTimeout: Duration? = nil,
+        isIdempotent: Bool = false, isReadOnly: Bool = false
     ) {
         self.lock = lock
         self.waitsForDisk = waitsForDisk
         self.namespace = namespace
         self.statementTimeout = statementTimeout
+        self.clientTimeout = clientTimeout
+        self.lockTimeout = lockTimeout
         self.isIdempotent = isIdempotent
         self.isReadOnly = isReadOnly
     }
 
     /// The statements before the first one of the caller. The settings end with the transaction.
     fileprivate var beginning: [PostgresStatement] {
-        let milliseconds = min(max(1, statementTimeout / .milliseconds(1)), Double(Int32.max))
-        let timeout = "\(Int(milliseconds))"
-        var settings = ["set_config('statement_timeout', $1, true)"]
-        var values: [PostgresValue] = [.text(timeout)]
+        var settings: [String] = []
+        var values: [PostgresValue] = []
         func set(_ name: String, _ value: String) {
             values.append(.text(value))
             settings.append("set_config('\(name)', $\(values.count), true)")
+        }
+        func set(_ name: String, _ limit: Duration) {
+            set(name, "\(Int(min(max(1, limit / .milliseconds(1)), Double(Int32.max))))")
+        }
+        set("statement_timeout", statementTimeout)
+        set("idle_in_transaction_session_timeout", clientTimeout)
+        if let lockTimeout { set("lock_timeout", lockTimeout) }
+        if usesIndexes {
+            for kind in ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"] { set("enable_\(kind)", "off") }
         }
         if !waitsForDisk { set("synchronous_commit", "off") }
         if let namespace { set("search_path", PostgresStatement.quoted(namespace)) }

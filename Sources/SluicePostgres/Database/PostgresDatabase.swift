@@ -14,6 +14,10 @@ internal import SluiceLock
 /// end at ``Configuration/retryTimeout``. If the first connection of all fails, the error is thrown immediately, because the URL may be
 /// wrong.
 ///
+/// **Programs that stop.** A program that is suspended or cut off while it sends a transaction can hold a lock. A transaction that has waited
+/// for ``Configuration/lockTimeout`` looks for the session that holds it. It ends that session if the server is waiting for its program, which the
+/// server allows for sessions of the same user, and for all if the user has the role `pg_signal_backend`. A holder that works isn't disturbed.
+///
 /// **Cancellation.** A cancelled task makes one attempt, so that state can be written while work stops. It waits for a free connection, but
 /// not before another attempt.
 package final class PostgresDatabase: Sendable {
@@ -27,10 +31,13 @@ package final class PostgresDatabase: Sendable {
         /// The pause before the second attempt. Each further pause is twice as long, and each is shortened at random by up to a half.
         package var firstPause: Duration
         package var maximumPause: Duration
+        /// The time after which a transaction that waits for its lock looks for a holder that has stopped.
+        package var lockTimeout: Duration
 
         package init(
             concurrency: Int = 2, connectTimeout: Duration = .seconds(10), retryTimeout: Duration = .seconds(60),
-            firstPause: Duration = .milliseconds(50), maximumPause: Duration = .seconds(5)
+            firstPause: Duration = .milliseconds(50), maximumPause: Duration = .seconds(5),
+            lockTimeout: Duration = .seconds(10)
         ) {
             precondition(concurrency > 0, "A database's concurrency must be at least 1; it is \(concurrency).")
             self.concurrency = concurrency
@@ -38,6 +45,7 @@ package final class PostgresDatabase: Sendable {
             self.retryTimeout = retryTimeout
             self.firstPause = firstPause
             self.maximumPause = maximumPause
+            self.lockTimeout = lockTimeout
         }
 
         func pause(before attempt: Int) -> Duration {
@@ -50,6 +58,8 @@ package final class PostgresDatabase: Sendable {
         var idle: [PostgresConnection] = []
         /// Whether a connection was ever opened, so that the URL is right.
         var wasConnected = false
+        /// Whether a transaction was ever committed that may write, so that a server that can only be read is one that has changed.
+        var hasWritten = false
         var isClosed = false
     }
 
@@ -89,7 +99,7 @@ package final class PostgresDatabase: Sendable {
     package func run(
         _ statements: [PostgresStatement], in transaction: PostgresTransaction = PostgresTransaction()
     ) async throws -> [PostgresResult] {
-        try await retrying(transaction) { try await $0.run(statements, in: transaction) }
+        try await retrying(transaction) { try await $0.run(statements, in: $1) }
     }
 
     /// Runs `body` in a transaction, commits and returns its result. If `body` throws, the transaction is rolled back.
@@ -100,20 +110,39 @@ package final class PostgresDatabase: Sendable {
     package func transaction<R>(
         _ transaction: PostgresTransaction = PostgresTransaction(), _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
-        try await retrying(transaction) { try await $0.transaction(transaction, body) }
+        try await retrying(transaction) { try await $0.transaction($1, body) }
     }
 
     private func retrying<R>(
-        _ transaction: PostgresTransaction, _ body: (PostgresConnection) async throws -> R
+        _ transaction: PostgresTransaction,
+        _ body: (PostgresConnection, PostgresTransaction) async throws -> R
     ) async throws -> R {
-        let deadline = ContinuousClock.now + (transaction.retryTimeout ?? configuration.retryTimeout)
+        let start = ContinuousClock.now
+        let deadline = start + (transaction.retryTimeout ?? configuration.retryTimeout)
+        var transaction = transaction
+        if transaction.lock != nil, transaction.lockTimeout == nil {
+            transaction.lockTimeout = configuration.lockTimeout
+        }
         var attempt = 0
         while true {
             do {
-                return try await withConnection(body)
+                let result = try await withConnection { try await body($0, transaction) }
+                if !transaction.isReadOnly { state.withLock { $0.hasWritten = true } }
+                return result
             } catch let error as PostgresError {
-                let mayRepeat = error.isTransient || (error.code == .outcomeUnknown && transaction.isIdempotent)
-                guard mayRepeat, state.withLock({ $0.wasConnected && !$0.isClosed }) else { throw error }
+                let (wasConnected, hasWritten) = state.withLock { ($0.wasConnected && !$0.isClosed, $0.hasWritten) }
+                if error.sqlState == "55P03", let lock = transaction.lock, wasConnected {
+                    // Also in a cancelled task. It has waited already.
+                    try? await endStoppedHolder(of: lock)
+                    guard ContinuousClock.now < start + transaction.statementTimeout else { throw error }
+                    continue
+                }
+                // After a failover, a new connection may lead to another server.
+                if error.code == .readOnly { closeIdle() }
+                let mayRepeat =
+                    error.isTransient || (error.code == .outcomeUnknown && transaction.isIdempotent)
+                    || (error.code == .readOnly && hasWritten)
+                guard mayRepeat, wasConnected else { throw error }
                 let next = ContinuousClock.now + configuration.pause(before: attempt)
                 guard next < deadline, (try? await Task.sleep(until: next, clock: .continuous)) != nil else {
                     throw error
@@ -121,6 +150,26 @@ package final class PostgresDatabase: Sendable {
                 attempt += 1
             }
         }
+    }
+
+    /// Ends the session that holds a lock, if the server has been waiting for its program for a while: to send the rest of a transaction, or
+    /// to receive the results.
+    private func endStoppedHolder(of lock: Int64) async throws {
+        let holder = """
+            FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::int8 << 32 | objid::int8) = $1
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                AND wait_event_type = 'Client' AND state_change < clock_timestamp() - interval '1 millisecond' * $2
+            """
+        let patience = PostgresValue.integer(Int64(configuration.lockTimeout / .milliseconds(2)))
+        let find = PostgresStatement("SELECT pid::int8, state_change::text \(holder)", [.integer(lock), patience])
+        let pause = PostgresStatement("SELECT pg_sleep(0.2)")
+        // A program that receives its results now would be waited for, too, but not twice in the same state.
+        guard let found = try await withConnection({ try await $0.run([find, pause])[0].first }) else { return }
+        let end = PostgresStatement(
+            "SELECT pg_terminate_backend(pid) \(holder) AND pid = $3 AND state_change::text = $4",
+            [.integer(lock), patience, .integer(try found.value(at: 0)), .text(try found.value(at: 1))])
+        _ = try await withConnection { try await $0.run([end]) }
     }
 
     private func withConnection<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
@@ -149,6 +198,14 @@ package final class PostgresDatabase: Sendable {
         let connection = try await opening.value
         state.withLock { $0.wasConnected = true }
         return connection
+    }
+
+    private func closeIdle() {
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in idle { connection.close() }
     }
 
     private func putBack(_ connection: PostgresConnection) {

@@ -3,13 +3,14 @@ internal import CSluicePostgres
 
 extension PostgresError {
     /// Creates the error of a failed statement. An error without an SQLSTATE is one of the connection.
-    init(result: OpaquePointer, subject: String) {
+    init(result: OpaquePointer, address: PostgresAddress) {
         guard let state = csluice_postgres_sqlstate(result).map({ String(cString: $0) }) else {
-            self = .lost(subject, String(cString: PQresultErrorMessage(result)))
+            self = .lost(address, String(cString: PQresultErrorMessage(result)))
             return
         }
         let message = csluice_postgres_message(result).map { String(cString: $0) } ?? ""
-        self.init(sqlState: state, serverMessage: message, subject: subject)
+        self.init(
+            sqlState: state, serverMessage: address.withoutSecrets(message), subject: address.subject)
     }
 
     /// Creates an error from the server's error code and message.
@@ -24,7 +25,7 @@ extension PostgresError {
     /// Creates the error of a connection that couldn't be established, from libpq's message. With the verbosity of
     /// `csluice_postgres_start`, it contains the server's error code: `FATAL:  28P01: password authentication failed for …`.
     init(connecting text: String, address: PostgresAddress) {
-        let text = address.withoutPassword(text)
+        let text = address.withoutSecrets(text)
         if let (state, message) = Self.serverError(in: text) {
             self.init(sqlState: state, serverMessage: message, subject: address.subject)
             // pgbouncer has one code for all its errors.
@@ -60,10 +61,10 @@ extension PostgresError {
             code, subject: address.subject, message: "The server can't be reached: \(reason).", remedy: remedy)
     }
 
-    static func lost(_ subject: String, _ reason: String) -> PostgresError {
-        let line = reason.split(separator: "\n").first.map(String.init) ?? ""
+    static func lost(_ address: PostgresAddress, _ reason: String) -> PostgresError {
+        let line = address.withoutSecrets(reason).split(separator: "\n").first.map(String.init) ?? ""
         return PostgresError(
-            .connectionLost, subject: subject,
+            .connectionLost, subject: address.subject,
             message: "The connection to the server was lost\(line.isEmpty ? "" : ": \(clause(line))").",
             remedy: "Check that the server runs and that the network works, then try again.")
     }
@@ -114,9 +115,11 @@ extension PostgresError {
         ("57P03", .unavailable, "Wait until the server has started, then try again."),
         ("57P", .connectionLost, "Try again when the server accepts connections."),
         ("25P03", .connectionLost, "Try again, because the transaction was idle for too long."),
+        ("25P04", .connectionLost, "Try again, because the transaction took too long."),
         ("25006", .readOnly, "Connect to the primary server instead of a standby."),
         ("53300", .unavailable, "Raise max_connections of the server, or put a pooler in front of it."),
-        ("53", .full, "Free space on the disk or memory of the server, then try again."),
+        ("53100", .full, "Free space on the disk of the server, then try again."),
+        ("53", .unavailable, "Give the server more memory or raise its limits, then try again."),
         ("54", .other, "Split the work into smaller statements."),
         ("58", .full, "Check the disk of the server."),
         ("08", .connectionLost, "Check that the server or the pooler runs, then try again."),

@@ -30,38 +30,36 @@ extension PostgresQueueStore {
         return try decoding { try rows.scalar() ?? 0 }
     }
 
-    package func prune(olderThan age: Duration, keeping count: Int) async throws {
+    package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         // More events than are promised, because a list of many requests has many events.
-        try await write([
-            call(
-                "prune",
-                [
-                    .integer(age.milliseconds), .integer(Int64(count)), .integer(10 * Int64(keptEvents)),
-                    .integer(HostHealth.memory),
-                ])
-        ])
+        let operation = call(
+            "prune",
+            [
+                .integer(age.milliseconds), .integer(Int64(count)), .integer(10 * Int64(keptEvents)),
+                .integer(HostHealth.memory), .integer(Int64(prunedAtOnce)),
+            ])
+        // A later step removes again what a crash of the server has brought back.
+        let rows = try await write([operation], waitsForDisk: false)[0]
+        return try decoding { try rows.scalar() ?? false }
     }
 
     private static let unfinished: [QueuedDownload.State] = [.waiting, .running, .paused]
 
     private func change(_ function: String, _ selection: QueuedDownload.Selection) async throws -> JobChange {
-        var change = JobChange()
-        let (_, stopped) = try await write(call(function, selection.parameters(Self.unfinished))) { rows in
-            change = JobChange()
-            var stopped: [JobID] = []
+        let rows = try await write([call("change", [.text(function)] + selection.parameters(Self.unfinished))])[0]
+        return try decoding {
+            var change = JobChange()
             for row in rows {
                 let id = JobID(rawValue: try row.value("job"))
                 switch try row.value("effect", as: Int.self) {
-                case 0: stopped.append(id)
+                case 0: change.stopped.append(try QueuedDownload(row))
                 case 1: change.cancelling.append(id)
                 case 2: change.pausing.append(id)
                 default: change.continuing.append(id)
                 }
             }
-            return stopped.isEmpty ? nil : Self.find(stopped)
+            return change
         }
-        change.stopped = try decoding { try stopped?.map(QueuedDownload.init) ?? [] }
-        return change
     }
 
     private func jobs(
@@ -79,10 +77,14 @@ extension QueuedDownload.Selection {
         if case .state(let state) = self { states = states.filter { $0 == state } }
         let columns = PostgresValue.integers(states.flatMap(\.numbers))
         return switch self {
+        // The server has no such names.
+        case .user(let name) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),
+            .host(let name) where name.utf8.contains(0):
+            [columns, "ids", "", .integers([])]
         case .all, .state: [columns, "all", "", .integers([])]
         case .user(let user): [columns, "user", .text(user), .integers([])]
         case .batch(let batch): [columns, "batch", .text(batch), .integers([])]
-        case .host(let host): [columns, "host", .text(host), .integers([])]
+        case .host(let host): [columns, "host", .text(host.storedHost), .integers([])]
         case .ids(let ids): [columns, "ids", "", .integers(ids.map(\.rawValue))]
         }
     }

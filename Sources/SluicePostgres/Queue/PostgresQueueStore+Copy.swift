@@ -3,19 +3,23 @@ package import SluiceDownloads
 
 extension PostgresQueueStore: CopyableQueue {
     package func unfinished(after id: JobID, atMost count: Int) async throws -> [QueuedDownload] {
-        let query = Operation(
+        let rows = try await read([Self.unfinishedQuery(after: id, atMost: count)])[0]
+        return try decoding { try rows.map(QueuedDownload.init) }
+    }
+
+    static func unfinishedQuery(after id: JobID, atMost count: Int) -> Operation {
+        Operation(
             sql: """
                 SELECT * FROM download
                 WHERE queue = $1 AND id > $2 AND state IN (0, 1, 5, 6) AND NOT is_cancelled ORDER BY id LIMIT $3
                 """, parameters: [.integer(id.rawValue), .integer(Int64(count))])
-        let rows = try await read([query])[0]
-        return try decoding { try rows.map(QueuedDownload.init) }
     }
 
     package func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob] {
         let requests = downloads.map(\.request)
         try QueueStoreError.refuseSecrets(in: requests)
         let members = downloads.flatMap(\.members)
+        try QueueStoreError.refuseNames(of: requests, members.map { ($0.user, $0.batch) })
         let operation = call(
             "copy",
             requests.columns(place: place) + [

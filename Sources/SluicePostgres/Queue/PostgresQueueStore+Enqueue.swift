@@ -10,6 +10,7 @@ internal import Foundation
 extension PostgresQueueStore {
     package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         try QueueStoreError.refuseSecrets(in: requests)
+        try QueueStoreError.refuseNames(of: requests, requests.map { ($0.user, options.batch) })
         let operation = call(
             "enqueue",
             [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(place: options.place) + [
@@ -25,9 +26,17 @@ extension [DownloadRequest] {
     func columns(place: String?) -> [PostgresValue] {
         [
             .texts(map(\.url.absoluteString)), .texts(map(\.directory.absoluteString)), .texts(map(\.name)),
-            .byteArrays(map(\.targetPath.bytes)), .texts(map(\.host)), .texts(map { $0.place(place) }),
+            .byteArrays(map(\.targetPath.bytes)), .texts(map { $0.host.storedHost }), .texts(map { $0.place(place) }),
             .bools(map(\.isUnresolved)),
         ]
+    }
+}
+
+extension String {
+    /// The host as the tables have it. Hosts with the same long beginning, which no name service has, count as one.
+    var storedHost: String {
+        utf8.count > QueueStoreError.longestName
+            ? String(decoding: utf8.prefix(QueueStoreError.longestName), as: UTF8.self) : self
     }
 }
 

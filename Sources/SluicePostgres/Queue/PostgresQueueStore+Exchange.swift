@@ -1,5 +1,6 @@
 #if PostgreSQL
 package import SluiceDownloads
+internal import SluiceLock
 
 extension PostgresQueueStore {
     /// A run tries again by itself, and stops transfers meanwhile.
@@ -13,7 +14,12 @@ extension PostgresQueueStore {
         do {
             return try await exchange(settlements, claim, token: token, isAgain: false)
         } catch let error as QueueStoreError where error.isUnknownOutcome {
-            return try await exchange(settlements, claim, token: token, isAgain: true)
+            do {
+                return try await exchange(settlements, claim, token: token, isAgain: true)
+            } catch {
+                if let claim { note(LostClaim(worker: claim.worker.name, token: token, count: Int64(claim.count))) }
+                throw error
+            }
         }
     }
 
@@ -21,7 +27,9 @@ extension PostgresQueueStore {
     package func exchange(
         _ settlements: [JobSettlement], _ claim: JobClaim?, token: Int64, isAgain: Bool
     ) async throws -> JobExchange {
-        var operations: [Operation] = []
+        let lost = lost(by: claim?.worker)
+        var operations = releasing(lost)
+        let preceding = operations.count
         if !settlements.isEmpty {
             operations.append(settling(settlements, isAgain: isAgain || settlements.contains(where: \.mayBeRecorded)))
         }
@@ -29,16 +37,21 @@ extension PostgresQueueStore {
             operations.append(claiming(claim, token: token, isAgain: isAgain))
             operations.append(call("outlook", [PostgresValue(claim.batch)]))
         }
-        guard !operations.isEmpty else { return JobExchange() }
+        guard operations.count > preceding else { return JobExchange() }
         // The tokens make it harmless if a crash of the server undoes a claim.
         var results = try await write(
             operations, waitsForDisk: !settlements.isEmpty, isIdempotent: isAgain,
-            retryTimeout: Self.retryTimeout)[...]
+            retryTimeout: Self.retryTimeout)[...].dropFirst(preceding)
+        forget(lost)
         return try decoding {
             var exchange = JobExchange()
             if !settlements.isEmpty {
                 exchange.refused = try results.removeFirst().map {
-                    settlements[try $0.value(at: 0, as: Int.self) - 1].lease
+                    let position = try $0.value(at: 0, as: Int.self)
+                    guard (1...settlements.count).contains(position) else {
+                        throw PostgresError.unreadable("the position of a settlement")
+                    }
+                    return settlements[position - 1].lease
                 }
             }
             guard let claim, let claimed = results.popFirst(), let outlook = results.first?.first else {
@@ -78,16 +91,51 @@ extension PostgresQueueStore {
     }
 
     package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
-        let operation = call("renew", [.text(worker.name), .integer(lease.milliseconds)])
-        let rows = try await write([operation], waitsForDisk: false, retryTimeout: Self.retryTimeout)[0]
+        let lost = lost(by: worker)
+        let operations =
+            releasing(lost) + [call("renew", [.text(worker.name), .integer(lease.milliseconds)])]
+        let results = try await write(operations, waitsForDisk: false, retryTimeout: Self.retryTimeout)
+        forget(lost)
         return try decoding {
-            try rows.map { row in
+            try results[operations.count - 1].map { row in
                 let lease = JobLease(job: JobID(rawValue: try row.value("job")), token: try row.value("token"))
                 let isCancelled = try row.value("is_cancelled", as: Bool.self)
                 let isPaused = try row.value("is_paused", as: Bool.self)
                 return RenewedLease(lease: lease, stop: isCancelled ? .cancelled : isPaused ? .paused : nil)
             }.sorted { $0.lease.job < $1.lease.job }
         }
+    }
+}
+
+/// A claim whose transaction may have been committed, although no answer came. Its worker doesn't know the jobs, so it would renew their
+/// leases without working on them.
+struct LostClaim: Sendable, Hashable {
+    var worker: String
+    /// The tokens of its jobs follow this number.
+    var token: Int64
+    var count: Int64
+}
+
+extension PostgresQueueStore {
+    func note(_ claim: LostClaim) { lostClaims.withLock { $0.append(claim) } }
+
+    func lost(by worker: QueueWorker?) -> [LostClaim] {
+        lostClaims.withLock { $0.filter { $0.worker == worker?.name } }
+    }
+
+    /// Releases the jobs of the claims of one worker, before its leases are renewed.
+    private func releasing(_ lost: [LostClaim]) -> [Operation] {
+        guard let worker = lost.first?.worker else { return [] }
+        return [
+            call(
+                "release_claims",
+                [.text(worker), .integers(lost.map(\.token)), .integers(lost.map(\.count))])
+        ]
+    }
+
+    private func forget(_ released: [LostClaim]) {
+        if released.isEmpty { return }
+        lostClaims.withLock { $0.removeAll(where: released.contains) }
     }
 }
 
@@ -110,7 +158,7 @@ extension JobSettlement.Outcome {
         // The server doesn't store NUL characters in a text.
         case .failed(let message): (3, nil, message.replacing("\0", with: ""), nil)
         case .retry(let delay, let message): (5, delay.milliseconds, message.replacing("\0", with: ""), nil)
-        case .moved(let host): (0, nil, nil, host)
+        case .moved(let host): (0, nil, nil, host.storedHost)
         case .released, .cancelled: (0, nil, nil, nil)
         }
     }

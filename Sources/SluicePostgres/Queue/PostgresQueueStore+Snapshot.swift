@@ -23,18 +23,28 @@ extension PostgresQueueStore {
             parameters: [.integers(ids.map(\.rawValue))])
     }
 
-    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
+    /// The counts, the running, waiting, paused and ended jobs, and the last event.
+    static func snapshotQueries(listing count: Int) -> [Operation] {
         let count = PostgresValue.integer(Int64(max(0, count)))
         func list(_ rest: String) -> Operation {
             Operation(sql: "SELECT * FROM download WHERE queue = $1 AND \(rest) LIMIT $2", parameters: [count])
         }
-        let results = try await read([
-            Operation(sql: "SELECT state, count(*) AS number FROM job WHERE queue = $1 GROUP BY state", parameters: []),
-            list("state = 1 ORDER BY id"), list("state IN (0, 5) ORDER BY rank, id"),
-            list("state = 6 ORDER BY rank, id"), list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
+        return [
+            Operation(sql: "SELECT state, number FROM tally WHERE queue = $1 AND number > 0", parameters: []),
+            // The server can't put the order into the inner query, and so doesn't look for running jobs in the order of all jobs.
+            Operation(
+                sql: """
+                    SELECT * FROM (SELECT * FROM download WHERE queue = $1 AND state = 1 OFFSET 0) AS running
+                    ORDER BY id LIMIT $2
+                    """, parameters: [count]),
+            list("state IN (0, 5) ORDER BY rank, id"), list("state = 6 ORDER BY rank, id"),
+            list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
             Operation(sql: "SELECT max(number) FROM event WHERE queue = $1", parameters: []),
-            call("held_back_hosts"),
-        ])
+        ]
+    }
+
+    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
+        let results = try await read(Self.snapshotQueries(listing: count) + [call("held_back_hosts")])
         return try decoding {
             var snapshot = QueueSnapshot()
             for row in results[0] {
@@ -55,13 +65,18 @@ extension PostgresQueueStore {
         }
     }
 
-    package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
-        let results = try await read([
+    /// The number of the first event that is kept, and some events.
+    static func eventQueries(after number: Int64?, atMost count: Int) -> [Operation] {
+        [
             Operation(sql: "SELECT min(number) FROM event WHERE queue = $1", parameters: []),
             Operation(
                 sql: "SELECT * FROM event WHERE queue = $1 AND number > $2 ORDER BY number LIMIT $3",
                 parameters: [.integer(number ?? 0), .integer(Int64(max(0, count)))]),
-        ])
+        ]
+    }
+
+    package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
+        let results = try await read(Self.eventQueries(after: number, atMost: count))
         return try decoding {
             let first = try results[0].scalar(as: Int64?.self).flatMap(\.self) ?? 1
             if let number, number < first - 1 { throw eventsRemoved(after: number) }

@@ -2,13 +2,15 @@
 internal import SluiceConcurrency
 package import SluiceDownloads
 package import SluiceFiles
+internal import SluiceLock
 internal import Synchronization
 
 /// A queue in a PostgreSQL database. See `DownloadStore.postgres(_:queue:namespace:using:)`.
 ///
 /// **Locking.** Each operation that writes is one transaction under READ COMMITTED. Its first statement takes the queue's lock, and the next
 /// one calls a function (``PostgresQueueSchema``), which therefore sees everything that earlier holders of the lock have committed. All of
-/// it is sent in one round trip.
+/// it is sent in one round trip, so the lock never waits for a program between two statements. See ``PostgresDatabase`` for programs that
+/// stop while they send one.
 ///
 /// **Leases.** A worker is known by the leases that it renews. The jobs of a worker that has died wait again when its leases have expired,
 /// by the server's clock.
@@ -22,6 +24,8 @@ package final class PostgresQueueStore: QueueStore {
     private let queue: String
     private let number: AsyncLazy<Int64>
     private let isClosed = Atomic(false)
+    /// The claims whose answers were lost, until their jobs are released.
+    let lostClaims = Lock<[LostClaim]>([])
     /// A test's clock, or `nil` for the server's.
     private let time: QueueTime?
 
@@ -81,7 +85,10 @@ package final class PostgresQueueStore: QueueStore {
 
     package func attach() async throws -> QueueWorker {
         try await prepare()
-        return QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+        let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+        // A worker on a server that can only be read fails when it begins. If a server becomes that later, it waits.
+        try await write([call("renew", [.text(worker.name), 0])], waitsForDisk: false)
+        return worker
     }
 
     package func detach(_ worker: QueueWorker) async throws {
@@ -154,24 +161,12 @@ package final class PostgresQueueStore: QueueStore {
         return try await mapping { try await opened.database.run(opened.statements(operations), in: settings) }
     }
 
-    /// Runs an operation under the queue's lock, and then others that depend on its result.
-    func write(
-        _ operation: Operation, then next: ([PostgresRow]) throws -> Operation?
-    ) async throws -> (PostgresResult, PostgresResult?) {
-        let opened = try await opened
-        return try await mapping {
-            try await opened.database.transaction(writing(waitsForDisk: true, isIdempotent: true)) { connection in
-                let first = try await connection.run(opened.statements([operation]))[0]
-                guard let next = try next(Array(first)) else { return (first, nil) }
-                return (first, try await connection.run(opened.statements([next]))[0])
-            }
-        }
-    }
-
     /// Runs queries that see the same state.
     func read(_ queries: [Operation]) async throws -> [PostgresResult] {
         let opened = try await opened
-        let settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        var settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        // Without statistics, or with old ones, the server would scan and sort the whole queue.
+        settings.usesIndexes = true
         return try await mapping { try await opened.database.run(opened.statements(queries), in: settings) }
     }
 
@@ -220,7 +215,10 @@ extension PostgresDatabase {
             "INSERT INTO queue (name, channel) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
             [.text(name), .text(channel)])
         let writing = PostgresTransaction(lock: lock, namespace: namespace, isIdempotent: true)
-        return try await run([create, find], in: writing)[1].scalar()!
+        guard let number: Int64 = try await run([create, find], in: writing)[1].scalar() else {
+            throw PostgresError.unreadable("the queue '\(name)'")
+        }
+        return number
     }
 }
 #endif

@@ -6,10 +6,11 @@ extension QueueStoreError {
     init(_ error: PostgresError) {
         let code: Code =
             switch error.code {
-            case .cannotConnect, .unavailable, .connectionLost, .outcomeUnknown: .unavailable
+            // During a failover, a server can be read before it can be written.
+            case .cannotConnect, .unavailable, .connectionLost, .outcomeUnknown, .readOnly: .unavailable
             case .serializationFailure, .deadlock, .timedOut: .busy
             case .full: .full
-            case .loginRefused, .notPermitted, .readOnly: .notWritable
+            case .loginRefused, .notPermitted: .notWritable
             case .invalidURL, .unknownDatabase, .unexpectedValue, .constraintViolated: .unusable
             case .newerVersion: .newerVersion
             case .closed: .closed

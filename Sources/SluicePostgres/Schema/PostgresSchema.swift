@@ -30,8 +30,11 @@ package struct PostgresSchema: Sendable {
     ///
     /// - Throws: ``PostgresError``: ``PostgresError/Code/newerVersion`` if the tables have more migrations than this program knows.
     package func apply(to database: PostgresDatabase) async throws {
+        // Usually nothing is missing. Then no lock is needed, which a program that migrates may hold for minutes.
+        if try await isApplied(to: database) { return }
         let settings = PostgresTransaction(
-            lock: lock, namespace: namespace, statementTimeout: .seconds(600), isIdempotent: true)
+            lock: lock, namespace: namespace, statementTimeout: .seconds(600), lockTimeout: .seconds(600),
+            isIdempotent: true)
         try await database.transaction(settings) { connection in
             if try await isWithoutNamespace(connection) {
                 guard let namespace else { throw missingNamespace(connection.subject) }
@@ -47,9 +50,7 @@ package struct PostgresSchema: Sendable {
                 try await connection.execute(
                     "CREATE TABLE sluice_schema (application text PRIMARY KEY, version int8 NOT NULL)")
             }
-            let known = PostgresStatement(
-                "SELECT version FROM sluice_schema WHERE application = $1", [.text(application)])
-            let found = try await connection.run([known])[0].scalar(as: Int.self) ?? 0
+            let found = try await version(connection)
             guard found <= migrations.count else { throw newerVersion(found, connection.subject) }
             guard found < migrations.count else { return }
             // One round trip for each statement: a statement may need up to the time limit.
@@ -64,6 +65,20 @@ package struct PostgresSchema: Sendable {
         }
     }
 
+    private func isApplied(to database: PostgresDatabase) async throws -> Bool {
+        let settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        return try await database.transaction(settings) { connection in
+            // Without the privilege, the tables seem to be missing.
+            guard try await !connection.holds("SELECT to_regclass('sluice_schema') IS NULL") else { return false }
+            return try await version(connection) == migrations.count
+        }
+    }
+
+    private func version(_ connection: PostgresConnection) async throws -> Int {
+        let known = PostgresStatement("SELECT version FROM sluice_schema WHERE application = $1", [.text(application)])
+        return try await connection.run([known])[0].scalar(as: Int.self) ?? 0
+    }
+
     private func isWithoutNamespace(_ connection: PostgresConnection) async throws -> Bool {
         guard let namespace else { return try await connection.holds("SELECT current_schema() IS NULL") }
         return try await connection.holds(
@@ -71,7 +86,7 @@ package struct PostgresSchema: Sendable {
     }
 
     /// The lock that excludes other processes that apply the same migrations: FNV-1a of the names.
-    private var lock: Int64 {
+    var lock: Int64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in "sluice_schema/\(namespace ?? "")/\(application)".utf8 {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3

@@ -54,14 +54,17 @@ package struct PostgresRow: Sendable {
 
     /// Decodes a value by the name of its column. Pass an optional type if the value may be NULL.
     ///
-    /// A column that the statement doesn't return traps.
-    ///
-    /// - Throws: ``PostgresError/Code/unexpectedValue`` if the value has another type, or is NULL.
+    /// - Throws: ``PostgresError/Code/unexpectedValue`` if the value has another type, or is NULL, or if there is no such column: another
+    ///   program may have changed a view or a function.
     package func value<Value: PostgresDecodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
         // Quoted: libpq would convert the name to lowercase.
         let quoted = "\"\(column.replacing("\"", with: "\"\""))\""
         let index = Int(PQfnumber(storage.pointer, quoted))
-        precondition(index >= 0, "The result has no column '\(column)'.")
+        guard index >= 0 else {
+            throw PostgresError(
+                .unexpectedValue, subject: "column \(column)", message: "The result has no such column.",
+                remedy: "Check that no other program has changed the tables.")
+        }
         return try value(at: index, as: type)
     }
 

@@ -4,6 +4,33 @@ import SluiceDownloads
 import Testing
 
 @Suite struct `Enqueuing in a store` {
+    /// Names that can't be compressed, so that an index on a server has them in full.
+    private static func name(_ length: Int) -> String {
+        String((0..<length).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement()! })
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `stores keep the same long names, and those that outlive the process refuse longer ones`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let (user, batch, host) = (Self.name(500), Self.name(500), Self.name(3000) + ".example")
+            let id = try await fixture.add("a", host: host, user: user, batch: batch)
+            #expect(try await fixture.job(id)?.members == [.init(user: user, batch: batch, priority: 0)])
+            #expect(try await fixture.claimNames(limits: .init(total: 1, perUser: 1), batch: batch) == ["a"])
+            #expect(try await fixture.store.pause(.user(user)).pausing == [id])
+            #expect(try await fixture.store.cancel(.batch("a\0b")) == JobChange())
+            guard kind != .memory else { return }
+            for (user, batch) in [(Self.name(501), "b"), ("u", Self.name(501)), ("u\0", "b"), ("u", "\0")] {
+                let error = await #expect(throws: QueueStoreError.self) {
+                    try await fixture.add("b", user: user, batch: batch)
+                }
+                #expect(error?.code == .nameNotStored)
+            }
+            #expect(try await fixture.counts() == [.running: 1])
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `nothing enqueued is nothing remembered`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in

@@ -64,8 +64,8 @@ final class InterceptedStore: QueueStore {
     func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
         try await store.events(after: number, atMost: count)
     }
-    func prune(olderThan age: Duration, keeping count: Int) async throws {
-        try await store.prune(olderThan: age, keeping: count)
+    func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
+        try await store.pruneSome(olderThan: age, keeping: count)
     }
     func close() async throws { try await store.close() }
 }

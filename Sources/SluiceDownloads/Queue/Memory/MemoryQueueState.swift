@@ -453,7 +453,9 @@ struct MemoryQueueState {
 
     mutating func prune(endedBefore limit: Int64, keeping count: Int) {
         let ended = endedLatestFirst
-        for (place, job) in ended.enumerated() where place >= count || job.ended! < limit { forget(job.download.id) }
+        for (place, job) in ended.enumerated().reversed() where place >= count || job.ended! < limit {
+            forget(job.download.id)
+        }
     }
 
     private mutating func forget(_ id: JobID) {

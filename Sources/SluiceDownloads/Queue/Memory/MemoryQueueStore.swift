@@ -88,8 +88,9 @@ package final class MemoryQueueStore: QueueStore {
         return events
     }
 
-    package func prune(olderThan age: Duration, keeping count: Int) async throws {
+    package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         try access { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
+        return false
     }
 
     package func close() async throws {

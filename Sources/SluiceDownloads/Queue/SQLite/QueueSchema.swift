@@ -6,12 +6,16 @@ import SluiceDatabase
 /// A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that can be claimed stand in its **line**, in the
 /// order in which they are claimed, and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the
 /// number of waiting jobs. A lane exists as long as its line isn't empty. Running jobs are counted for each claim instead of keeping a
-/// counter: there are never more than the limit, and the count can't become wrong.
+/// counter: there are never more than the limit, and the count can't become wrong. The jobs of each state are counted in `tally`, by
+/// triggers, because there can be millions.
+///
+/// The jobs of a batch that can be claimed also stand in the line of the **batch**, for claims that want only its jobs.
 ///
 /// Lines are ordered by `rank`, the bitwise complement of the priority, because SQLite can start in an index behind a pair of values only
 /// if both ascend.
 enum QueueSchema {
-    static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2])
+    static let current = DatabaseSchema(
+        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3])
 
     /// The number in the column `state` for jobs that wait for a delay.
     static let delayed = 5
@@ -186,6 +190,41 @@ enum QueueSchema {
                 CREATE INDEX lane_head ON lane (head_rank, head_job);
                 CREATE INDEX lane_of_host ON lane (host, head_rank, head_job);
                 CREATE INDEX lane_of_user ON lane (user, head_rank, head_job);
+                """)
+    }
+
+    /// Counts of jobs and lines of batches, so that neither a snapshot, pruning nor a batch reads all jobs.
+    private static let version3: @Sendable (Database) throws -> Void = { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE tally (state INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+                INSERT INTO tally (state, number) VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0);
+                UPDATE tally SET number = counted.number
+                    FROM (SELECT state, count(*) AS number FROM job GROUP BY state) AS counted
+                    WHERE tally.state = counted.state;
+                CREATE TRIGGER job_came AFTER INSERT ON job BEGIN
+                    UPDATE tally SET number = number + 1 WHERE state = NEW.state;
+                END;
+                CREATE TRIGGER job_went AFTER DELETE ON job BEGIN
+                    UPDATE tally SET number = number - 1 WHERE state = OLD.state;
+                END;
+                CREATE TRIGGER job_changed AFTER UPDATE OF state ON job WHEN OLD.state <> NEW.state BEGIN
+                    UPDATE tally SET number = number - 1 WHERE state = OLD.state;
+                    UPDATE tally SET number = number + 1 WHERE state = NEW.state;
+                END;
+
+                CREATE TABLE batch_line (
+                    batch TEXT NOT NULL,
+                    rank INTEGER NOT NULL,
+                    job INTEGER NOT NULL,
+                    host TEXT NOT NULL,
+                    PRIMARY KEY (batch, rank, job)
+                ) WITHOUT ROWID;
+                INSERT INTO batch_line (batch, rank, job, host)
+                    SELECT DISTINCT batch, ~job.priority, job.id, host FROM job CROSS JOIN member ON member.job = job.id
+                    WHERE state = 0 AND NOT is_paused AND batch <> '';
+
+                CREATE INDEX host_until ON host (until);
                 """)
     }
 }

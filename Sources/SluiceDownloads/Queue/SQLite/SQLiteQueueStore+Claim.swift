@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 import HeapModule
 
 extension Database {
@@ -9,6 +10,7 @@ extension Database {
         var running = try runningCounts()
         guard running.total < claim.limits.total else { return [] }
         running.hostLimits = try hosts().compactMapValues { $0.limit(now: now) }
+        if let batch = claim.batch, !batch.isEmpty { return try self.claim(claim, of: batch, running, now: now) }
         var heads = try Heads(self, resolves: claim.resolves)
         var claimed: [ClaimedJob] = []
         while claimed.count < claim.count, running.total < claim.limits.total,
@@ -24,10 +26,42 @@ extension Database {
             // A lane without room has none until the end of this claim.
             guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0 else { continue }
             if let next = try self.head(of: head.lane.id, in: claim.batch) {
+                // Claimed jobs have left their lines. In a damaged file, this loop could go on forever.
+                _ = try required(next.job == head.job ? nil : next.job, "a job of a line")
                 heads.insert(LaneHead(priority: ~next.rank, job: next.job, lane: head.lane))
             }
         }
         return claimed
+    }
+
+    /// Hands out jobs of one batch, in the order of its line, which has no others.
+    private func claim(
+        _ claim: JobClaim, of batch: String, _ running: RunningCounts, now: Int64
+    ) throws -> [ClaimedJob] {
+        var running = running
+        var claimed: [ClaimedJob] = []
+        var last: (rank: Int, job: Int64) = (.min, -1)
+        var size = 16
+        while true {
+            let query = try cachedStatement(
+                sql: """
+                    SELECT rank, job, host FROM batch_line
+                    WHERE batch = ? AND (rank, job) > (?, ?) ORDER BY rank, job LIMIT ?
+                    """)
+            let page = try Row.fetchAll(query, arguments: [batch, last.rank, last.job, size])
+            for row in page {
+                last = (try row.value("rank"), try row.value("job"))
+                guard running.room(host: try row.value("host"), under: claim.limits) > 0,
+                    let job = try jobRow(last.job), job.state == 0, claim.resolves || !job.isUnresolved,
+                    let charged = job.members.withRoom(host: job.host, running, claim.limits)
+                else { continue }
+                claimed.append(try hand(job, to: claim, charging: charged, now: now))
+                running.add(host: job.host, user: charged.user)
+                if claimed.count == claim.count || running.total >= claim.limits.total { return claimed }
+            }
+            if page.count < size { return claimed }
+            size = 256
+        }
     }
 
     private func hand(
@@ -40,11 +74,12 @@ extension Database {
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
         try record(EventContent(.started, user: charged.user), job.id, now: now)
         let query = "SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?"
-        let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [job.id])!
+        let row = try required(Row.fetchOne(cachedStatement(sql: query), arguments: [job.id]), "a job")
         return ClaimedJob(
             lease: JobLease(job: JobID(rawValue: job.id), token: token),
-            request: try DownloadRequest(row: row, user: charged.user), host: job.host, failures: row["failures"],
-            mayBePublished: row["may_be_published"])
+            request: try DownloadRequest(row: row, user: charged.user), host: job.host,
+            failures: try row.value("failures"),
+            mayBePublished: try row.value("may_be_published"))
     }
 }
 
@@ -172,11 +207,12 @@ private struct HeadStream {
         arguments += [last.rank, last.job]
         let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: arguments)
         page = ArraySlice(
-            rows.map { row in
+            try rows.map { row in
                 LaneHead(
-                    priority: ~(row["head_rank"] as Int), job: row["head_job"],
+                    priority: ~(try row.value("head_rank", as: Int.self)), job: try row.value("head_job"),
                     lane: Lane(
-                        id: row["id"], host: row["host"], user: row["user"], isUnresolved: row["is_unresolved"]))
+                        id: try row.value("id"), host: try row.value("host"), user: try row.value("user"),
+                        isUnresolved: try row.value("is_unresolved")))
             })
         isAtEnd = page.count < size
         if let head = page.last { last = (~head.priority, head.job) }

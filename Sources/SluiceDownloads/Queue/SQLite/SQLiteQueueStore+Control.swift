@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 extension SQLiteQueueStore {
     package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
@@ -22,7 +23,7 @@ extension SQLiteQueueStore {
                 try database.run(
                     "UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ?", [now, job.id])
                 try database.record(EventContent(.cancelled), job.id, now: now)
-                change.stopped.append(try database.queuedDownload(job.id)!)
+                change.stopped.append(try database.required(database.queuedDownload(job.id), "a job"))
             }
         }
     }
@@ -38,7 +39,7 @@ extension SQLiteQueueStore {
             } else if job.isRunning {
                 change.pausing.append(JobID(rawValue: job.id))
             } else {
-                change.stopped.append(try database.queuedDownload(job.id)!)
+                change.stopped.append(try database.required(database.queuedDownload(job.id), "a job"))
             }
         }
     }
@@ -74,7 +75,7 @@ extension SQLiteQueueStore {
                     """, [id])
                 guard database.changesCount == 1 else { return false }
                 try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [id])
-                try database.joinLines(database.jobRow(id)!)
+                try database.joinLines(database.existingJob(id))
                 try database.record(EventContent(.retried), id, now: now)
                 return true
             }.map { JobID(rawValue: $0) }
@@ -89,7 +90,7 @@ extension SQLiteQueueStore {
         try await write { database, now in
             var change = JobChange()
             for id in try database.jobs(in: selection, [.waiting, .running, .paused]) {
-                try body(database, database.jobRow(id)!, now, &change)
+                try body(database, database.existingJob(id), now, &change)
             }
             return change
         }
@@ -102,7 +103,7 @@ extension Database {
         let columns = states.map(\.columns).joined(separator: ", ")
         func jobs(_ condition: String, _ arguments: StatementArguments = []) throws -> [Int64] {
             let query = "SELECT id FROM job WHERE state IN (\(columns)) AND \(condition) ORDER BY id"
-            return try Int64.fetchAll(self, sql: query, arguments: arguments)
+            return try Int64.fetchAll(cachedStatement(sql: query), arguments: arguments)
         }
         switch selection {
         case .all: return try jobs("true")

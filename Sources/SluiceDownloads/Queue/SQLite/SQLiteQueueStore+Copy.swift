@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -17,7 +18,9 @@ extension SQLiteQueueStore: CopyableQueue {
     }
 
     package func add(_ downloads: [QueuedDownload], place _: String?) async throws -> [EnqueuedJob] {
-        try await write { database, now in try downloads.map { try database.add($0, now: now) } }
+        try QueueStoreError.refuseNames(
+            of: downloads.map(\.request), downloads.flatMap(\.members).map { ($0.user, $0.batch) })
+        return try await write { database, now in try downloads.map { try database.add($0, now: now) } }
     }
 }
 
@@ -25,8 +28,9 @@ extension Database {
     fileprivate func add(_ download: QueuedDownload, now: Int64) throws -> EnqueuedJob {
         let members = download.members.map { JobMembers.Element($0) }
         var request = download.request
-        (request.user, request.priority) = (download.members[0].user, download.members[0].priority)
-        let options = EnqueueOptions(batch: download.members[0].batch, keepsFinished: true)
+        let first = try required(download.members.first, "a member of a job")
+        (request.user, request.priority) = (first.user, first.priority)
+        let options = EnqueueOptions(batch: first.batch, keepsFinished: true)
         let before = try unfinishedMembers(of: request)
         let job = try enqueue(request, options, now: now)
         guard job.outcome == .added || job.outcome == .joined else { return job }
@@ -37,7 +41,7 @@ extension Database {
         for element in new where element != members[0] {
             try record(EventContent(.joined, of: element), job.id.rawValue, now: now)
         }
-        try changeMembers(of: jobRow(job.id.rawValue)!, to: JobMembers(known + new), now: now)
+        try changeMembers(of: existingJob(job.id.rawValue), to: JobMembers(known + new), now: now)
         if job.outcome == .added {
             try run("UPDATE job SET failures = ? WHERE id = ?", [download.failureCount, job.id.rawValue])
         }

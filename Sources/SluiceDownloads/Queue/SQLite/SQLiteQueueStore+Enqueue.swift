@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -9,6 +10,7 @@ import Foundation
 extension SQLiteQueueStore {
     package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         try QueueStoreError.refuseSecrets(in: requests)
+        try QueueStoreError.refuseNames(of: requests, requests.map { ($0.user, options.batch) })
         return try await write { database, now in
             try database.addNew(requests, options, now: now)
                 ?? requests.map { try database.enqueue($0, options, now: now) }
@@ -54,6 +56,14 @@ extension Database {
                     CROSS JOIN lane ON (lane.host, lane.user, lane.is_unresolved) = (job.host, member.user, job.is_unresolved)
                 WHERE job.id BETWEEN ? AND ?
             """, added)
+        if options.batch ?? "" != "" {
+            try run(
+                """
+                INSERT INTO batch_line (batch, rank, job, host)
+                    SELECT batch, ~job.priority, job.id, host FROM job CROSS JOIN member ON member.job = job.id
+                    WHERE job.id BETWEEN ? AND ?
+                """, added)
+        }
         try run(
             """
             INSERT INTO event (time, job, kind, user, batch)
@@ -92,14 +102,16 @@ extension Database {
         let url = request.url.absoluteString
         let found = try Row.fetchAll(
             cachedStatement(sql: "SELECT id, url, state FROM job WHERE target = ?"), arguments: [target])
-        for row in found where row["url"] != url && !QueuedDownload.State(column: row["state"]).isFinal {
-            let other = URL(string: row["url"]) ?? request.url
-            return EnqueuedJob(id: JobID(rawValue: row["id"]), outcome: .conflict(with: other))
+        for row in found {
+            let other: String = try row.value("url")
+            guard other != url, try !QueuedDownload.State(column: row.value("state")).isFinal else { continue }
+            return EnqueuedJob(
+                id: JobID(rawValue: try row.value("id")), outcome: .conflict(with: URL(string: other) ?? request.url))
         }
         let element = JobMembers.Element(request, batch: options.batch)
-        for row in found where row["url"] == url {
-            let id: Int64 = row["id"]
-            let state = QueuedDownload.State(column: row["state"])
+        for row in found where try row.value("url") == url {
+            let id: Int64 = try row.value("id")
+            let state = QueuedDownload.State(column: try row.value("state"))
             if !state.isFinal {
                 try join(id, element, now: now)
                 return EnqueuedJob(id: JobID(rawValue: id), outcome: .joined)
@@ -127,7 +139,7 @@ extension Database {
 
     private func join(_ id: Int64, _ element: JobMembers.Element, now: Int64) throws {
         try record(EventContent(.joined, of: element), id, now: now)
-        var job = try jobRow(id)!
+        var job = try existingJob(id)
         var members = job.members
         if job.isCancelled {
             // The cancelled members have left. Enqueuing the job again revokes the cancellation.

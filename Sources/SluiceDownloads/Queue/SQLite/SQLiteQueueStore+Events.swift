@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -17,12 +18,14 @@ extension SQLiteQueueStore {
                 ORDER BY number LIMIT ?
                 """
             let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [number ?? 0, count])
-            return rows.map { row in
+            return try rows.map { row in
                 var content = EventContent(
-                    QueueEvent.Kind(rawValue: row["kind"]), user: row["user"], bytes: row["bytes"],
-                    message: row["message"])
-                content.batch = row["batch"]
-                return content.event(number: row["number"], job: JobID(rawValue: row["job"]), time: row["time"])
+                    QueueEvent.Kind(rawValue: try row.value("kind")), user: try row.value("user"),
+                    bytes: try row.value("bytes"), message: try row.value("message"))
+                content.batch = try row.value("batch")
+                return content.event(
+                    number: try row.value("number"), job: JobID(rawValue: try row.value("job")),
+                    time: try row.value("time"))
             }
         }
     }
@@ -45,7 +48,7 @@ extension Database {
     }
 
     /// The number of the first event that is kept, or of the next event if there is none.
-    fileprivate var firstEvent: Int64 {
+    var firstEvent: Int64 {
         get throws {
             try Int64.fetchOne(cachedStatement(sql: "SELECT min(number) FROM event")) ?? lastEvent + 1
         }

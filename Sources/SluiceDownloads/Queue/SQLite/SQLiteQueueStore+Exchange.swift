@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 extension SQLiteQueueStore {
     package func exchange(
@@ -16,7 +17,7 @@ extension SQLiteQueueStore {
             try database.takeBackExpiredLeases(now: now, lease: claim.lease.milliseconds)
             try database.admitDelayed(now: now)
             exchange.claimed = try database.claim(claim, now: now)
-            exchange.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
+            exchange.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, min($0, 1 << 60) - now)) }
             exchange.isEmpty = try exchange.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
             return exchange
         }
@@ -33,10 +34,12 @@ extension SQLiteQueueStore {
                 FROM job WHERE state = 1 AND worker = ? ORDER BY id
                 """
             let held = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [worker.name])
-            return held.map { row in
-                RenewedLease(
-                    lease: JobLease(job: JobID(rawValue: row["id"]), token: row["token"]),
-                    stop: row["is_cancelled"] ? .cancelled : row["is_paused"] ? .paused : nil)
+            return try held.map { row in
+                let isCancelled: Bool = try row.value("is_cancelled")
+                let isPaused: Bool = try row.value("is_paused")
+                return RenewedLease(
+                    lease: JobLease(job: JobID(rawValue: try row.value("id")), token: try row.value("token")),
+                    stop: isCancelled ? .cancelled : isPaused ? .paused : nil)
             }
         }
     }
@@ -87,7 +90,7 @@ extension Database {
     /// Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused. Returns its state.
     @discardableResult
     private func wait(_ id: Int64) throws -> QueuedDownload.State {
-        let job = try jobRow(id)!
+        let job = try existingJob(id)
         guard job.state == 0 || job.state == QueueSchema.delayed else { return QueuedDownload.State(column: job.state) }
         if job.members.arePaused {
             try run("UPDATE job SET state = 6 WHERE id = ?", [id])
@@ -147,14 +150,22 @@ extension Database {
 
     fileprivate func hasOpenJobs(in batch: String?) throws -> Bool {
         guard let batch else {
-            return try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM job WHERE state IN (0, 5))"))!
-                || Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM job WHERE state = 1)"))!
+            return try exists("SELECT 1 FROM job WHERE state IN (0, 5)") || exists("SELECT 1 FROM job WHERE state = 1")
         }
-        let query = """
-            SELECT EXISTS (
-                SELECT 1 FROM member JOIN job ON job.id = member.job
-                WHERE member.batch = ? AND NOT is_paused AND job.state IN (0, 1, 5))
+        // A long batch may have ended but for a few jobs.
+        if try exists("SELECT 1 FROM batch_line WHERE batch = ?", [batch]) { return true }
+        let ofBatch = """
+            EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND batch = ? AND NOT is_paused)
             """
-        return try Bool.fetchOne(cachedStatement(sql: query), arguments: [batch])!
+        if try exists("SELECT 1 FROM job WHERE state = 1 AND \(ofBatch)", [batch]) { return true }
+        if try exists("SELECT 1 FROM job WHERE not_before IS NOT NULL AND state = 5 AND \(ofBatch)", [batch]) {
+            return true
+        }
+        // Requests without a batch have no line of their own.
+        return try batch.isEmpty && exists("SELECT 1 FROM job WHERE state IN (0, 5) AND \(ofBatch)", [batch])
+    }
+
+    private func exists(_ query: String, _ arguments: StatementArguments = []) throws -> Bool {
+        try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(query))"), arguments: arguments) ?? false
     }
 }

@@ -1,11 +1,12 @@
 import GRDB
+import SluiceDatabase
 
 extension Database {
     /// The hosts that aren't known to be well.
     func hosts() throws -> [String: HostHealth] {
         var hosts: [String: HostHealth] = [:]
         let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT name, until, failures, is_open FROM host"))
-        while let row = try rows.next() { hosts[row["name"]] = HostHealth(row) }
+        while let row = try rows.next() { hosts[try row.value("name")] = try HostHealth(row) }
         return hosts
     }
 
@@ -15,7 +16,7 @@ extension Database {
         guard let host = try String.fetchOne(cachedStatement(sql: query), arguments: [job]) else { return }
         let known = try Row.fetchOne(
             cachedStatement(sql: "SELECT until, failures, is_open FROM host WHERE name = ?"), arguments: [host])
-        let before = known.map(HostHealth.init)
+        let before = try known.map(HostHealth.init)
         let after = HostHealth.after(report, before, now: now)
         guard after != before else { return }
         if let after {
@@ -29,7 +30,8 @@ extension Database {
 }
 
 extension HostHealth {
-    fileprivate init(_ row: Row) {
-        self.init(until: row["until"], failures: row["failures"], isOpen: row["is_open"])
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            until: try row.value("until"), failures: try row.value("failures"), isOpen: try row.value("is_open"))
     }
 }

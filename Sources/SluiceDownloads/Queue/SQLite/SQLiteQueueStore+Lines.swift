@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 /// A job that changes between states, read from its row.
 struct JobRow {
@@ -21,10 +22,14 @@ extension Database {
         let query = "SELECT host, is_unresolved, priority, state, charged, is_cancelled FROM job WHERE id = ?"
         guard let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id]) else { return nil }
         return JobRow(
-            id: id, host: row["host"], isUnresolved: row["is_unresolved"], priority: row["priority"],
-            state: row["state"], charged: row["charged"] ?? "",
-            isCancelled: row["is_cancelled"], members: try members(of: id))
+            id: id, host: try row.value("host"), isUnresolved: try row.value("is_unresolved"),
+            priority: try row.value("priority"), state: try row.value("state"),
+            charged: try row.value("charged", as: String?.self) ?? "", isCancelled: try row.value("is_cancelled"),
+            members: try members(of: id))
     }
+
+    /// The job of an entry in an index or in a line. In a damaged file it may be missing.
+    func existingJob(_ id: Int64) throws -> JobRow { try required(jobRow(id), "a job") }
 
     // MARK: Members
 
@@ -32,10 +37,11 @@ extension Database {
         let query = "SELECT user, batch, priority, is_paused FROM member WHERE job = ? ORDER BY place"
         let rows = try Row.fetchAll(cachedStatement(sql: query), arguments: [id])
         return JobMembers(
-            rows.map { row in
+            try rows.map { row in
                 JobMembers.Element(
                     QueuedDownload.Member(
-                        user: row["user"], batch: row["batch"], priority: row["priority"], isPaused: row["is_paused"]))
+                        user: try row.value("user"), batch: try row.value("batch"), priority: try row.value("priority"),
+                        isPaused: try row.value("is_paused")))
             })
     }
 
@@ -77,8 +83,8 @@ extension Database {
             try record(EventContent(members.arePaused ? .paused : .resumed), row.id, now: now)
         }
         let isReady = try Bool.fetchOne(
-            cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])!
-        if isReady {
+            cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])
+        if isReady == true {
             var changed = row
             (changed.members, changed.priority) = (members, priority)
             try joinLines(changed)
@@ -92,8 +98,9 @@ extension Database {
         for user in job.members.activeUsers {
             var lane: Int64
             if let row = try laneRow(job, user) {
-                lane = row["id"]
-                if (rank, id) < (row["head_rank"], row["head_job"]) {
+                lane = try row.value("id")
+                let head: (Int, Int64) = (try row.value("head_rank"), try row.value("head_job"))
+                if (rank, id) < head {
                     try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [rank, id, lane])
                 }
             } else {
@@ -104,19 +111,26 @@ extension Database {
             }
             try run("INSERT INTO line (lane, rank, job) VALUES (?, ?, ?)", [lane, rank, id])
         }
+        for batch in job.members.activeBatches {
+            try run(
+                "INSERT INTO batch_line (batch, rank, job, host) VALUES (?, ?, ?, ?)", [batch, rank, id, job.host])
+        }
     }
 
     func leaveLines(_ job: JobRow) throws {
         for user in job.members.activeUsers {
             guard let row = try laneRow(job, user) else { continue }
-            let lane: Int64 = row["id"]
+            let lane: Int64 = try row.value("id")
             try run("DELETE FROM line WHERE lane = ? AND rank = ? AND job = ?", [lane, ~job.priority, job.id])
-            guard row["head_job"] == job.id else { continue }
+            guard try row.value("head_job") == job.id else { continue }
             if let head = try head(of: lane) {
                 try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [head.rank, head.job, lane])
             } else {
                 try run("DELETE FROM lane WHERE id = ?", [lane])
             }
+        }
+        for batch in job.members.activeBatches {
+            try run("DELETE FROM batch_line WHERE batch = ? AND rank = ? AND job = ?", [batch, ~job.priority, job.id])
         }
     }
 
@@ -125,13 +139,14 @@ extension Database {
         return try Row.fetchOne(cachedStatement(sql: query), arguments: [job.host, user, job.isUnresolved])
     }
 
-    /// The first job in the line of a lane, or the first one with an active member of a batch.
+    /// The first job in the line of a lane, or the first one with an active member of a batch. That reads the whole line if there is none.
     func head(of lane: Int64, in batch: String? = nil) throws -> (rank: Int, job: Int64)? {
         let isWanted = batch == nil ? "" : "AND \(Self.hasActiveMember)"
         let query = "SELECT rank, job FROM line WHERE lane = ? \(isWanted) ORDER BY rank, job LIMIT 1"
         var arguments: StatementArguments = [lane]
         if let batch { arguments += [batch] }
-        return try Row.fetchOne(cachedStatement(sql: query), arguments: arguments).map { ($0["rank"], $0["job"]) }
+        let row = try Row.fetchOne(cachedStatement(sql: query), arguments: arguments)
+        return try row.map { (try $0.value("rank"), try $0.value("job")) }
     }
 
     private static let hasActiveMember =
@@ -142,7 +157,7 @@ extension Database {
     func runningCounts() throws -> RunningCounts {
         var running = RunningCounts()
         let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT host, charged FROM job WHERE state = 1"))
-        while let row = try rows.next() { running.add(host: row["host"], user: row["charged"]) }
+        while let row = try rows.next() { running.add(host: try row.value("host"), user: try row.value("charged")) }
         return running
     }
 }

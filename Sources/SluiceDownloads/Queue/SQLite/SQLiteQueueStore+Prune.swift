@@ -18,20 +18,28 @@ extension SQLiteQueueStore {
         }
     }
 
-    package func prune(olderThan age: Duration, keeping count: Int) async throws {
+    package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         try await write { database, now in
-            let query = """
-                SELECT id FROM (
-                    SELECT id, ended, row_number() OVER (ORDER BY ended DESC, id DESC) AS place
-                    FROM job WHERE state IN (2, 3, 4))
-                WHERE place > ? OR ended < ? ORDER BY place
-                """
-            let removed = try Int64.fetchAll(
-                database.cachedStatement(sql: query), arguments: [count, now - age.milliseconds])
-            for id in removed { try database.delete(id, now: now) }
+            let most = Int64(prunedAtOnce)
+            let ended = "SELECT id FROM job WHERE state IN (2, 3, 4)"
+            let excess = try database.endedCount - Int64(max(0, count))
+            let many = try Int64.fetchAll(
+                database.cachedStatement(sql: "\(ended) ORDER BY ended, id LIMIT ?"),
+                arguments: [max(0, min(excess, most))])
+            let old = try Int64.fetchAll(
+                database.cachedStatement(sql: "\(ended) AND ended < ? ORDER BY ended, id LIMIT ?"),
+                arguments: [now - age.milliseconds, most])
+            // Both begin with the oldest.
+            let gone = many.count > old.count ? many : old
+            for id in gone { try database.delete(id, now: now) }
             // More than are promised, because a list of many requests has many events.
-            try database.run("DELETE FROM event WHERE number <= ?", [database.lastEvent - 10 * Int64(keptEvents)])
-            try database.run("DELETE FROM host WHERE until < ?", [now - HostHealth.memory])
+            let end = try database.lastEvent - 10 * Int64(keptEvents)
+            let next = try min(end, database.firstEvent - 1 + 4 * most)
+            try database.run("DELETE FROM event WHERE number <= ?", [next])
+            try database.run(
+                "DELETE FROM host WHERE name IN (SELECT name FROM host WHERE until < ? ORDER BY until LIMIT ?)",
+                [now - HostHealth.memory, most])
+            return gone.count == prunedAtOnce || next < end || database.changesCount == prunedAtOnce
         }
     }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import SluiceDatabase
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -15,18 +16,13 @@ extension SQLiteQueueStore {
         let count = max(0, count)
         return try await read { database, now in
             var snapshot = QueueSnapshot()
-            // Each query uses its own index. One query for all would read the table.
-            for column in [0, 5, 1, 6] {
-                let query = try database.cachedStatement(sql: "SELECT count(*) FROM job WHERE state = \(column)")
-                let found = try Int.fetchOne(query)!
-                if found > 0 { snapshot.counts[QueuedDownload.State(column: column), default: 0] += found }
+            let tally = try database.cachedStatement(sql: "SELECT state, number FROM tally WHERE number > 0")
+            for row in try Row.fetchAll(tally) {
+                snapshot.counts[QueuedDownload.State(column: try row.value("state")), default: 0] += try row.value(
+                    "number")
             }
-            let ended = try database.cachedStatement(
-                sql: "SELECT state, count(*) AS number FROM job WHERE state IN (2, 3, 4) GROUP BY state")
-            for row in try Row.fetchAll(ended) {
-                snapshot.counts[QueuedDownload.State(column: row["state"])] = row["number"]
-            }
-            snapshot.running = try database.list("WHERE state = 1 ORDER BY id", limit: count).map {
+            // The plus keeps SQLite from reading the whole table in this order.
+            snapshot.running = try database.list("WHERE state = 1 ORDER BY +id", limit: count).map {
                 .init(download: $0)
             }
             snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, id", limit: count)
@@ -42,6 +38,14 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
+    /// The number of jobs that are done, have failed or were cancelled.
+    var endedCount: Int64 {
+        get throws {
+            let query = "SELECT ifnull(sum(number), 0) FROM tally WHERE state IN (2, 3, 4)"
+            return try Int64.fetchOne(cachedStatement(sql: query)) ?? 0
+        }
+    }
+
     func queuedDownload(_ id: Int64) throws -> QueuedDownload? {
         try list("WHERE id = ?", [id], limit: 1).first
     }
@@ -53,7 +57,7 @@ extension Database {
             SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged, is_cancelled FROM job \(rest) LIMIT ?
             """
         return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
-            try QueuedDownload(row: row, members: members(of: row["id"]).members)
+            try QueuedDownload(row: row, members: members(of: row.value("id")).members)
         }
     }
 
@@ -64,21 +68,24 @@ extension Database {
 
 extension QueuedDownload {
     fileprivate init(row: Row, members: [Member]) throws {
-        let notBefore: Int64? = row["not_before"]
-        let user: String = row["charged"] ?? members.first?.user ?? ""
+        let notBefore: Int64? = try row.value("not_before")
+        let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
         self.init(
-            id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: user), members: members,
-            state: QueuedDownload.State(column: row["state"]), failureCount: row["failures"], bytes: row["bytes"],
-            message: row["message"], notBefore: notBefore.map { Date(queueTime: $0) })
-        isCancelling = row["is_cancelled"]
+            id: JobID(rawValue: try row.value("id")), request: try DownloadRequest(row: row, user: user),
+            members: members,
+            state: QueuedDownload.State(column: try row.value("state")), failureCount: try row.value("failures"),
+            bytes: try row.value("bytes"), message: try row.value("message"),
+            notBefore: notBefore.map { Date(queueTime: $0) })
+        isCancelling = try row.value("is_cancelled")
     }
 }
 
 extension DownloadRequest {
     init(row: Row, user: String) throws {
-        let name: String = row["name"]
+        let name: String = try row.value("name")
         let stored = DownloadRequest(
-            storedURL: row["url"], directory: row["folder"], name: name, user: user, priority: row["priority"])
+            storedURL: try row.value("url"), directory: try row.value("folder"), name: name, user: user,
+            priority: try row.value("priority"))
         guard let stored else {
             // Another program has written to the table.
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The job named '\(name)' can't be read.")

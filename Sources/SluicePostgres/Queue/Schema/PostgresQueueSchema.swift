@@ -7,7 +7,8 @@
 /// reads the heads in order, regardless of the number of waiting jobs.
 ///
 /// Jobs run by the thousand on many machines, so the running jobs of each host and user are counted in `running` instead of for each claim.
-/// Each function that starts or ends a job's run calls `count_running` under the queue's lock, and `prune` counts again.
+/// Each function that starts or ends a job's run calls `count_running` under the queue's lock, and pruning counts again, a few at a time.
+/// The jobs of each state are counted in `tally`, by triggers.
 ///
 /// The functions run on the server, so that an operation is one round trip and the queue's lock is held no longer than the work takes.
 /// Each relies on the lock that the caller's transaction has taken in an earlier statement.
@@ -16,7 +17,7 @@
 /// if both ascend.
 enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
-        PostgresSchema(application: "queue", namespace: namespace, migrations: [version1])
+        PostgresSchema(application: "queue", namespace: namespace, migrations: [version1, version2])
     }
 
     private static let version1 =

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import HTTPTypes
 import SluiceConcurrency
-import SluiceDatabase
+@testable import SluiceDatabase
 import SluiceFiles
 import Testing
 
@@ -137,6 +137,24 @@ import Testing
             #expect(try await store.enqueue(many, options: .init()).count == 2000)
             try await store.close()
         }
+    }
+
+    @Test(
+        arguments: [
+            (.SQLITE_BUSY, .busy), (.SQLITE_BUSY_SNAPSHOT, .busy), (.SQLITE_BUSY_RECOVERY, .busy),
+            (.SQLITE_LOCKED, .busy),
+            (.SQLITE_PROTOCOL, .busy), (.SQLITE_FULL, .full), (.SQLITE_IOERR, .notWritable),
+            (.SQLITE_IOERR_FSYNC, .notWritable),
+            (.SQLITE_READONLY, .notWritable), (.SQLITE_READONLY_DBMOVED, .notWritable),
+            (.SQLITE_READONLY_CANTLOCK, .notWritable),
+            (.SQLITE_READONLY_DIRECTORY, .notWritable), (.SQLITE_CANTOPEN, .notWritable), (.SQLITE_CORRUPT, .unusable),
+            (.SQLITE_NOTADB, .unusable), (.SQLITE_MISUSE, .closed), (.SQLITE_NOMEM, .other), (.SQLITE_ERROR, .other),
+        ] as [(ResultCode, QueueStoreError.Code)])
+    func `a worker waits only for other processes; other errors end it, and its jobs wait`(
+        _ result: ResultCode, _ code: QueueStoreError.Code
+    ) {
+        let error = QueueStoreError(DatabaseFailure(DatabaseError(resultCode: result), path: "/queue.db"))
+        #expect(error.code == code && error.isOutage == (code == .busy))
     }
 
     @Test func `header fields and passwords are refused without being repeated, and nothing of the call is kept`()

@@ -379,7 +379,8 @@ struct QueueModel {
 
     mutating func prune(before limit: Int64, keeping count: Int) {
         let ended = endedLatestFirst
-        remove(ended.enumerated().filter { $0.offset >= count || $0.element.ended! < limit }.map(\.element.number))
+        let gone = ended.enumerated().filter { $0.offset >= count || $0.element.ended! < limit }
+        remove(gone.map(\.element.number).reversed())
     }
 }
 

@@ -1,0 +1,201 @@
+#if PostgreSQL
+import Foundation
+import SluiceDownloads
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// A long history, and what the operations of workers and people read beside it.
+@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A PostgreSQL queue with a long history` {
+    /// The rows that scans and indexes have returned for each table, in the transaction.
+    private static let read = PostgresQueueStore.Operation(
+        sql: """
+            SELECT relname::text AS name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int8 AS rows
+            FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND $1::int8 IS NOT NULL
+            """, parameters: [])
+
+    /// Runs an operation and returns the numbers of rows that it has read, by table.
+    private static func rows(
+        _ store: PostgresQueueStore, _ operations: [PostgresQueueStore.Operation]
+    ) async throws -> [String: Int] {
+        let results = try await store.write([read] + operations + [read])
+        func counts(_ result: PostgresResult) throws -> [String: Int] {
+            try Dictionary(
+                result.map { (try $0.value("name", as: String.self), try $0.value("rows", as: Int.self)) },
+                uniquingKeysWith: +)
+        }
+        let before = try counts(results[0])
+        return try counts(results[results.count - 1]).map { ($0, $1 - before[$0, default: 0]) }.filter { $1 > 0 }
+            .reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+
+    /// Adds ended jobs by SQL: the store would take minutes.
+    private static func addHistory(_ fixture: QueueFixture, _ count: Int) async throws {
+        _ = try await fixture.run([
+            PostgresStatement(
+                """
+                INSERT INTO job (queue, id, url, directory, name, target, host, place, is_unresolved, rank, state, created, ended)
+                    SELECT number, 1000000 + i, 'https://h.example/' || i, 'file:///d/', i::text, ('/d/' || i)::bytea, 'h.example',
+                        '', false, -1, 2, 0, (extract(epoch FROM now()) * 1000)::int8 - i
+                    FROM queue, generate_series(1, $2::int8) AS i WHERE name = $1
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+            PostgresStatement(
+                """
+                INSERT INTO member (queue, job, position, user_name, batch, priority)
+                    SELECT number, 1000000 + i, 0, 'u', 'old', 0 FROM queue, generate_series(1, $2::int8) AS i WHERE name = $1
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+            PostgresStatement(
+                """
+                WITH last AS MATERIALIZED (
+                    SELECT queue.number AS queue, coalesce(max(event.number), 0) AS number
+                    FROM queue LEFT JOIN event ON event.queue = queue.number WHERE name = $1 GROUP BY queue.number)
+                INSERT INTO event (queue, number, time, job, kind, user_name, batch)
+                    SELECT queue, number + i, 0, i, 'done', '', '' FROM last, generate_series(1, $2::int8 + 105000) AS i
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+        ])
+    }
+
+    @Test func `is pruned in steps, each of which reads and removes some hundreds of rows`() async throws {
+        try await QueueFixture.with { fixture async throws in
+            let store = fixture.store
+            // The sessions plan their statements for an empty queue.
+            #expect(try await !store.pruneSome(olderThan: .seconds(3600), keeping: 1000))
+            try await Self.addHistory(fixture, 100_000)
+            for _ in 0..<3 {
+                let step = store.call(
+                    "prune",
+                    [
+                        .integer(3_600_000), 1000, .integer(10 * Int64(keptEvents)), .integer(1000),
+                        .integer(Int64(prunedAtOnce)),
+                    ])
+                let rows = try await Self.rows(store, [step])
+                #expect(rows.values.reduce(0, +) < 6000, "\(rows)")
+            }
+            #expect(try await store.snapshot(listing: 0).counts == [.done: 100_000 - 3 * prunedAtOnce])
+            try await store.prune(olderThan: .seconds(3600), keeping: 99_000)
+            let snapshot = try await store.snapshot(listing: 1)
+            #expect(snapshot.counts == [.done: 99_000])
+            // The latest stay.
+            #expect(snapshot.ended.map(\.id.rawValue) == [1_000_001])
+            let events = try await store.events(after: nil, atMost: 200_000)
+            #expect(events.last?.kind == .removed && events.count == 10 * keptEvents)
+            let left = PostgresStatement(
+                "SELECT count(*) FROM member WHERE batch = 'old' AND queue = (SELECT number FROM queue WHERE name = $1)",
+                [.text(fixture.queue)])
+            #expect(try await fixture.run([left])[0].scalar() == 99_000)
+        }
+    }
+
+    @Test func `pruning also removes empty lanes and the counts of hosts that no longer run, and corrects counts`()
+        async throws
+    {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            _ = try await store.enqueue((0..<600).map { .numbered($0, hosts: 600, users: 300) }, options: .init())
+            let limits = DownloadCoordinator.Limits(total: 1000, perHost: 1)
+            let claimed = try await store.exchange(
+                [], claiming: JobClaim(worker: worker, count: 600, limits: limits, lease: .seconds(3600))
+            ).claimed
+            #expect(claimed.count == 600)
+            _ = try await store.exchange(
+                claimed.dropLast(2).map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }, claiming: nil)
+            let number = "(SELECT number FROM queue WHERE name = '\(fixture.queue)')"
+            _ = try await fixture.run([
+                PostgresStatement("UPDATE running SET number = 77 WHERE kind < 2 AND number > 0 AND queue = \(number)")
+            ])
+            try await store.prune(olderThan: .seconds(3600), keeping: 1000)
+            let left = try await fixture.run([
+                PostgresStatement("SELECT count(*) FROM lane WHERE queue = \(number)"),
+                PostgresStatement("SELECT sum(number)::int8 FROM running WHERE queue = \(number)"),
+                PostgresStatement("SELECT count(*) FROM running WHERE queue = \(number)"),
+            ])
+            // Two jobs run: in all, and on one host and for one user each.
+            #expect(try left.map { try $0.scalar(as: Int.self) } == [0, 6, 5])
+        }
+    }
+
+    /// Operations, and the rows of each table that they may read: 400 where a table isn't named. A claim of a batch reads all of its batch, and a
+    /// change of many downloads may scan the lines, which is cheaper than a look-up for each if they are few.
+    @Test func `is read by no operation that doesn't ask for it`() async throws {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            _ = try await store.snapshot(listing: 1)
+            _ = try await store.enqueue(
+                (0..<3000).map { .numbered($0, hosts: 30, users: 7) }, options: .init(batch: "list"))
+            _ = try await store.enqueue((3000..<3040).map { .numbered($0) }, options: .init(batch: "mine"))
+            try await Self.addHistory(fixture, 20_000)
+            _ = try await fixture.run([
+                PostgresStatement(
+                    """
+                    INSERT INTO host (queue, name, until, failures, is_open)
+                        SELECT number, 'bad' || i, 1000, 1, false FROM queue, generate_series(1, 5000) AS i WHERE name = $1
+                    """, [.text(fixture.queue)])
+            ])
+            // Changes of many downloads are planned for the sizes of their sets and tables. Workers' statements don't need statistics.
+            _ = try await fixture.run([PostgresStatement("ANALYZE job, member, line, head, lane")])
+            let limits = DownloadCoordinator.Limits(total: 100, perHost: 4)
+            func claim(_ batch: String?) -> PostgresQueueStore.Operation {
+                store.claiming(
+                    JobClaim(worker: worker, count: 8, limits: limits, lease: .seconds(3600), batch: batch),
+                    token: .random(in: 1...1 << 60), isAgain: false)
+            }
+            let none = PostgresValue.integers([])
+            let waiting = PostgresValue.integers([0, 1, 5, 6])
+            let cases: [(String, PostgresQueueStore.Operation, allowed: [String: Int])] = [
+                ("claim", claim(nil), [:]),
+                ("claim of a batch behind many jobs", claim("mine"), ["member": 2000, "job": 1500, "running": 1500]),
+                ("outlook", store.call("outlook", [.null]), [:]),
+                ("outlook of a batch", store.call("outlook", ["mine"]), [:]),
+                ("renew", store.call("renew", [.text(worker.name), 1000]), [:]),
+                ("detach", store.call("detach", ["nobody"]), [:]),
+                ("find", PostgresQueueStore.find([JobID(rawValue: 5)]), [:]),
+                (
+                    "cancel a batch",
+                    store.call("change", ["cancel", waiting, "batch", "mine", none]),
+                    ["member": 1000, "line": 10_000, "job": 1000]
+                ),
+                (
+                    "pause by numbers", store.call("change", ["pause", waiting, "ids", "", .integers([1, 2, 3])]), [:]
+                ),
+            ]
+            for (name, operation, allowed) in cases {
+                let rows = try await Self.rows(store, [operation])
+                for (table, count) in rows { #expect(count <= allowed[table] ?? 400, "\(name): \(table)") }
+            }
+            // What lists downloads reads those that it lists.
+            let before = try await Self.rows(store, [])
+            #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
+            let snapshot = try await store.snapshot(listing: 5)
+            #expect(snapshot.count(.done) == 20_000 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
+        }
+    }
+
+    /// The plans of the statements outside of functions, with and without statistics.
+    @Test(arguments: [false, true]) func `no snapshot scans or sorts a table`(_ isAnalyzed: Bool) async throws {
+        try await QueueFixture.with { fixture async throws in
+            let store = fixture.store
+            _ = try await store.enqueue(
+                (0..<2000).map { .numbered($0, hosts: 30, users: 7) }, options: .init(batch: "list"))
+            try await Self.addHistory(fixture, 5000)
+            if isAnalyzed { _ = try await fixture.run([PostgresStatement("ANALYZE job, member, event, tally")]) }
+            let queries =
+                PostgresQueueStore.snapshotQueries(listing: 5) + PostgresQueueStore.eventQueries(after: 5, atMost: 5)
+                + [
+                    PostgresQueueStore.find([JobID(rawValue: 7)]),
+                    PostgresQueueStore.unfinishedQuery(after: JobID(rawValue: 7), atMost: 5),
+                ]
+            for query in queries {
+                let explain = PostgresQueueStore.Operation(sql: "EXPLAIN \(query.sql)", parameters: query.parameters)
+                let plan = try await store.read([explain])[0].map { try $0.value(at: 0, as: String.self) }
+                    .joined(separator: "\n")
+                // A queue has seven counts at most.
+                #expect(query.sql.contains("FROM tally") || !plan.contains("Seq Scan"), "\(query.sql)\n\(plan)")
+                // The limits bound the running jobs, and the caller the jobs that it looks for.
+                let maySort = query.sql.contains("state = 1") || query.sql.contains("ANY")
+                #expect(maySort || !plan.contains("Sort"), "\(query.sql)\n\(plan)")
+            }
+        }
+    }
+}
+#endif
