@@ -65,9 +65,10 @@ public final class DownloadCoordinator: Sendable {
         /// function is then called again. A `TransferError` that it throws fails the attempt as an error of the transport would; another
         /// error fails the download without a retry. Without this function, the coordinator never starts such downloads.
         public var resolve: (@Sendable (DownloadRequest) async throws -> DownloadResolution)?
-        /// The maximum age of ended downloads in the queue. Older ones are removed when a run begins.
+        /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
-        /// The maximum number of ended downloads in the queue. The oldest ones are removed when a run begins.
+        /// The number of ended downloads that the queue keeps. Runs remove the oldest ones beyond it in the background, once a minute. Until then
+        /// there can be more.
         public var maximumHistoryCount: Int
 
         /// Creates a configuration. By default, an existing file is an error, and a file gets its final name after its bytes are on the

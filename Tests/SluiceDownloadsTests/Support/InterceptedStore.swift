@@ -18,17 +18,20 @@ final class InterceptedStore: QueueStore {
     let store = MemoryQueueStore()
     private let onExchange: Exchange
     private let onRenewal: @Sendable () throws -> Void
+    private let onPruning: (@Sendable () async throws -> Bool)?
 
     init(
         isShared: Bool = false,
         spansMachines: Bool = false,
         onExchange: @escaping Exchange = { try await $0.exchange($1, claiming: $2) },
-        onRenewal: @escaping @Sendable () throws -> Void = {}
+        onRenewal: @escaping @Sendable () throws -> Void = {},
+        onPruning: (@Sendable () async throws -> Bool)? = nil
     ) {
         self.isShared = isShared
         self.spansMachines = spansMachines
         self.onExchange = onExchange
         self.onRenewal = onRenewal
+        self.onPruning = onPruning
     }
 
     func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {
@@ -65,7 +68,8 @@ final class InterceptedStore: QueueStore {
         try await store.events(after: number, atMost: count)
     }
     func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
-        try await store.pruneSome(olderThan: age, keeping: count)
+        if let onPruning { return try await onPruning() }
+        return try await store.pruneSome(olderThan: age, keeping: count)
     }
     func close() async throws { try await store.close() }
 }

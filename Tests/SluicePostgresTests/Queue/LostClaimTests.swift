@@ -26,7 +26,7 @@ import Testing
             }
             let again = try await store.exchange([], claiming: claim).claimed
             #expect(again.map(\.lease.job) == added[2...].map(\.id))
-            // Nobody has begun them, so no file of theirs can be there.
+            // No worker has begun them, so no file of theirs can be there.
             #expect(again.map(\.mayBePublished) == [false, false])
             #expect(store.lost(by: worker) == [])
         }

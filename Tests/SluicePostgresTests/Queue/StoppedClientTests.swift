@@ -11,7 +11,7 @@ import Testing
 @Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A program that stops while it holds the lock of a queue` {
     private static let begin = PostgresStatement("BEGIN")
 
-    /// A store that soon looks who holds the lock.
+    /// A store that soon looks for the holder of the lock.
     private func withStore(_ body: (PostgresQueueStore, _ lock: Int64) async throws -> Void) async throws {
         let queue = "stopped \(UInt64.random(in: 0 ... .max))"
         let store = PostgresQueueStore(

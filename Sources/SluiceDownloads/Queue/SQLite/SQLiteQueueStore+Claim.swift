@@ -9,12 +9,11 @@ extension Database {
         guard claim.count > 0 else { return [] }
         var running = try runningCounts()
         guard running.total < claim.limits.total else { return [] }
-        running.hostLimits = try hosts().compactMapValues { $0.limit(now: now) }
         if let batch = claim.batch, !batch.isEmpty { return try self.claim(claim, of: batch, running, now: now) }
         var heads = try Heads(self, resolves: claim.resolves)
         var claimed: [ClaimedJob] = []
         while claimed.count < claim.count, running.total < claim.limits.total,
-            let head = try heads.next(running, claim.limits)
+            let head = try heads.next(&running, claim.limits, now: now)
         {
             // The job may have been claimed from the line of another member, or the batch may want a later one.
             let job = try jobRow(head.job)
@@ -51,7 +50,9 @@ extension Database {
             let page = try Row.fetchAll(query, arguments: [batch, last.rank, last.job, size])
             for row in page {
                 last = (try row.value("rank"), try row.value("job"))
-                guard running.room(host: try row.value("host"), under: claim.limits) > 0,
+                let host: String = try row.value("host")
+                try learnLimit(of: host, &running, now: now)
+                guard running.room(host: host, under: claim.limits) > 0,
                     let job = try jobRow(last.job), job.state == 0, claim.resolves || !job.isUnresolved,
                     let charged = job.members.withRoom(host: job.host, running, claim.limits)
                 else { continue }
@@ -125,17 +126,18 @@ private struct Heads {
     mutating func insert(_ head: LaneHead<Lane>) { entries.insert(Entry(head: head)) }
 
     mutating func next(
-        _ running: RunningCounts, _ limits: DownloadCoordinator.Limits
+        _ running: inout RunningCounts, _ limits: DownloadCoordinator.Limits, now: Int64
     ) throws -> LaneHead<Lane>? {
         while let entry = entries.popMin() {
             if let stream = entry.stream { try advance(stream) }
+            try database.learnLimit(of: entry.head.lane.host, &running, now: now)
             if resolves || !entry.head.lane.isUnresolved,
                 running.room(host: entry.head.lane.host, user: entry.head.lane.user, under: limits) > 0
             {
                 return entry.head
             }
             passed += 1
-            if passed == Self.patience { try divide(after: entry.head, running, limits) }
+            if passed == Self.patience { try divide(after: entry.head, &running, limits, now: now) }
         }
         return nil
     }
@@ -146,7 +148,7 @@ private struct Heads {
     }
 
     private mutating func divide(
-        after head: LaneHead<Lane>, _ running: RunningCounts, _ limits: DownloadCoordinator.Limits
+        after head: LaneHead<Lane>, _ running: inout RunningCounts, _ limits: DownloadCoordinator.Limits, now: Int64
     ) throws {
         var hosts = try database.distinct("host", atMost: 64)
         var users = hosts.count < 64 ? nil : try database.distinct("user", atMost: 64)
@@ -161,6 +163,7 @@ private struct Heads {
             let open = users.filter { running.room(user: $0, under: limits) > 0 }
             streams = open.map { HeadStream(.ofUser($0), after: head) }
         } else {
+            for host in hosts { try database.learnLimit(of: host, &running, now: now) }
             let open = hosts.filter { running.room(host: $0, under: limits) > 0 }
             streams = open.map { HeadStream(.ofHost($0), after: head) }
         }

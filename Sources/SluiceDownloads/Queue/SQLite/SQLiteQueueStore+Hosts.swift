@@ -10,13 +10,23 @@ extension Database {
         return hosts
     }
 
+    /// Notes how many jobs of a host may run, once for a claim. A claim looks up the few hosts that it considers, because thousands may be
+    /// down.
+    func learnLimit(of host: String, _ running: inout RunningCounts, now: Int64) throws {
+        guard running.hostLimits[host] == nil else { return }
+        running.hostLimits[host] = try health(of: host)?.limit(now: now) ?? .max
+    }
+
+    private func health(of host: String) throws -> HostHealth? {
+        let query = "SELECT until, failures, is_open FROM host WHERE name = ?"
+        return try Row.fetchOne(cachedStatement(sql: query), arguments: [host]).map(HostHealth.init)
+    }
+
     /// Records what an attempt of a job found out about its host.
     func note(_ report: HostReport, by job: Int64, now: Int64) throws {
         let query = "SELECT host FROM job WHERE id = ?"
         guard let host = try String.fetchOne(cachedStatement(sql: query), arguments: [job]) else { return }
-        let known = try Row.fetchOne(
-            cachedStatement(sql: "SELECT until, failures, is_open FROM host WHERE name = ?"), arguments: [host])
-        let before = try known.map(HostHealth.init)
+        let before = try health(of: host)
         let after = HostHealth.after(report, before, now: now)
         guard after != before else { return }
         if let after {

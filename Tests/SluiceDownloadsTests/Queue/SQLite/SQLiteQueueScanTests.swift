@@ -55,7 +55,7 @@ import Testing
         ("UPDATE job SET lease_until = ? WHERE state = 1 AND", "The limits bound the number of running jobs."),
         (
             "SELECT name, until, failures, is_open FROM host",
-            "It lists the hosts that aren't well, for a snapshot and for the limits of a claim."
+            "It lists the hosts that aren't well, for a snapshot."
         ),
         ("SELECT min(host) FROM lane", "Jumps from one value to the next in an index."),
         ("SELECT min(user) FROM lane", "Jumps from one value to the next in an index."),
