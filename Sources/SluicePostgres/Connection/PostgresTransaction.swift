@@ -55,6 +55,8 @@ package struct PostgresTransaction: Sendable {
         if let lockTimeout { set("lock_timeout", lockTimeout) }
         if usesIndexes {
             for kind in ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"] { set("enable_\(kind)", "off") }
+            // What is off but unavoidable seems to cost enough for a compiler.
+            set("jit", "off")
         }
         if !waitsForDisk { set("synchronous_commit", "off") }
         if let namespace { set("search_path", PostgresStatement.quoted(namespace)) }

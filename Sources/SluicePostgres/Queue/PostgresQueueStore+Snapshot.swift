@@ -19,7 +19,8 @@ extension PostgresQueueStore {
 
     static func find(_ ids: [JobID]) -> Operation {
         Operation(
-            sql: "SELECT * FROM download WHERE queue = $1 AND id = ANY ($2) ORDER BY id",
+            // In no order: the server would read the whole queue in it.
+            sql: "SELECT * FROM download WHERE queue = $1 AND id = ANY ($2)",
             parameters: [.integers(ids.map(\.rawValue))])
     }
 
@@ -31,11 +32,15 @@ extension PostgresQueueStore {
         }
         return [
             Operation(sql: "SELECT state, number FROM tally WHERE queue = $1 AND number > 0", parameters: []),
-            // The server can't put the order into the inner query, and so doesn't look for running jobs in the order of all jobs.
+            // Only one index has the inner order. Without it, the server may look for running jobs among all jobs.
             Operation(
                 sql: """
-                    SELECT * FROM (SELECT * FROM download WHERE queue = $1 AND state = 1 OFFSET 0) AS running
-                    ORDER BY id LIMIT $2
+                    SELECT download.* FROM (
+                        SELECT id FROM (
+                            SELECT id FROM job WHERE queue = $1 AND state = 1 ORDER BY worker, id OFFSET 0) AS held
+                        ORDER BY id LIMIT $2) AS running
+                    CROSS JOIN LATERAL (
+                        SELECT * FROM download WHERE queue = $1 AND download.id = running.id OFFSET 0) AS download
                     """, parameters: [count]),
             list("state IN (0, 5) ORDER BY rank, id"), list("state = 6 ORDER BY rank, id"),
             list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
