@@ -87,6 +87,31 @@ import Testing
         }
     }
 
+    @Test func `tables of version 1 are migrated, and their jobs are counted`() async throws {
+        let namespace = "migration_tests"
+        try await withDatabase { (database) async throws in
+            var schema = PostgresQueueSchema.schema(namespace: namespace)
+            schema.migrations = Array(schema.migrations.prefix(1))
+            try await schema.apply(to: database)
+            let settings = PostgresTransaction(namespace: namespace)
+            _ = try await database.run(
+                [
+                    PostgresStatement("INSERT INTO queue (name, channel) VALUES ('default', 'channel')"),
+                    PostgresStatement(
+                        """
+                        INSERT INTO job (queue, id, url, directory, name, target, host, place, is_unresolved, rank, state, created)
+                            SELECT number, i, 'https://h.example/' || i, 'file:///d/', i::text, i::text::bytea, 'h.example', '', false,
+                                -1, CASE WHEN i < 4 THEN 2 ELSE 6 END, 0
+                            FROM queue, generate_series(1, 10) AS i
+                        """),
+                ], in: settings)
+            let store = PostgresQueueStore(try Servers.url, namespace: namespace)
+            #expect(try await store.snapshot(listing: 0).counts == [.done: 3, .paused: 7])
+            try await store.close()
+            _ = try await database.run([PostgresStatement("DROP SCHEMA migration_tests CASCADE")])
+        }
+    }
+
     @Test func `pruning also removes empty lanes and the counts of hosts that no longer run, and corrects counts`()
         async throws
     {
