@@ -79,10 +79,20 @@ package struct JobSettlement: Sendable, Hashable {
         case retry(after: Duration, message: String)
         /// The job wasn't completed and waits again.
         case released
+        /// The job wasn't completed and waits again after a delay, for another host if one is named. It loses no attempt.
+        case postponed(by: Duration, host: String? = nil)
         /// The job waits again, for a host that its resolution has named.
         case moved(host: String)
         /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
         case cancelled
+
+        /// Whether the job ends with it.
+        var isFinal: Bool {
+            switch self {
+            case .done, .failed: true
+            case .retry, .released, .postponed, .moved, .cancelled: false
+            }
+        }
     }
 
     package var lease: JobLease

@@ -13,3 +13,5 @@ struct LaneHead<Lane>: Comparable {
         (one.priority, one.job) == (other.priority, other.job)
     }
 }
+
+extension LaneHead: Sendable where Lane: Sendable {}

@@ -129,7 +129,7 @@ struct EventContent {
         case .retry(_, let message):
             self.message = message
             if state == .waiting { kind = .retrying }
-        case .moved, .released, .cancelled, nil: break
+        case .moved, .postponed, .released, .cancelled, nil: break
         }
     }
 

@@ -90,8 +90,9 @@ public struct QueueSnapshot: Sendable, Hashable {
 }
 
 extension QueueSnapshot.Host {
-    init?(_ name: String, _ health: HostHealth, now: Int64) {
+    /// - Parameter ahead: By how much the time of day is ahead of the queue's clock.
+    init?(_ name: String, _ health: HostHealth, now: Int64, ahead: Int64 = 0) {
         guard health.until > now || health.isOpen else { return nil }
-        self.init(name: name, notBefore: Date(queueTime: health.until), isUnreachable: health.isOpen)
+        self.init(name: name, notBefore: Date(queueTime: health.until + ahead), isUnreachable: health.isOpen)
     }
 }

@@ -4,13 +4,20 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The clock of a queue, in milliseconds since 1970, so that other processes can use stored times.
+/// The clock of a queue, in milliseconds since 1970. Other processes use the stored times, so a shared queue needs the time of day.
 package struct QueueTime: Sendable {
     package let now: @Sendable () -> Int64
 
     package init(_ now: @escaping @Sendable () -> Int64) { self.now = now }
 
+    /// The time of day, which can be set at any moment.
     static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    /// A clock for a queue that only this process uses: it begins with the time of day, and isn't set with it.
+    static func steady(from start: Int64 = system.now(), _ clock: some Clock<Duration> = .continuous) -> QueueTime {
+        let began = clock.now
+        return QueueTime { start + began.duration(to: clock.now).milliseconds }
+    }
 }
 
 extension Duration {

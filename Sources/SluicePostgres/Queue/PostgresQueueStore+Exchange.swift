@@ -158,6 +158,8 @@ extension JobSettlement.Outcome {
         // The server doesn't store NUL characters in a text.
         case .failed(let message): (3, nil, message.replacing("\0", with: ""), nil)
         case .retry(let delay, let message): (5, delay.milliseconds, message.replacing("\0", with: ""), nil)
+        // A delay without a message is no failure.
+        case .postponed(let delay, let host): (5, delay.milliseconds, nil, host?.storedHost)
         case .moved(let host): (0, nil, nil, host.storedHost)
         case .released, .cancelled: (0, nil, nil, nil)
         }

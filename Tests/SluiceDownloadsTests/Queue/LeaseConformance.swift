@@ -1,3 +1,4 @@
+import Foundation
 import SluiceDownloads
 import Testing
 
@@ -35,6 +36,36 @@ import Testing
             // Leases that never were, too.
             #expect(try await !fixture.settle(JobLease(job: id, token: 0), outcome))
             #expect(try await !fixture.settle(JobLease(job: JobID(rawValue: 99), token: 1), outcome))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a postponed job waits for its delay, loses no attempt, and may get another host`(_ kind: StoreKind)
+        async throws
+    {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a", host: "one.example")
+            try await fixture.settle(
+                try await fixture.claim()[0], .retry(after: .zero, message: "It failed."))
+            try await fixture.settle(try await fixture.claim()[0], .postponed(by: .seconds(5)))
+            let job = try #require(try await fixture.job(id))
+            #expect(job.state == .waiting && job.failureCount == 1 && job.message == "It failed.")
+            #expect(job.notBefore?.timeIntervalSince1970 == Double(fixture.time.milliseconds + 5000) / 1000)
+            #expect(try await fixture.exchange(claiming: 1) == JobExchange(nextDue: .seconds(5)))
+            fixture.time.advance(by: .seconds(5))
+            let again = try await fixture.claim()[0]
+            #expect(again.failures == 1 && again.host == "one.example")
+            try await fixture.settle(again, .postponed(by: .seconds(1), host: "other.example"))
+            fixture.time.advance(by: .seconds(1))
+            let last = try await fixture.claim()[0]
+            #expect(last.host == "other.example" && last.failures == 1)
+            let kinds = try await fixture.store.events(after: nil, atMost: 99).map(\.kind)
+            #expect(
+                kinds == [.added, .started, .retrying, .started, .released, .started, .released, .started])
+            // One that is cancelled meanwhile doesn't wait.
+            _ = try await fixture.store.cancel(.ids([id]))
+            try await fixture.settle(last, .postponed(by: .seconds(9)))
+            #expect(try await fixture.state(id) == .cancelled)
         }
     }
 

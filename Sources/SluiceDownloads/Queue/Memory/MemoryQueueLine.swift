@@ -27,6 +27,8 @@ struct MemoryQueueLine {
         if lines[line].jobs.isEmpty { lines.remove(at: line) }
     }
 
+    func isFirst(_ id: JobID) -> Bool { lines.first?.jobs.first == id }
+
     func first(where fits: (JobID) -> Bool) -> (priority: Int, id: JobID)? {
         for line in lines {
             if let id = line.jobs.first(where: fits) { return (line.priority, id) }

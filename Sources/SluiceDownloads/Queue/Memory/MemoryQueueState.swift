@@ -55,6 +55,9 @@ struct MemoryQueueState {
     private(set) var jobs: [JobID: Job] = [:]
     /// The jobs that can be claimed. A job stands in the line of each user with an active member.
     private(set) var lines: [Lane: MemoryQueueLine] = [:]
+    /// The first jobs of the lines, so that a claim needn't look at every line. Each line's present first job is here; entries of others are
+    /// outdated, and left out when a claim meets them.
+    private var firsts = Heap<LaneHead<Lane>>()
     /// The jobs that wait for a delay, with the time at which it ends.
     private var delayed: [JobID: Int64] = [:]
     private var firstDelayOver = Int64.max
@@ -70,6 +73,8 @@ struct MemoryQueueState {
     private(set) var lastEvent: Int64 = 0
     /// The time of the current operation.
     var now: Int64 = 0
+    /// By how much the time of day is ahead of ``now``.
+    var ahead: Int64 = 0
 
     private typealias Place = Dictionary<JobID, Job>.Index
 
@@ -155,7 +160,11 @@ struct MemoryQueueState {
         else { return }
         let priority = jobs.values[place].download.request.priority
         for user in jobs.values[place].members.activeUsers {
-            lines[jobs.values[place].lane(of: user), default: MemoryQueueLine()].insert(id, priority: priority)
+            let lane = jobs.values[place].lane(of: user)
+            lines[lane, default: MemoryQueueLine()].insert(id, priority: priority)
+            if lines[lane]?.isFirst(id) == true {
+                firsts.insert(LaneHead(priority: priority, job: id.rawValue, lane: lane))
+            }
         }
     }
 
@@ -165,8 +174,14 @@ struct MemoryQueueState {
         let priority = jobs.values[place].download.request.priority
         for user in jobs.values[place].members.activeUsers {
             let lane = jobs.values[place].lane(of: user)
-            lines[lane]?.remove(id, priority: priority)
-            if lines[lane]?.isEmpty == true { lines[lane] = nil }
+            guard let line = lines.index(forKey: lane) else { continue }
+            let wasFirst = lines.values[line].isFirst(id)
+            lines.values[line].remove(id, priority: priority)
+            if lines.values[line].isEmpty {
+                lines.remove(at: line)
+            } else if wasFirst, let next = first(of: lane) {
+                firsts.insert(next)
+            }
         }
     }
 
@@ -178,9 +193,23 @@ struct MemoryQueueState {
             hosts = hosts.filter { !$0.value.isWell(now: now) && now - $0.value.until < HostHealth.memory }
             running.hostLimits = hosts.compactMapValues { $0.limit(now: now) }
         }
-        var heads = Heap(lines.keys.compactMap { head(of: $0, claim) })
+        if firsts.count > 2 * lines.count + 64 { firsts = Heap(lines.keys.compactMap { first(of: $0) }) }
         var claimed: [ClaimedJob] = []
-        while claimed.count < claim.count, let head = heads.popMin() {
+        // The heads that differ from the first jobs of their lines, because of the claim's batch.
+        var heads = Heap<LaneHead<Lane>>()
+        // The lines that have been looked at, and have to be in `firsts` again.
+        var seen: Set<Lane> = []
+        defer { for lane in seen { if let first = first(of: lane) { firsts.insert(first) } } }
+        while claimed.count < claim.count {
+            if let first = firsts.min, heads.min.map({ first < $0 }) ?? true {
+                firsts.removeMin()
+                guard first == self.first(of: first.lane), seen.insert(first.lane).inserted,
+                    let head = head(of: first.lane, claim)
+                else { continue }
+                heads.insert(head)
+                continue
+            }
+            guard let head = heads.popMin() else { break }
             let id = JobID(rawValue: head.job)
             guard let place = jobs.index(forKey: id) else { continue }
             // Otherwise it has been claimed from the line of another member.
@@ -214,6 +243,10 @@ struct MemoryQueueState {
         return ClaimedJob(
             lease: JobLease(job: id, token: lastToken), request: request, host: jobs.values[place].host,
             failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished)
+    }
+
+    private func first(of lane: Lane) -> LaneHead<Lane>? {
+        lines[lane]?.first { _ in true }.map { LaneHead(priority: $0.priority, job: $0.id.rawValue, lane: lane) }
     }
 
     /// The first job of a lane that the claim wants, if the limits leave room.
@@ -260,6 +293,13 @@ struct MemoryQueueState {
             } else {
                 wait(id, until: now + delay.milliseconds)
             }
+        case .postponed(let delay, let host):
+            if let host { jobs.values[place].host = host }
+            if lease.isCancelled {
+                end(at: place, .cancelled, now: now)
+            } else {
+                wait(id, until: now + delay.milliseconds)
+            }
         case .moved(let host):
             jobs.values[place].host = host
             if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
@@ -284,7 +324,7 @@ struct MemoryQueueState {
     private mutating func wait(_ id: JobID, until due: Int64? = nil) {
         guard let place = jobs.index(forKey: id) else { return }
         jobs.values[place].download.state = jobs.values[place].members.arePaused ? .paused : .waiting
-        jobs.values[place].download.notBefore = due.map { Date(queueTime: $0) }
+        jobs.values[place].download.notBefore = due.map { [ahead] in Date(queueTime: $0 + ahead) }
         guard let due else { return joinLines(id) }
         delayed[id] = due
         firstDelayOver = min(firstDelayOver, due)
@@ -344,6 +384,13 @@ struct MemoryQueueState {
     func hasOpenJobs(in batch: String?) -> Bool {
         guard let batch else {
             return !lines.isEmpty || !leased.isEmpty || delayed.keys.contains { jobs[$0]?.download.state == .waiting }
+        }
+        func isOpen(_ id: JobID) -> Bool { jobs[id]?.members.hasActive(in: batch) == true }
+        // Usually one of the running jobs is in the batch, or the next one to run, or nothing waits at all.
+        if leased.contains(where: isOpen) { return true }
+        if lines.isEmpty, delayed.isEmpty { return false }
+        if let first = firsts.min, first == self.first(of: first.lane), isOpen(JobID(rawValue: first.job)) {
+            return true
         }
         return jobs.values.contains {
             ($0.download.state == .waiting || $0.download.state == .running) && $0.members.hasActive(in: batch)
@@ -469,7 +516,7 @@ struct MemoryQueueState {
 
     private mutating func record(_ content: EventContent, _ id: JobID) {
         lastEvent += 1
-        events.append(content.event(number: lastEvent, job: id, time: now))
+        events.append(content.event(number: lastEvent, job: id, time: now + ahead))
         if events.count > keptEvents { events.removeFirst() }
     }
 
@@ -497,7 +544,9 @@ struct MemoryQueueState {
         snapshot.paused = inLine(.paused, count)
         snapshot.ended = endedLatestFirst.prefix(count).map(\.seen)
         snapshot.cursor = QueueEvent.Cursor(rawValue: lastEvent)
-        snapshot.hosts = hosts.compactMap { QueueSnapshot.Host($0, $1, now: now) }.sorted { $0.name < $1.name }
+        snapshot.hosts = hosts.compactMap { QueueSnapshot.Host($0, $1, now: now, ahead: ahead) }.sorted {
+            $0.name < $1.name
+        }
         return snapshot
     }
 

@@ -2,15 +2,22 @@ import SluiceLock
 
 /// A queue in memory. Every operation holds one lock while it computes, and never suspends.
 ///
-/// A claim looks at each pair of host and user with waiting jobs. Listing the waiting jobs sorts them.
+/// A claim looks at the pairs of host and user that are next, and at those that come before them and have no room. Listing the waiting
+/// jobs sorts them.
 package final class MemoryQueueStore: QueueStore {
     /// `nil` if the store is closed.
     private let state = Lock<MemoryQueueState?>(MemoryQueueState())
+    /// Leases and delays aren't measured by the time of day: a clock that is set would end them early or late.
     private let time: QueueTime
+    /// The clock for the times that users see; `nil` if it is the same.
+    private let timeOfDay: QueueTime?
 
-    package convenience init() { self.init(time: .system) }
+    package convenience init() { self.init(time: .steady(), timeOfDay: .system) }
 
-    init(time: QueueTime) { self.time = time }
+    init(time: QueueTime, timeOfDay: QueueTime? = nil) {
+        self.time = time
+        self.timeOfDay = timeOfDay
+    }
 
     package var isShared: Bool { false }
 
@@ -102,7 +109,9 @@ package final class MemoryQueueStore: QueueStore {
     private func access<R>(_ body: (inout MemoryQueueState) -> R) throws -> R {
         let result = state.withLock { state -> R? in
             guard state != nil else { return nil }
-            state!.now = time.now()
+            let now = time.now()
+            state!.now = now
+            if let timeOfDay { state!.ahead = timeOfDay.now() - now }
             return body(&state!)
         }
         guard let result else {

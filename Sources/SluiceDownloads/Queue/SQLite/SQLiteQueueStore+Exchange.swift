@@ -64,6 +64,12 @@ extension Database {
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
+        case .postponed(let delay, let host):
+            change = """
+                host = coalesce(?, host), state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL),
+                not_before = iif(is_cancelled, NULL, ?)
+                """
+            arguments = [host, now, now + delay.milliseconds]
         case .moved(let host):
             change = "host = ?, state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
             arguments = [host, now]

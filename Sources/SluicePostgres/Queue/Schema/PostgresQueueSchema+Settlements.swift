@@ -41,9 +41,9 @@ extension PostgresQueueSchema {
             END IF;
         END $$
         """,
-        // Records outcomes: 2 done, 3 failed, 5 tried again after a delay, 0 released or cancelled. Returns the positions of those whose
-        // leases are no longer valid. A released job may get another host. p_again says that the same settlements may have been committed
-        // before.
+        // Records outcomes: 2 done, 3 failed, 5 tried again after a delay, or only postponed if there is no message, 0 released or cancelled.
+        // Returns the positions of those whose leases are no longer valid. A released or postponed job may get another host. p_again says
+        // that the same settlements may have been committed before.
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
@@ -96,9 +96,9 @@ extension PostgresQueueSchema {
                         host = coalesce(held.host, job.host),
                         ended = CASE WHEN outcome IN (2, 3) OR is_cancelled THEN v_now END,
                         not_before = CASE WHEN outcome = 5 AND NOT is_cancelled THEN v_now + amount END,
-                        failures = failures + CASE WHEN outcome IN (3, 5) THEN 1 ELSE 0 END,
+                        failures = failures + CASE WHEN outcome IN (3, 5) AND held.message IS NOT NULL THEN 1 ELSE 0 END,
                         bytes = CASE WHEN outcome = 2 THEN amount ELSE bytes END,
-                        message = CASE outcome WHEN 0 THEN job.message ELSE held.message END,
+                        message = CASE outcome WHEN 2 THEN NULL ELSE coalesce(held.message, job.message) END,
                         worker = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
                     FROM held WHERE job.queue = held.queue AND job.id = held.job
                     RETURNING held.position, job.id, job.state, held.old_host, held.charged)
@@ -109,7 +109,8 @@ extension PostgresQueueSchema {
                 INSERT INTO event (queue, number, time, job, kind, user_name, batch, bytes, message)
                     SELECT p_queue, last.number + row_number() OVER (ORDER BY position), v_now, job,
                         CASE state WHEN 2 THEN 'done' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' WHEN 6 THEN 'paused'
-                            WHEN 5 THEN 'retrying' ELSE 'released' END,
+                            WHEN 5 THEN CASE WHEN p_messages[position] IS NULL THEN 'released' ELSE 'retrying' END
+                            ELSE 'released' END,
                         '', '', CASE WHEN p_outcomes[position] = 2 THEN p_amounts[position] END, p_messages[position]
                     FROM unnest(v_settled, v_jobs, v_states) AS settled (position, job, state),
                         (SELECT coalesce(max(number), 0) AS number FROM event WHERE queue = p_queue) AS last;

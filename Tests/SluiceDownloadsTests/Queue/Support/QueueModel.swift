@@ -172,6 +172,9 @@ struct QueueModel {
             case .retry(let delay, let message):
                 (job.state, job.failures, job.message) = (.waiting, job.failures + 1, message)
                 job.notBefore = now + delay.components.seconds * 1000
+            case .postponed(let delay, let host):
+                (job.state, job.host) = (.waiting, host ?? job.host)
+                job.notBefore = now + delay.components.seconds * 1000
             case .moved(let host): (job.state, job.host) = (.waiting, host)
             case .released, .cancelled: job.state = .waiting
             }
@@ -185,7 +188,7 @@ struct QueueModel {
         case .done(let bytes): record(lease.job, kind, bytes: bytes)
         case .failed(let message): record(lease.job, kind, message: message)
         case .retry(_, let message): record(lease.job, kind == "released" ? "retrying" : kind, message: message)
-        case .moved, .released, .cancelled: record(lease.job, kind)
+        case .moved, .postponed, .released, .cancelled: record(lease.job, kind)
         }
         return true
     }

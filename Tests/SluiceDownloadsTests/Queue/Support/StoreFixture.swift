@@ -166,7 +166,7 @@ extension JobSettlement.Outcome {
     /// One of each kind.
     static let samples: [Self] = [
         .done(bytes: 7), .failed(message: "gone"), .retry(after: .seconds(5), message: "slow"), .released, .cancelled,
-        .moved(host: "y.example"),
+        .moved(host: "y.example"), .postponed(by: .seconds(5)), .postponed(by: .seconds(5), host: "z.example"),
     ]
 }
 
