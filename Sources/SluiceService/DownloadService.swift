@@ -62,7 +62,8 @@ public struct DownloadService: Service, CustomStringConvertible {
     ///
     /// A service group calls this method.
     ///
-    /// - Throws: `QueueStoreError` if the store fails; `TransferError` if the disk is full. The error is logged.
+    /// - Throws: `QueueStoreError` if the store fails; `TransferError` if this worker can't work, for example
+    ///   because the disk is full. The error is logged.
     public func run() async throws {
         logger.debug("The queue runs.")
         do {

@@ -49,7 +49,7 @@ struct DownloadTally: Sendable {
 extension DownloadEvent {
     fileprivate var endsAttempt: Bool {
         switch self {
-        case .retrying, .released, .finished: true
+        case .retrying, .paused, .released, .finished: true
         default: false
         }
     }

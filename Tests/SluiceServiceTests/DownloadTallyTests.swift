@@ -34,4 +34,11 @@ import Testing
         #expect(tally.forgetAll() == 1)
         #expect(tally.forgetAll() == 0)
     }
+
+    @Test func `a download that is paused no longer runs`() {
+        var tally = DownloadTally()
+        #expect(tally.note(.started(job: one, attempt: 1), at: start) == .init(running: 1))
+        #expect(tally.note(.paused(job: one), at: start + .seconds(1)) == .init(running: -1, duration: .seconds(1)))
+        #expect(tally.note(.started(job: one, attempt: 1), at: start) == .init(running: 1))
+    }
 }

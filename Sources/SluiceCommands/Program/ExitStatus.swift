@@ -41,7 +41,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         case .file, .fileExists, .cacheUnusable: self = .localFile
         case .headerFieldsFailed: self = .authentication
         case .failedElsewhere, .alreadyQueued: self = .other
-        case .targetTaken: self = .usage
+        case .targetTaken, .nameReserved: self = .usage
         case .status: self = [401, 403, 407].contains(error.status?.code) ? .authentication : .http
         case .tlsFailed: self = .tls
         default: self = .network

@@ -1,4 +1,6 @@
 import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
 import SluiceLock
 
 #if canImport(FoundationEssentials)
@@ -16,26 +18,39 @@ import Foundation
 /// ```
 ///
 /// One task at a time exchanges settlements and claims with the store, for all tasks. Meanwhile the other tasks only add their settlements.
-/// So an idle worker gets its next job directly, and many small files share a transaction.
+/// So an idle worker gets its next job directly, and many small files share a transaction. That task touches no file: a file system that
+/// hangs stops the worker that uses it, and not the exchange of all others.
 final class CoordinatorRun: Sendable {
     let coordinator: DownloadCoordinator
     let end: DownloadCoordinator.RunEnd
+    /// Whether a caller waits for the jobs of this run, so that they fail instead of waiting for long.
+    let isAwaited: Bool
     let onEvent: @Sendable (DownloadEvent) -> Void
     private let onWarning: @Sendable (QueueStoreError) -> Void
     let state: Lock<CoordinatorState>
-    private let queue = AsyncQueue<DownloadAttempt>()
+    private let queue = AsyncQueue<Errand>()
     private let wakes = Changes()
-    private let directories: DirectoryMaker
+    let directories: DirectoryMaker
     /// The directory of relative targets.
     private let directory: URL
 
+    /// What the workers do.
+    private enum Errand: Sendable {
+        /// Makes the decisions about claimed jobs that need no server.
+        case prepare([DownloadAttempt])
+        case attempt(DownloadAttempt)
+        /// Removes the checkpoints of jobs whose outcomes the store has recorded, and reports their ends.
+        case conclude([SettledJob])
+    }
+
     init(
-        coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
+        coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd, isAwaited: Bool,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void,
         onWarning: @escaping @Sendable (QueueStoreError) -> Void
     ) {
         self.coordinator = coordinator
         self.end = end
+        self.isAwaited = isAwaited
         self.onEvent = onEvent
         self.onWarning = onWarning
         directories = DirectoryMaker(files: coordinator.files)
@@ -44,7 +59,10 @@ final class CoordinatorRun: Sendable {
             CoordinatorState(
                 CoordinatorState.Intervals(
                     poll: coordinator.store.isShared ? coordinator.timing.poll.milliseconds : nil,
-                    total: coordinator.limits.total, lease: coordinator.configuration.lease.milliseconds)))
+                    total: coordinator.limits.total, lease: coordinator.lease.milliseconds),
+                ReachWatch.Rules(
+                    breaker: coordinator.configuration.circuitBreaker, waitsForNetwork: !isAwaited,
+                    endsWithoutNetwork: end != .whenCancelled)))
     }
 
     func work(as worker: QueueWorker) async throws {
@@ -63,6 +81,8 @@ final class CoordinatorRun: Sendable {
             }
             group.cancelAll()
         }
+        // A cancelled worker takes no more errands.
+        while let errand = queue.tryDequeue() { if case .conclude(let settled) = errand { await conclude(settled) } }
         // Settles the jobs that a failed exchange has left.
         await pump(isLast: true)
         if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -83,18 +103,77 @@ final class CoordinatorRun: Sendable {
     // MARK: The workers
 
     private func workOff() async {
-        for await attempt in queue.elements {
-            let job = attempt.job
-            // An unstructured task, so that the transfer can be stopped without its worker.
-            let task = Task { await attempt.carryOut() }
-            if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
-            let settled = await withTaskCancellationHandler {
-                await task.value
-            } onCancel: {
-                task.cancel()
+        for await errand in queue.elements {
+            switch errand {
+            case .prepare(let attempts): await prepare(attempts)
+            case .attempt(let attempt): await carryOut(attempt)
+            case .conclude(let settled): await conclude(settled)
             }
-            state.withLock { $0.settle(job, settled) }
-            await pump()
+        }
+    }
+
+    private func prepare(_ claimed: [DownloadAttempt]) async {
+        var attempts = claimed
+        let decided = await DownloadAttempt.decidedBeforehand(&attempts)
+        var isSettled = false
+        for (attempt, outcome) in zip(attempts, decided) {
+            if let outcome {
+                state.withLock { $0.settle(attempt.job, outcome) }
+                isSettled = true
+            } else {
+                queue.enqueue(.attempt(attempt))
+            }
+        }
+        if isSettled { await pump() }
+    }
+
+    private func carryOut(_ attempt: DownloadAttempt) async {
+        let job = attempt.job
+        // An unstructured task, so that the transfer can be stopped without its worker.
+        let task = Task { await attempt.carryOut() }
+        if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
+        let settled = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        state.withLock { $0.settle(job, settled) }
+        await pump()
+    }
+
+    private func conclude(_ settled: [SettledJob]) async {
+        for one in settled {
+            // The store has recorded the outcome, so the checkpoint is no longer needed.
+            if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
+            if let event = one.event { report(event) }
+        }
+    }
+
+    // MARK: What attempts find out
+
+    func refusal(of job: ClaimedJob) -> TransferError? {
+        let now = coordinator.timing.now()
+        return state.withLock { $0.reach.refusal(of: job.host, now: now) }?.concerning(job.request)
+    }
+
+    func refuse(_ host: String, with error: TransferError, for time: Duration) {
+        let until = coordinator.timing.now() + time.milliseconds
+        state.withLock { $0.reach.refuse(host, with: error, until: until) }
+    }
+
+    func noteFailure(of job: ClaimedJob, isSilent: Bool, _ error: TransferError) -> ReachWatch.Verdict {
+        let now = coordinator.timing.now()
+        return state.withLock { $0.reach.noteFailure(of: job.host, isSilent: isSilent, error, now: now) }
+    }
+
+    /// Returns why no file can be created in the worker's own directory, or `nil` if one can.
+    func failureOfOwnDirectory() async -> FileError? {
+        do {
+            try await coordinator.files.makeDirectory(at: directory)
+            try await coordinator.checkWriting(in: directory)
+            return nil
+        } catch {
+            return error as? FileError
         }
     }
 
@@ -112,7 +191,7 @@ final class CoordinatorRun: Sendable {
         guard state.withLock({ $0.beginExchange(now: now(), isLast: isLast) }) else { return }
         repeat {
             let isStopping = Task.isCancelled
-            let (settled, room, worker) = state.withLock { $0.takeSettled() }
+            let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
             let claim = isStopping || room == 0 ? nil : claim(room, for: worker)
             guard claim != nil || !settled.isEmpty else { continue }
             let sent = now()
@@ -132,37 +211,63 @@ final class CoordinatorRun: Sendable {
         var batch: String?
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
-            worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
+            worker: worker, count: room, limits: coordinator.limits, lease: coordinator.lease,
             batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob], sent: Int64) async {
         let due = exchange.nextDue.map { coordinator.timing.now() + $0.milliseconds }
-        let refused = Set(exchange.refused)
-        for one in settled where !refused.contains(one.settlement.lease) {
-            coordinator.onPhase(one.settlement.lease.job, .recorded)
-            // The store has recorded the outcome, so the checkpoint is no longer needed.
-            if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
-            if let event = one.event { report(event) }
-        }
+        let recorded = await recorded(settled, refused: Set(exchange.refused))
+        let published = recorded.filter { $0.published != nil }
+        if !published.isEmpty, !queue.enqueue(.conclude(published)).isEnqueued { await conclude(published) }
+        for one in recorded where one.published == nil { if let event = one.event { report(event) } }
         state.withLock { $0.claimed(exchange.claimed, at: sent) }
         for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
-        var attempts = exchange.claimed.map { job in
-            var job = job
-            job.request = job.request.resolved(in: directory)
-            return DownloadAttempt(run: self, job: job)
-        }
-        let decided = await DownloadAttempt.decidedBeforehand(&attempts, directories)
-        for (attempt, outcome) in zip(attempts, decided) {
-            if let outcome {
-                state.withLock { $0.settle(attempt.job, outcome) }
-            } else {
-                queue.enqueue(attempt)
-            }
-        }
+        if !exchange.claimed.isEmpty { queue.enqueue(.prepare(exchange.claimed.map(attempt))) }
         let isEmpty = exchange.isEmpty && end != .whenCancelled
         if state.withLock({ $0.noteAnswer(due: due, isEmpty: isEmpty) }) { wakes.note() }
         if state.withLock({ $0.isStopping }) { queue.finish() }
+    }
+
+    private func attempt(_ job: ClaimedJob) -> DownloadAttempt {
+        var (job, isInOwnDirectory) = (job, job.request.isRelative)
+        if !isInOwnDirectory, coordinator.configuration.directory != nil {
+            isInOwnDirectory = job.request.relative(to: directory) != nil
+        }
+        job.request = job.request.resolved(in: directory)
+        return DownloadAttempt(run: self, job: job, isInOwnDirectory: isInOwnDirectory)
+    }
+
+    /// Returns the jobs with the events that say what the store has done with them: a job may have been cancelled while its attempt ended, or
+    /// enqueued again while it was being cancelled, and one that was lost isn't this worker's any more.
+    private func recorded(_ settled: [SettledJob], refused: Set<JobLease>) async -> [SettledJob] {
+        var settled = settled
+        var doubtful: [JobID: Int] = [:]
+        for index in settled.indices {
+            let lease = settled[index].settlement.lease
+            if refused.contains(lease) {
+                settled[index].published = nil
+                if settled[index].event != nil { settled[index].event = .released(job: lease.job) }
+            } else {
+                coordinator.onPhase(lease.job, .recorded)
+                coordinator.observers.noteOutcome(settled[index].settlement)
+                if !settled[index].settlement.outcome.isFinal { doubtful[lease.job] = index }
+            }
+        }
+        guard !doubtful.isEmpty, let jobs = try? await coordinator.store.jobs(Array(doubtful.keys)) else {
+            return settled
+        }
+        for job in jobs {
+            guard let index = doubtful[job.id], settled[index].event != nil else { continue }
+            let isCancelled = settled[index].settlement.outcome == .cancelled
+            if job.state == .cancelled {
+                settled[index].event = .finished(job: job.id, outcome: .cancelled)
+            } else if isCancelled, !job.state.isFinal {
+                settled[index].event = .released(job: job.id)
+                coordinator.observers.noteEnd(in: job.id, keeping: job.members)
+            }
+        }
+        return settled
     }
 
     func fail(_ error: any Error, giving settled: [SettledJob] = []) {
@@ -190,7 +295,7 @@ final class CoordinatorRun: Sendable {
     private func renew() async {
         guard let renewal = state.withLock({ $0.beginRenewal(now: coordinator.timing.now()) }) else { return }
         do {
-            let renewed = try await coordinator.store.renew(renewal.worker, lease: coordinator.configuration.lease)
+            let renewed = try await coordinator.store.renew(renewal.worker, lease: coordinator.lease)
             let tasks = state.withLock { $0.endRenewal(renewal, renewed) }
             for task in tasks { task.cancel() }
             wakes.note()

@@ -68,10 +68,17 @@ struct CoordinatorState {
     var worker: QueueWorker?
     /// Whether the store announces changes.
     var isListening = false
+    /// What the attempts have found out about hosts and the network.
+    var reach: ReachWatch
+    /// How often the resolutions of jobs have named another host, without an attempt in between.
+    private var moves: [JobID: Int] = [:]
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
 
-    init(_ intervals: Intervals) { self.intervals = intervals }
+    init(_ intervals: Intervals, _ rules: ReachWatch.Rules) {
+        self.intervals = intervals
+        reach = ReachWatch(rules)
+    }
 
     // MARK: Jobs
 
@@ -94,6 +101,14 @@ struct CoordinatorState {
         active[job]?.stop = reason
         return active[job]?.task
     }
+
+    /// A resolution has named another host. Returns how many did so before, without an attempt in between.
+    mutating func noteMove(_ job: JobID) -> Int {
+        defer { moves[job, default: 0] += 1 }
+        return moves[job] ?? 0
+    }
+
+    mutating func noteResolved(_ job: JobID) { if !moves.isEmpty { moves[job] = nil } }
 
     mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
         guard active[job.lease.job]?.lease == job.lease else { return }
@@ -136,12 +151,13 @@ struct CoordinatorState {
     }
 
     /// `room` is the number of jobs that can be claimed.
-    mutating func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
+    mutating func takeSettled(now: Int64) -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
         guard let worker else { return ([], 0, QueueWorker(name: "")) }
         defer { (settled, unknown) = ([], []) }
         for one in settled { active[one.settlement.lease.job] = nil }
         let released = unknown.map { SettledJob(settlement: JobSettlement(lease: $0, outcome: .released)) }
-        return (settled + released, isStopping ? 0 : max(0, intervals.total - active.count), worker)
+        let room = isStopping ? 0 : reach.room(max(0, intervals.total - active.count), now: now)
+        return (settled + released, room, worker)
     }
 
     mutating func fail(_ error: any Error, _ untold: [SettledJob]) -> [Task<SettledJob?, Never>] {
@@ -251,7 +267,8 @@ struct CoordinatorState {
         switch chore {
         case .look:
             if outage.until > 0 { return outage.until }
-            return active.count < intervals.total ? due : nil
+            guard active.count < intervals.total else { return nil }
+            return reach.nextTry ?? due
         case .renew:
             let held = active.values.lazy.filter { $0.stop != .lost }.map(\.heldSince).min()
             return held.map { max($0 + intervals.renewal, renewalOutage.until) }

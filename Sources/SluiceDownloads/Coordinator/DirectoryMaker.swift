@@ -1,4 +1,5 @@
 import SluiceFiles
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -6,24 +7,36 @@ import FoundationEssentials
 import Foundation
 #endif
 
-actor DirectoryMaker {
+/// Creates the directories of a run's downloads, each once. A failure isn't remembered, because it may be over for the next download.
+final class DirectoryMaker: Sendable {
     private let files: FileIO
-    private var made: [URL: FileError?] = [:]
+    private let made = Lock<Set<URL>>([])
+
+    /// More directories than that are created again.
+    private static let maximumKnown = 10_000
 
     init(files: FileIO) { self.files = files }
 
     /// Returns the error if the directory can't be created.
     func make(_ directory: URL) async -> FileError? {
-        if let known = made[directory] { return known }
+        if made.withLock({ $0.contains(directory) }) { return nil }
         do {
             try await files.makeDirectory(at: directory)
-            made[directory] = .some(nil)
+            made.withLock { made in
+                if made.count >= Self.maximumKnown { made = [] }
+                made.insert(directory)
+            }
         } catch let error as FileError {
-            made[directory] = error
             return error
         } catch {
             // Cancelled, and so is the attempt that needs the directory.
         }
         return nil
+    }
+
+    /// Creates a directory that another program has removed meanwhile. Returns whether it exists now.
+    func makeAgain(_ directory: URL) async -> Bool {
+        made.withLock { _ = $0.remove(directory) }
+        return await make(directory) == nil && !Task.isCancelled
     }
 }

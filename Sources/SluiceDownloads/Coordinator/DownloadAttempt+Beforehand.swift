@@ -11,9 +11,7 @@ import Foundation
 extension DownloadAttempt {
     /// Makes the decisions that need no server: creates directories, and looks for partial files and existing targets. Many files are
     /// looked up in one job, because a thread switch for each would be too expensive.
-    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ directories: DirectoryMaker) async
-        -> [SettledJob?]
-    {
+    static func decidedBeforehand(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
         // A sighting is valid for the first attempt only, because that attempt changes the files.
         var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }
@@ -25,14 +23,19 @@ extension DownloadAttempt {
         var decided: [SettledJob?] = []
         var made: (directory: TargetDirectory, failure: FileError?)?
         for (index, attempt) in attempts.enumerated() {
+            if attempt.job.request.hasReservedName {
+                decided.append(await attempt.failed(.nameReserved(attempt.job.request)))
+                continue
+            }
             let directory = attempt.job.request.targetDirectory
-            if made?.directory != directory { made = (directory, await directories.make(directory.url)) }
+            if made?.directory != directory { made = (directory, await attempt.run.directories.make(directory.url)) }
             if let failure = made?.failure {
-                decided.append(attempt.failed(.file(failure, of: attempt.job.request)))
+                decided.append(await attempt.failed(.file(failure, of: attempt.job.request)))
             } else {
                 // If the lookup was cancelled, the run and its attempts are cancelled too.
                 if let isUntidy = found[index]?.mayResume { attempts[index].mayResume = isUntidy }
-                let one = found[index].flatMap { attempt.decided(by: $0.target) }
+                let one =
+                    if let seen = found[index] { await attempt.decided(by: seen.target) } else { nil as SettledJob? }
                 if attempts[index].mayResume, case .finished(_, .skipped) = one?.event {
                     // The file exists, so the partial file of an earlier attempt is no longer needed.
                     try? await Transfer.discardPartial(of: attempt.job.request, files: coordinator.files)
@@ -43,7 +46,7 @@ extension DownloadAttempt {
         return decided
     }
 
-    private func decided(by status: Result<FileStatus?, FileError>) -> SettledJob? {
+    private func decided(by status: Result<FileStatus?, FileError>) async -> SettledJob? {
         switch status {
         case .success(nil): return nil
         case .success where job.mayBePublished:
@@ -55,11 +58,11 @@ extension DownloadAttempt {
             let failure = FileError(
                 code: .isDirectory, operation: "replace", path: job.request.target.path(percentEncoded: false),
                 remedy: "Choose another name, or remove the directory.")
-            return failed(.file(failure, of: job.request))
+            return await failed(.file(failure, of: job.request))
         case .success(let found?) where configuration.existing == .skip:
             return settled(.done(bytes: Int64(found.size)), .finished(job: id, outcome: .skipped))
-        case .success: return failed(.fileExists(job.request))
-        case .failure(let failure): return failed(.file(failure, of: job.request))
+        case .success: return await failed(.fileExists(job.request))
+        case .failure(let failure): return await failed(.file(failure, of: job.request))
         }
     }
 }

@@ -12,31 +12,48 @@ import Foundation
 struct DownloadAttempt: Sendable {
     let run: CoordinatorRun
     let job: ClaimedJob
+    /// Whether the file is in or below the worker's own directory, so that a failure may be the worker's.
+    let isInOwnDirectory: Bool
     var mayResume = true
 
     var id: JobID { job.lease.job }
+    /// The number of this attempt, from 1 on. The number of failures comes from the store, and another program may have damaged it.
+    private var number: Int { min(max(0, job.failures), .max - 1) + 1 }
     var configuration: DownloadCoordinator.Configuration { run.coordinator.configuration }
 
     /// Returns `nil` if the lease was lost: then another worker has the job, and there is nothing to settle.
     func carryOut() async -> SettledJob? {
         guard !Task.isCancelled else { return await stopped() }
-        run.report(.started(job: id, attempt: job.failures + 1))
+        if let refused = run.refusal(of: job) {
+            return settled(.failed(message: "\(refused)"), .finished(job: id, outcome: .failed(refused)))
+        }
+        run.report(.started(job: id, attempt: number))
         do {
             let resolution = try await resolution()
             if let resolution, case let host = DownloadRequest.host(of: resolution.url), host != job.host {
-                return settled(.moved(host: host), .released(job: id))
+                return moved(to: host)
             }
-            let result = try await makeTransfer(resolution).run()
+            let transfer = try await makeTransfer(resolution)
+            let result = try await result(of: transfer)
+            run.state.withLock { $0.reach.noteReached(job.host) }
             var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
             return settled
         } catch let error as TransferError where !Task.isCancelled {
-            var settled = failed(error)
-            settled.settlement.host = report(on: error)
-            return settled
+            return await failed(error)
         } catch {
             return await stopped()
+        }
+    }
+
+    /// If another program has removed the directory meanwhile, the transfer is made once more in a new one.
+    private func result(of transfer: Transfer) async throws -> TransferResult {
+        do {
+            return try await transfer.run()
+        } catch let error as TransferError where error.fileError?.code == .notFound {
+            guard await run.directories.makeAgain(job.request.directory) else { throw error }
+            return try await transfer.run()
         }
     }
 
@@ -50,7 +67,17 @@ struct DownloadAttempt: Sendable {
         }
     }
 
+    /// The first time, the job only waits for room at the other host. A resolution that names yet another one is asked again after a pause,
+    /// which becomes longer each time.
+    private func moved(to host: String) -> SettledJob {
+        let before = run.state.withLock { $0.noteMove(id) }
+        guard before > 0 else { return settled(.moved(host: host), .released(job: id)) }
+        let pause = min(Duration.milliseconds(250) * (1 << min(before, 10)), .seconds(30))
+        return settled(.postponed(by: pause, host: host), .released(job: id))
+    }
+
     private func makeTransfer(_ resolution: DownloadResolution?) async throws -> Transfer {
+        run.state.withLock { $0.noteResolved(id) }
         var request = job.request
         if let resolution { request.headerFields.append(contentsOf: resolution.headerFields) }
         if let fields = configuration.headerFields {
@@ -70,6 +97,80 @@ struct DownloadAttempt: Sendable {
             onPhase: { run.coordinator.onPhase(id, .transfer($0)) })
     }
 
+    // MARK: Failures
+
+    /// Decides what a failure means: see ``FailureScope`` and ``ReachWatch``.
+    func failed(_ error: TransferError) async -> SettledJob {
+        var error = error
+        error.attempts = number
+        let scope = FailureScope(error)
+        switch scope {
+        case .worker: return endRun(error)
+        case .directory:
+            if isInOwnDirectory, let failure = await run.failureOfOwnDirectory() {
+                return endRun(.file(failure, ofWorkerFor: job.request))
+            }
+        case .lock:
+            // In a queue, the other transfer ends at some time. It may be that of a worker which was suspended and has lost its lease. The
+            // caller of a list doesn't wait that long.
+            if !run.isAwaited { return waits(for: configuration.lease, error, .postponed(by: configuration.lease)) }
+            if run.coordinator.store.isShared {
+                return settled(error, isTransient: true, retryAfter: configuration.lease)
+            }
+        case .server: run.state.withLock { $0.reach.noteReached(job.host) }
+        case .host, .network:
+            let verdict = run.noteFailure(of: job, isSilent: scope == .network, error)
+            if let settled = settled(verdict, error) { return settled }
+        case .download: break
+        }
+        return settled(error, isTransient: error.isTransient, retryAfter: error.retryAfter)
+    }
+
+    /// Returns `nil` if the failure is that of the job.
+    private func settled(_ verdict: ReachWatch.Verdict, _ error: TransferError) -> SettledJob? {
+        switch verdict {
+        case .counts: return nil
+        case .waitsForHost:
+            let pause = configuration.circuitBreaker?.pause ?? .zero
+            return waits(for: pause, error, .released, report(on: error))
+        case .givesUp:
+            // The other jobs of the host are claimed then, and fail too.
+            var settled = settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
+            settled.settlement.host = .reached
+            return settled
+        case .waitsForNetwork(let time): return waits(for: .milliseconds(time), error, .released)
+        case .endsRun: return endRun(error)
+        }
+    }
+
+    private func settled(_ error: TransferError, isTransient: Bool, retryAfter: Duration?) -> SettledJob {
+        if error.code == .fileExists, configuration.existing == .skip {
+            return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
+        }
+        if isTransient, let delay = error.retryAfter, delay > configuration.retries.maximumRetryAfter {
+            let delay = min(delay, Self.maximumParking)
+            if !run.isAwaited { return waits(for: delay, error, .released, .busy(for: delay)) }
+            // The caller of a list doesn't wait that long, and the server gets no request from its other downloads.
+            run.refuse(job.host, with: error, for: delay)
+        }
+        var random = SystemRandomNumberGenerator()
+        var settled: SettledJob
+        if isTransient,
+            let delay = configuration.retries.delay(
+                beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
+        {
+            settled = self.settled(
+                .retry(after: delay, message: "\(error)"), .retrying(job: id, error: error, delay: delay))
+        } else {
+            settled = self.settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
+        }
+        settled.settlement.host = report(on: error)
+        return settled
+    }
+
+    /// The longest time for which a host is left without requests because it asked for that.
+    private static let maximumParking = Duration.seconds(86_400)
+
     /// What an error tells about the host.
     private func report(on error: TransferError) -> HostReport? {
         if let delay = error.retryAfter, error.isTransient, delay <= configuration.retries.maximumRetryAfter {
@@ -80,36 +181,26 @@ struct DownloadAttempt: Sendable {
         return .unreachable(limit: breaker.maximumFailures, pause: breaker.pause)
     }
 
-    func failed(_ error: TransferError) -> SettledJob {
-        var error = error
-        error.attempts = job.failures + 1
-        if error.fileError?.code == .noSpace {
-            // The run fails instead of the job, because the next job would fail in the same way.
-            run.fail(error)
-            return settled(.released, .released(job: id))
-        }
-        if error.code == .fileExists, configuration.existing == .skip {
-            return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
-        }
-        var (isTransient, retryAfter) = (error.isTransient, error.retryAfter)
-        if error.fileError?.code == .locked, run.coordinator.store.isShared {
-            // A worker that was suspended and has lost its lease keeps the file locked until it continues or ends.
-            (isTransient, retryAfter) = (true, configuration.lease)
-        }
-        var random = SystemRandomNumberGenerator()
-        if isTransient,
-            let delay = configuration.retries.delay(
-                beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
-        {
-            return settled(
-                .retry(after: delay, message: "\(error)"), .retrying(job: id, error: error, delay: delay))
-        }
-        return settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
+    /// The job waits and loses no attempt.
+    private func waits(
+        for delay: Duration, _ error: TransferError, _ outcome: JobSettlement.Outcome, _ report: HostReport? = nil
+    ) -> SettledJob {
+        var settled = settled(outcome, .retrying(job: id, error: error, delay: delay))
+        settled.settlement.host = report
+        return settled
+    }
+
+    /// The run fails instead of the job, because the next job would fail in the same way.
+    private func endRun(_ error: TransferError) -> SettledJob {
+        run.fail(error)
+        return settled(.released, .released(job: id))
     }
 
     private func stopped() async -> SettledJob? {
         switch run.state.withLock({ $0.stopReason(of: id) }) {
-        case .lost: return nil
+        case .lost:
+            run.report(.released(job: id))
+            return nil
         case .cancelled:
             // An unstructured task, because this one is cancelled.
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }.value

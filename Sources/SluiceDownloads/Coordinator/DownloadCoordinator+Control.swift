@@ -58,6 +58,7 @@ extension DownloadCoordinator {
     @discardableResult
     @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
         let count = try await store.remove(selection)
+        if count > 0 { observers.forgetOutcomes() }
         observers.changes.note()
         return count
     }

@@ -15,9 +15,13 @@ extension DownloadCoordinator {
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
         for directory in Set(resolved(requests).map(\.directory)) {
             try await files.makeDirectory(at: directory)
-            // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
-            try await Task { try await probeWriting(in: directory) }.value
+            try await checkWriting(in: directory)
         }
+    }
+
+    func checkWriting(in directory: URL) async throws {
+        // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
+        try await Task { try await probeWriting(in: directory) }.value
     }
 
     private func probeWriting(in directory: URL) async throws {

@@ -96,7 +96,7 @@ extension DownloadCoordinator {
         defer { lookout.forgetAll() }
         try await withThrowingTaskGroup { group in
             group.addTask { [self] in await lookout.look(ahead: unseen, files) }
-            try await run(until: .whenBatchIsEmpty(batch)) { event in
+            try await run(until: .whenBatchIsEmpty(batch), isAwaited: true) { event in
                 if let index = known[event.job] { note(index, event) }
             }
             group.cancelAll()

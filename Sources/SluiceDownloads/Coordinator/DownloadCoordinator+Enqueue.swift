@@ -29,7 +29,9 @@ extension DownloadCoordinator {
         current.withLock { $0 }?.wake()
         observers.changes.note()
         return zip(requests, jobs).map {
-            DownloadHandle(request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self)
+            DownloadHandle(
+                request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self,
+                ended: observers.outcome(of: $1.id))
         }
     }
 
@@ -41,6 +43,7 @@ extension DownloadCoordinator {
     /// - Throws: ``QueueStoreError``.
     public func prune(olderThan age: Duration, keeping count: Int = 10_000) async throws {
         try await store.prune(olderThan: age, keeping: count)
+        observers.forgetOutcomes()
         observers.changes.note()
     }
 }

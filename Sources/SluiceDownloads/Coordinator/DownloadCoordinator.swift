@@ -33,8 +33,9 @@ import SluiceLock
 /// ranges (RFC 9110, section 14).
 ///
 /// **Retries.** A download that fails for a temporary reason is tried again after increasing delays (`RetryPolicy`). Other downloads run
-/// meanwhile. A server that asks for a delay (`Retry-After`, RFC 9110, section 10.2.3) gets no request during it, and a host that can't be
-/// connected to gets one at a time (``CircuitBreaker``).
+/// meanwhile. From a server that asks for a delay (`Retry-After`, RFC 9110, section 10.2.3) no download starts during it, and from a host
+/// that can't be connected to one at a time (``CircuitBreaker``). A failure of this worker, such as a full disk, ends its run and fails no
+/// download; <doc:WhenSomethingFails> has the whole table.
 public final class DownloadCoordinator: Sendable {
     /// The configuration of a coordinator.
     public struct Configuration: Sendable {
@@ -105,6 +106,10 @@ public final class DownloadCoordinator: Sendable {
     /// Called at each step of each job; for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     let current = Lock<CoordinatorRun?>(nil)
+
+    /// No other process can take over the jobs of a store that isn't shared. Their leases would only end while this process is suspended,
+    /// and it would then run them twice.
+    var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
 
     /// Creates a coordinator for the queue in `store` that downloads through `transport`.
     ///
@@ -193,13 +198,22 @@ public final class DownloadCoordinator: Sendable {
     ///     block.
     ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the changes of other
     ///     machines are noticed only by asking each second. It must be quick and must not block.
-    /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if the disk is full, because the other jobs would fail too. All
-    ///   downloads are stopped first, and all jobs wait again. You can then run the queue again.
+    /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if this worker can't work, for example because the disk is full or
+    ///   its directory can't be written, so that the other jobs would fail too (<doc:WhenSomethingFails>). All downloads are stopped first,
+    ///   and all jobs wait again. You can then run the queue again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
     ) async throws {
-        let run = CoordinatorRun(coordinator: self, end: end, onEvent: onEvent, onWarning: onWarning)
+        try await run(until: end, isAwaited: false, onEvent: onEvent, onWarning: onWarning)
+    }
+
+    @concurrent func run(
+        until end: RunEnd, isAwaited: Bool, onEvent: @escaping @Sendable (DownloadEvent) -> Void,
+        onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
+    ) async throws {
+        let run = CoordinatorRun(
+            coordinator: self, end: end, isAwaited: isAwaited, onEvent: onEvent, onWarning: onWarning)
         current.withLock { current in
             precondition(current == nil, "A coordinator may have only one run at a time. Create another coordinator.")
             current = run

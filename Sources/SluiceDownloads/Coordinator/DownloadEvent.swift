@@ -12,11 +12,11 @@ public enum DownloadEvent: Sendable {
     case responded(job: QueuedDownload.ID, announced: Int64?, resumed: Int64)
     /// The number of bytes of the file that have been received, including earlier attempts.
     case received(job: QueuedDownload.ID, bytes: Int64)
-    /// An attempt failed, and another one follows after a delay.
+    /// An attempt failed, and another one follows after a delay. It may follow later, if the download waits for its host or for the network.
     case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
     /// The job was stopped because it was paused. It keeps its partial file.
     case paused(job: QueuedDownload.ID)
-    /// The job waits again because the run was stopped.
+    /// The job no longer runs here: it waits again, for example because the run was stopped, or another worker has it.
     case released(job: QueuedDownload.ID)
     /// The job has ended, and the store has recorded it. This is the last event of the job.
     case finished(job: QueuedDownload.ID, outcome: DownloadEvent.Outcome)

@@ -17,6 +17,7 @@ public struct DownloadHandle: Sendable {
     /// What the queue did with the request.
     public let outcome: Outcome
     let coordinator: DownloadCoordinator
+    let ended: JobOutcome
 
     /// What the queue did with an enqueued request.
     public enum Outcome: Sendable, Hashable {
@@ -33,7 +34,8 @@ public struct DownloadHandle: Sendable {
     /// The ended download: done, failed or cancelled. Waits until the download has ended, so the queue must be running.
     ///
     /// If the request is cancelled and the download continues for other members, the result has the state
-    /// ``QueuedDownload/State/cancelled``.
+    /// ``QueuedDownload/State/cancelled``. If a download that ended in this process was replaced, because the same request was enqueued
+    /// again, the result is that of this handle's download.
     ///
     /// - Throws: `TransferError` with the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was
     ///   removed from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
@@ -48,6 +50,8 @@ public struct DownloadHandle: Sendable {
             while true {
                 try Task.checkCancellation()
                 guard var job = try await coordinator.store.jobs([id]).first else {
+                    // The same request was enqueued again, which replaces the ended download.
+                    if let job = ended.job(of: request, batch: batch) { return job }
                     throw QueueStoreError(
                         .removed, subject: request.url.redactedForDisplay,
                         message: "The download was removed from the queue.",

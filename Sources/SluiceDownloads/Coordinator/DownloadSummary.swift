@@ -31,12 +31,20 @@ public struct DownloadSummary: Sendable {
             switch outcome {
             case .done(let count):
                 doneCount += 1
-                bytes += count
+                bytes = bytes.addingClamped(count)
             case .skipped: skippedCount += 1
             case .cancelled: cancelledCount += 1
             case .failed(let error): failures[index] = error
             }
         case .started, .responded, .received, .paused, .released: break
         }
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number that fits. Lengths from servers and numbers in a shared database may be arbitrarily large.
+    package func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, isTooLarge) = addingReportingOverflow(other)
+        return isTooLarge ? (other > 0 ? .max : .min) : sum
     }
 }

@@ -7,6 +7,12 @@ final class QueueObservers: Sendable {
         /// The ends of jobs for which handles wait. An entry stays until its job ends.
         var ends: [JobID: (condition: Condition, signal: Signal)] = [:]
         var events: [JobID: [ObjectIdentifier: Events]] = [:]
+        /// The outcomes of jobs that handles exist for.
+        var outcomes: [JobID: WeakOutcome] = [:]
+    }
+
+    private struct WeakOutcome {
+        weak var outcome: JobOutcome?
     }
 
     private struct Events {
@@ -26,6 +32,39 @@ final class QueueObservers: Sendable {
             return pair.condition
         }
     }
+
+    // MARK: Outcomes
+
+    /// The outcome of a job for its handles, shared by all of them.
+    func outcome(of job: JobID) -> JobOutcome {
+        state.withLock { state in
+            if let known = state.outcomes[job]?.outcome { return known }
+            let outcome = JobOutcome(of: job, observers: self)
+            state.outcomes[job] = WeakOutcome(outcome: outcome)
+            return outcome
+        }
+    }
+
+    func noteOutcome(_ settlement: JobSettlement) {
+        // Released after unlocking: the last reference may go.
+        let outcome = state.withLock { $0.outcomes[settlement.lease.job]?.outcome }
+        outcome?.note(settlement.outcome)
+    }
+
+    /// Jobs were removed from the queue, so that their handles have no result.
+    func forgetOutcomes() {
+        let outcomes = state.withLock { $0.outcomes.values.compactMap(\.outcome) }
+        for outcome in outcomes { outcome.forget() }
+    }
+
+    fileprivate func removeOutcome(of job: JobID) {
+        state.withLock { state in
+            // Another handle may have made a new one meanwhile.
+            if state.outcomes[job]?.outcome == nil { state.outcomes[job] = nil }
+        }
+    }
+
+    // MARK: Ends
 
     func noteEnd(of job: JobID) {
         state.withLock { $0.ends.removeValue(forKey: job)?.signal }?.signal()
@@ -64,8 +103,17 @@ final class QueueObservers: Sendable {
 
     /// The selected members of a job have been cancelled, and the job continues for others.
     func noteEnd(of selection: QueuedDownload.Selection, in job: JobID) {
+        noteEnd(in: job) { selection.means($0) }
+    }
+
+    /// A job was cancelled, and continues for members that requested it afterwards.
+    func noteEnd(in job: JobID, keeping members: [QueuedDownload.Member]) {
+        noteEnd(in: job) { gone in !members.contains { $0.user == gone.user && $0.batch == gone.batch } }
+    }
+
+    private func noteEnd(in job: JobID, of isGone: (QueuedDownload.Member) -> Bool) {
         let (queues, end) = state.withLock { state in
-            let ended = state.events[job]?.filter { selection.means($0.value.member) } ?? [:]
+            let ended = state.events[job]?.filter { isGone($0.value.member) } ?? [:]
             for id in ended.keys { state.events[job]?[id] = nil }
             return (ended.values.map(\.queue), state.ends.removeValue(forKey: job)?.signal)
         }
@@ -74,5 +122,50 @@ final class QueueObservers: Sendable {
             queue.finish()
         }
         end?.signal()
+    }
+}
+
+/// How a job ended in this process, for its handles: the store forgets that when the same request is enqueued again.
+final class JobOutcome: Sendable {
+    private enum State {
+        case open
+        case ended(JobSettlement.Outcome)
+        case removed
+    }
+
+    private let job: JobID
+    private let observers: QueueObservers
+    private let state = Lock(State.open)
+
+    fileprivate init(of job: JobID, observers: QueueObservers) {
+        self.job = job
+        self.observers = observers
+    }
+
+    deinit { observers.removeOutcome(of: job) }
+
+    fileprivate func note(_ outcome: JobSettlement.Outcome) {
+        guard outcome.isFinal else { return }
+        state.withLock { $0 = .ended(outcome) }
+    }
+
+    fileprivate func forget() {
+        state.withLock { state in if case .ended = state { state = .removed } }
+    }
+
+    /// The ended job of a request, or `nil` if it hasn't ended here or was removed since.
+    func job(of request: DownloadRequest, batch: String?) -> QueuedDownload? {
+        guard case .ended(let outcome) = state.withLock({ $0 }) else { return nil }
+        let member = QueuedDownload.Member(user: request.user, batch: batch, priority: request.priority)
+        var ended = QueuedDownload(id: job, request: request, members: [member], state: .done)
+        switch outcome {
+        case .done(let bytes): ended.bytes = bytes
+        case .failed(let message):
+            ended.state = .failed
+            ended.failureCount = 1
+            ended.message = message
+        case .retry, .released, .postponed, .moved, .cancelled: return nil
+        }
+        return ended
     }
 }

@@ -163,19 +163,35 @@ public struct DownloadRequest: Sendable, Hashable {
 
     var checkpointName: String { companionName(Self.companionEndings[1]) }
 
-    var checkpointTemporaryName: String { companionName(Self.companionEndings[2]) }
+    /// The hidden name of a small file while it is written. A killed process leaves it, and the next attempt writes it again.
+    var temporaryName: String { Self.temporaryPrefix + Self.hash(name) }
 
+    var checkpointTemporaryName: String { temporaryName + ".json" }
+
+    private static let temporaryPrefix = ".sluice-"
+
+    /// FNV-1a.
+    private static func hash(_ name: String) -> String {
+        String(name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+    }
+
+    /// Earlier versions wrote the next checkpoint under a name with the last one.
     private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
 
-    var companionNames: [String] { [partialName, checkpointName, checkpointTemporaryName] }
+    /// Whether the name could be that of another download's partial file or checkpoint, also where names are compared without regard to case.
+    var hasReservedName: Bool {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: ".") }) else { return false }
+        let upper = name.uppercased()
+        return upper.hasPrefix(Self.temporaryPrefix.uppercased())
+            || Self.companionEndings.contains { upper.hasSuffix($0.uppercased()) }
+    }
+
+    var companionNames: [String] { Self.companionEndings.map(companionName) }
 
     private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
         // Two long names may have the same beginning: the hash gives their partial files different names.
-        let tag =
-            "~"
-            + String(
-                name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+        let tag = "~" + Self.hash(name)
         var stem = name
         while stem.utf8.count + tag.utf8.count + ending.utf8.count > SafeFileName.maximumBytes { stem.removeLast() }
         return stem + tag + ending

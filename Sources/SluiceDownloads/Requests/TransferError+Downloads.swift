@@ -19,6 +19,29 @@ extension TransferError {
         TransferError(.file, url: request.url, message: "\(error)", cause: error)
     }
 
+    /// A failure of the worker's own directory, which isn't that of a request.
+    static func file(_ error: FileError, ofWorkerFor request: DownloadRequest) -> TransferError {
+        var failure = TransferError.file(error, of: request)
+        failure.subject = ""
+        return failure
+    }
+
+    static func nameReserved(_ request: DownloadRequest) -> TransferError {
+        TransferError(
+            .nameReserved, url: request.url,
+            message:
+                "The name '\(request.name)' has the ending of partial files, and a download beside it could overwrite it."
+        )
+    }
+
+    /// The same error for another request to the same host.
+    func concerning(_ request: DownloadRequest) -> TransferError {
+        var error = self
+        error.url = request.url
+        error.subject = request.url.redactedForDisplay
+        return error
+    }
+
     static func fileExists(_ request: DownloadRequest) -> TransferError {
         TransferError(.fileExists, url: request.url, message: "The file '\(request.targetText)' exists.")
     }

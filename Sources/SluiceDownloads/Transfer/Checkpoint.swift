@@ -62,6 +62,15 @@ extension Checkpoint {
         self = found
     }
 
+    /// Whether a file is a checkpoint of any version, also a damaged one without contents. Another one may be a user's.
+    static func isCheckpoint(_ data: Data) -> Bool {
+        struct AnyVersion: Decodable {
+            var version: Int
+            var synced: Int64
+        }
+        return data.isEmpty || (try? JSONDecoder().decode(AnyVersion.self, from: data)) != nil
+    }
+
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -60,7 +60,24 @@ final class PartialFile {
     static func openLocked(_ mode: CheckpointedFile.OpeningMode, for transfer: Transfer) async throws -> PartialFile? {
         let opened = try await CheckpointedFile.openLocked(
             transfer.request.checkpointedPlaces, mode: mode, using: transfer.files)
-        return opened.map { PartialFile($0, for: transfer) }
+        guard let opened else { return nil }
+        if let foreign = foreignFile(opened, transfer.request) {
+            await opened.file.abandon()
+            throw FileError(
+                .replaced, subject: foreign, message: "'\(foreign)' isn't a partial file of a download.",
+                remedy: "Rename it, or choose another name for the download.")
+        }
+        return PartialFile(opened, for: transfer)
+    }
+
+    /// Returns the path of a file that has the name of the partial file or the checkpoint and belongs to a user. Each partial file has a
+    /// checkpoint, which is there before its first byte.
+    private static func foreignFile(_ opened: CheckpointedFile.Opened, _ request: DownloadRequest) -> String? {
+        if opened.size > 0 {
+            return opened.isCheckpointed ? nil : request.partialTarget.path(percentEncoded: false)
+        }
+        guard opened.isCheckpointed, opened.checkpoint.map(Checkpoint.isCheckpoint) != true else { return nil }
+        return request.checkpointTarget.path(percentEncoded: false)
     }
 
     /// The bytes from which the transfer can continue; `nil` if there are none.
@@ -77,17 +94,13 @@ final class PartialFile {
         try await empty()
         isAdopted = true
         checkpoint = nil
-        if let validator {
-            try await store(
-                Checkpoint(
-                    url: urlDigest, validator: StoredValidator(validator), total: total, synced: 0,
-                    isDurable: durability != .none, boot: file.boot, file: file.identity),
-                // A first checkpoint may be lost with its file. One that replaces another may not: the old one would reappear.
-                durability: isCheckpointed ? .fullAndDirectory : .none)
-        } else if isCheckpointed {
-            try await file.removeCheckpoint()
-            isCheckpointed = false
-        }
+        // Also without a validator, so that the partial file can be told from a user's file with its name.
+        try await store(
+            Checkpoint(
+                url: urlDigest, validator: validator.map { StoredValidator($0) }, total: total, synced: 0,
+                isDurable: durability != .none, boot: file.boot, file: file.identity),
+            // A first checkpoint may be lost with its file. One that replaces another may not: the old one would reappear.
+            durability: isCheckpointed ? .fullAndDirectory : .none)
         startCounting()
     }
 
@@ -163,7 +176,7 @@ final class PartialFile {
             guard sync.hasEnded else { return }
             try await collect(from: &group)
         }
-        guard var next = checkpoint, durability != .none, size > lastSyncSize,
+        guard var next = checkpoint, next.validator != nil, durability != .none, size > lastSyncSize,
             size - lastSyncSize >= policy.bytes || .now - lastSyncTime >= policy.interval
         else { return }
         next.synced = size
@@ -192,7 +205,10 @@ final class PartialFile {
             isAdopted ? checkpoint?.validator != nil && size + Int64(gatheredBytes) > 0 : present != nil
         let isKept = isUsable && !sync.isDamaged && !Self.isDamaging(error)
         if isClosed {
-            if !isKept { _ = try? await CheckpointedFile.removeUnlessLocked(places, using: files) }
+            if !isKept {
+                _ = try? await CheckpointedFile.removeUnlessLocked(
+                    places, using: files, ifCheckpoint: Checkpoint.isCheckpoint)
+            }
         } else if !isKept {
             await file.discard()
         } else {

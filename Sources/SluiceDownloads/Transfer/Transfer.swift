@@ -86,11 +86,12 @@ struct Transfer {
     }
 
     /// Removes the partial file and the checkpoint of an unfinished transfer, unless a transfer is using them, in this process or in
-    /// another. Ignores cancellation.
+    /// another, or they are files of a user that only have the same names. Ignores cancellation.
     ///
     /// - Throws: `FileError` if they can't be removed.
     static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {
-        try await CheckpointedFile.removeUnlessLocked(request.checkpointedPlaces, using: files)
+        try await CheckpointedFile.removeUnlessLocked(
+            request.checkpointedPlaces, using: files, ifCheckpoint: Checkpoint.isCheckpoint)
     }
 
     /// Returns the value of ``mayResume`` for each request. The lookup is one operation for all, because a lookup for each small file

@@ -72,7 +72,9 @@ struct TransferCourse {
                 now: now)
         } catch {
             var failure = transfer.error(of: error)
-            failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
+            // A date is that of the server's clock, as its Date field is.
+            let sent = response.headerFields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
+            failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: sent)
             throw failure
         }
     }
@@ -107,7 +109,7 @@ struct TransferCourse {
         transfer.onPhase(.complete)
         let options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
-            temporaryName: transfer.request.partialName)
+            temporaryName: transfer.request.temporaryName)
         do {
             try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
         } catch let error as FileError where error.code == .exists && transfer.mayBePublished {

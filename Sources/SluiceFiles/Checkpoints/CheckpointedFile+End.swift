@@ -52,6 +52,19 @@ extension CheckpointedFile {
         }
     }
 
+    /// Closes the file without removing its checkpoint. The file itself is removed if it is empty.
+    package func abandon() async {
+        try? await file.io.run(mustRun: true) { [self] _ in
+            let kernel = file.io.kernel
+            if let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status),
+                found.size == 0
+            {
+                kernel.unlinkQuietly(paths.file)
+            }
+            file.closeOnceQuietly()
+        }
+    }
+
     /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
     /// rights of the file that it replaces, or those of a new file.
     package func publish(
@@ -77,8 +90,13 @@ extension CheckpointedFile {
 extension CheckpointedFile {
     /// Removes a file with its checkpoint, even if the task is cancelled. Returns false if the file is locked. Only a regular file is
     /// removed; a symbolic link stays. Throws a ``FileError`` if a file exists but can't be removed.
+    ///
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller. If it isn't, or if there is none, files with these names may be those
+    ///   of a user: only an empty file is removed then.
     @discardableResult
-    package static func removeUnlessLocked(_ places: Places, using files: FileIO) async throws -> Bool {
+    package static func removeUnlessLocked(
+        _ places: Places, using files: FileIO, ifCheckpoint isOwn: (@Sendable (Data) -> Bool)? = nil
+    ) async throws -> Bool {
         let paths = try Paths(places)
         return try await files.run(mustRun: true) { _ in
             let kernel = files.kernel
@@ -94,6 +112,10 @@ extension CheckpointedFile {
                 } catch let error as FileError where error.code == .notFound {
                     // Renamed or removed since the check.
                 }
+            }
+            if let isOwn, try kernel.readCheckpoint(paths.checkpoint).map(isOwn) != true {
+                if opened?.status.size == 0 { try kernel.removeIfThere(paths.file) }
+                return true
             }
             try kernel.removeIfThere(paths.checkpoint)
             try kernel.removeIfThere(paths.temporary)

@@ -66,8 +66,9 @@ package final class CheckpointedFile: Sendable {
 
     /// Opens and locks the file, and reads its checkpoint.
     ///
-    /// Until it is published, only its owner can open the file. The contents of the file aren't changed. If the file has further names (hard links), these keep it, and a new file is
-    /// created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws ``FileError/Code/locked`` if the
+    /// Until it is published, only its owner can open the file. Neither its contents nor its mode change if it isn't empty and has no
+    /// checkpoint, because it may be a user's file with the same name. If the file has further names (hard links), these keep it, and a
+    /// new file is created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws ``FileError/Code/locked`` if the
     /// file is locked.
     package static func openLocked(
         _ places: Places, mode: OpeningMode, using files: FileIO
@@ -86,6 +87,7 @@ package final class CheckpointedFile: Sendable {
             let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
             let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
             let found = try kernel.status(of: paths.checkpoint, followingLinks: false)
+            if found != nil || size == 0 { kernel.makePrivate(opened) }
             return Opened(
                 file: file, size: size,
                 checkpoint: found == nil ? nil : try kernel.readCheckpoint(paths.checkpoint),
@@ -158,15 +160,18 @@ extension CheckpointedFile {
 }
 
 extension Kernel {
-    /// Opens a file that only its owner can open, because the file that it will replace may be private.
+    /// Opens a file. If it is created, only its owner can open it, because the file that it will replace may be private.
     fileprivate func openToAppend(_ path: String, truncating: Bool) throws(FileError) -> OpenedFile {
-        let opened = try openLocked(
+        try openLocked(
             path, flags: O_WRONLY | O_CREAT | O_APPEND, permissions: Self.privateFile, truncating: truncating,
             for: "open")
+    }
+
+    /// Takes the access of others from a file that another program or an older version has created. If the mode can't be set, the file
+    /// keeps its own.
+    fileprivate func makePrivate(_ opened: OpenedFile) {
         let mode = opened.status.permissions
-        // Created by another program, or an older version. If the mode can't be set, the file keeps its own.
         if mode & 0o077 != 0 { _ = retrying { calls.changeMode(opened.descriptor, mode & 0o700) } }
-        return opened
     }
 
     /// Returns the contents of a checkpoint, or `nil` if it is missing, isn't a regular file, or is too long.

@@ -131,6 +131,9 @@ extension TransferError.Code {
     /// An earlier request in the list writes the same file.
     public static let targetTaken = Self(
         "targetTaken", "Another request in the list writes the same file", "Give one of the requests another name.")
+    /// The file's name is one that downloads use for their partial files.
+    public static let nameReserved = Self(
+        "nameReserved", "The file's name is reserved for partial files", "Choose another name.")
     /// The queue has an unfinished download of the same file from another URL.
     public static let alreadyQueued = Self(
         "alreadyQueued", "The queue has an unfinished download of the same file from another URL",

@@ -219,7 +219,7 @@ private final class RunState {
     private var state: CoordinatorState
 
     init(_ intervals: CoordinatorState.Intervals) {
-        state = CoordinatorState(intervals)
+        state = CoordinatorState(intervals, ReachWatch.Rules())
         state.worker = QueueWorker(name: "worker")
     }
 
@@ -236,7 +236,9 @@ private final class RunState {
     func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
     func beginExchange(now: Int64, isLast: Bool = false) -> Bool { state.beginExchange(now: now, isLast: isLast) }
     func endExchange(now: Int64) -> Bool { state.endExchange(now: now) }
-    func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) { state.takeSettled() }
+    func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
+        state.takeSettled(now: 0)
+    }
     func postpone(_ untold: [SettledJob], now: Int64) -> Bool { state.postpone(untold, now: now) }
     func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool { state.noteAnswer(due: due, isEmpty: isEmpty) }
     func beginRenewal(now: Int64) -> CoordinatorState.Renewal? { state.beginRenewal(now: now) }

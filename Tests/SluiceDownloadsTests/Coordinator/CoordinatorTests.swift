@@ -378,11 +378,69 @@ import TestSupport
         #expect(try await downloads.withRun { _ in 42 } == 42)
     }
 
+    @Test func `a request that is enqueued while its cancelled download still stops has its own end`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let stopping = Gate()
+            let transport = SilentTransport { await stopping.pass() }
+            let downloads = ListDownloader(transport: transport, limits: DownloadCoordinator.Limits(total: 1))
+                .coordinator()
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory, user: "ann")
+            try await running(downloads) {
+                let first = try await downloads.enqueue([request])[0]
+                try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
+                let cancelling = Task { try await downloads.cancel(.all) }
+                await stopping.arrivals(1)
+                var other = request
+                other.user = "ben"
+                let second = try await downloads.enqueue([other])[0]
+                #expect(second.id == first.id)
+                let (firstEvents, secondEvents) = (first.events(), second.events())
+                let ends = Task {
+                    var ends: [DownloadEvent.Outcome] = []
+                    for await event in secondEvents {
+                        if case .finished(_, let outcome) = event { ends.append(outcome) }
+                    }
+                    return ends
+                }
+                await stopping.open()
+                try await cancelling.value
+                let outcomes = await ends.value
+                guard case .done = outcomes.first else { return #expect(Bool(false), "\(outcomes)") }
+                #expect(try await second.result.state == .done)
+                // The cancelled request ends, too, and as cancelled.
+                for await event in firstEvents {
+                    guard case .finished(_, .done) = event else { continue }
+                    Issue.record("It was cancelled.")
+                }
+                #expect(try await first.result.state == .cancelled)
+            }
+        }
+    }
+
+    @Test func `a result stays after the same request was enqueued again`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }, existing: .replace) {
+            list, origin, directory in
+            let downloads = list.coordinator()
+            let request = try requests(1, origin, directory)
+            let first = try await downloads.enqueue(request)[0]
+            try await downloads.run(until: .whenEmpty)
+            let second = try await downloads.enqueue(request)[0]
+            #expect(second.id != first.id)
+            let result = try await first.result
+            #expect(result.id == first.id && result.state == .done && result.bytes == 1000)
+            // A download that was removed still has none.
+            try await downloads.run(until: .whenEmpty)
+            try await downloads.remove(.all)
+            let error = await #expect(throws: QueueStoreError.self) { try await second.result }
+            #expect(error?.code == .removed)
+        }
+    }
+
     @Test func `a job with a lost lease is stopped and not written about`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             // Given a transfer with a lease that has run out by the store's clock; the coordinator's clock stands still
             let (time, storeTime) = (VirtualTime(), VirtualTime())
-            let store = MemoryQueueStore(time: storeTime.queueTime)
+            let store = InterceptedStore(isShared: true, store: MemoryQueueStore(time: storeTime.queueTime))
             let transport = SilentTransport()
             let list = ListDownloader(transport: transport, limits: DownloadCoordinator.Limits(total: 1))
             let downloads = list.coordinator(store: store, time: time)
@@ -410,7 +468,8 @@ import TestSupport
                 #expect(try await store.exchange([done], claiming: nil).refused.isEmpty)
                 #expect(try await handle.result.bytes == 1)
             }
-            #expect(ends.values.isEmpty)
+            // It no longer runs here.
+            guard case .released = ends.values.first, ends.values.count == 1 else { return #expect(Bool(false)) }
         }
     }
 }
@@ -421,9 +480,16 @@ private final class SilentTransport: Transport, ResponseBodySource {
 
     /// Silent once the reader has the beginning and waits for more: cancelled before that, it would never ask.
     let state = Monitor(State.asked)
+    /// Called before a reader that was cancelled hears of it.
+    private let onStop: @Sendable () async -> Void
+
+    init(onStop: @escaping @Sendable () async -> Void = {}) { self.onStop = onStop }
 
     func open(_ request: TransportRequest) async throws -> TransportResponse {
-        TransportResponse(
+        if state.state == .stopped {
+            return try await ScriptedTransport([request.url: [.response(body: [Data(bytes(1000))])]]).open(request)
+        }
+        return TransportResponse(
             status: .ok, headerFields: [.contentLength: "900000"], url: request.url, body: ResponseBody(self))
     }
 
@@ -436,6 +502,7 @@ private final class SilentTransport: Transport, ResponseBodySource {
         do {
             try await state.waitUnlessCancelled(where: { _ in false })
         } catch {
+            await onStop()
             state.withState { $0 = .stopped }
             throw error
         }

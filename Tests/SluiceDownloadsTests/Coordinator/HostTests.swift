@@ -9,23 +9,6 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `Hosts of the coordinator` {
-    /// Answers requests with a closure that gets the number of the request.
-    private struct NumberedTransport: Transport {
-        let count = Guarded(0)
-        let answer: @Sendable (Int) throws -> (status: HTTPResponse.Status, fields: HTTPFields)
-
-        func open(_ request: TransportRequest) async throws -> TransportResponse {
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            let (status, fields) = try answer(number)
-            return try await ScriptedTransport([
-                request.url: [.response(status: status, headerFields: fields, body: [Data("song".utf8)])]
-            ]).open(request)
-        }
-    }
-
     private func downloads(
         _ transport: some Transport, _ time: VirtualTime, retries: RetryPolicy = RetryPolicy(baseDelay: .zero)
     ) -> DownloadCoordinator {
@@ -45,7 +28,7 @@ import Testing
     @Test func `during an outage the jobs wait for one that reaches the host`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
-            let transport = NumberedTransport { number in
+            let transport = AnsweringTransport { _, number in
                 if number <= 3 {
                     throw TransferError(
                         .connectionRefused, url: URL(string: "https://a.example/")!, message: "Refused.")
@@ -76,7 +59,7 @@ import Testing
     @Test func `a server that asks for a delay gets no request of any job during it`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
-            let transport = NumberedTransport { number in
+            let transport = AnsweringTransport { _, number in
                 number == 1 ? (.tooManyRequests, [.retryAfter: "20"]) : (.ok, [:])
             }
             let downloads = downloads(transport, time)
@@ -92,15 +75,87 @@ import Testing
         }
     }
 
-    @Test func `a delay that is longer than the policy waits for stops no other job`() async throws {
+    @Test func `a longer delay than the policy waits for parks the host, and its downloads lose no attempt`()
+        async throws
+    {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
-            let transport = NumberedTransport { number in
-                number == 1 ? (.serviceUnavailable, [.retryAfter: "90000"]) : (.ok, [:])
+            let time = VirtualTime()
+            let transport = AnsweringTransport { _, number in
+                number <= 5 ? (.serviceUnavailable, [.retryAfter: "600"]) : (.ok, [:])
+            }
+            let downloads = downloads(transport, time)
+            try await enqueue(3, downloads, in: directory)
+            let run = Task { try await downloads.run(until: .whenEmpty) }
+            for try await snapshot in downloads.snapshots() where !snapshot.hosts.isEmpty { break }
+            #expect(transport.count.withLock { $0 } == 1)
+            let start = time.milliseconds
+            try await withRunningClock(time, step: .seconds(600)) { try await run.value }
+            #expect(time.milliseconds - start == 5 * 600_000)
+            #expect(transport.count.withLock { $0 } == 8)
+            let ended = try await downloads.snapshot().ended
+            #expect(ended.map(\.state) == [.done, .done, .done] && ended.allSatisfy { $0.failureCount == 0 })
+        }
+    }
+
+    @Test func `a delay that is too long for the caller of a list fails the downloads of the host without a request`()
+        async throws
+    {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let transport = AnsweringTransport { request, _ in
+                request.url.host() == "a.example" ? (.serviceUnavailable, [.retryAfter: "90000"]) : (.ok, [:])
             }
             let downloads = downloads(transport, VirtualTime())
+            let summary = try await downloads.download(
+                (0..<50).map { DownloadRequest(URL(string: "https://a.example/\($0)")!, to: directory) }
+                    + [DownloadRequest(URL(string: "https://b.example/b")!, to: directory)])
+            #expect(summary.doneCount == 1 && summary.failures.count == 50)
+            #expect(summary.failures[49]?.status == .serviceUnavailable)
+            #expect(summary.failures[49]?.url == URL(string: "https://a.example/49"))
+            #expect(transport.count.withLock { $0 } == 2)
+        }
+    }
+
+    @Test func `a dead host keeps its downloads waiting for the breaker's patience, and then fails them all`()
+        async throws
+    {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let time = VirtualTime()
+            let transport = AnsweringTransport { request, _ in
+                throw TransferError(.connectionRefused, url: request.url)
+            }
+            let downloads = downloads(transport, time)
+            try await enqueue(300, downloads, in: directory)
+            let start = time.milliseconds
+            let run = Task { try await downloads.run(until: .whenEmpty) }
+            for try await snapshot in downloads.snapshots() {
+                if snapshot.openCount == 0 { break }
+                // Time passes only while the host is paused.
+                let now = Date(queueTime: time.milliseconds)
+                if snapshot.count(.running) == 0, snapshot.hosts.contains(where: { $0.notBefore > now }) {
+                    time.advance(by: .seconds(30))
+                }
+            }
+            try await run.value
+            #expect(try await downloads.snapshot().counts == [.failed: 300])
+            #expect(time.milliseconds - start == 3_600_000)
+            // Two that open the circuit, and one after each pause.
+            #expect(transport.count.withLock { $0 } == 122)
+        }
+    }
+
+    @Test func `downloads of a host that returns after many pauses have lost no attempts`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let time = VirtualTime()
+            let transport = AnsweringTransport { request, number in
+                if number <= 42 { throw TransferError(.connectionRefused, url: request.url) }
+                return (.ok, [:])
+            }
+            let downloads = downloads(transport, time)
             try await enqueue(3, downloads, in: directory)
-            try await downloads.run(until: .whenEmpty)
-            #expect(try await downloads.snapshot().counts == [.done: 2, .failed: 1])
+            try await withRunningClock(time, step: .seconds(30)) { try await downloads.run(until: .whenEmpty) }
+            let ended = try await downloads.snapshot().ended
+            #expect(ended.map(\.state) == [.done, .done, .done])
+            #expect(ended.reduce(0) { $0 + $1.failureCount } == 2, "only those that opened the circuit")
         }
     }
 }

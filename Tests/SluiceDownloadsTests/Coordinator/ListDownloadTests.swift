@@ -24,6 +24,20 @@ import TestSupport
         }
     }
 
+    @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new", "Song.SLUICE.Part"])
+    func `a download with a name for partial files fails, and one beside it loses nothing`(name: String) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
+            let url = URL(string: "https://a.example/song")!
+            let first = try await list.run([DownloadRequest(url, to: directory, name: name)])
+            #expect(first.doneCount == 0)
+            #expect(first.failures[0].map { "\($0)" }?.contains("another name") == true)
+            let second = try await list.run([DownloadRequest(url, to: directory, name: "song")])
+            #expect(second.doneCount == 1)
+            #expect(try names(in: directory) == ["song"])
+        }
+    }
+
     @Test func `a body without an announced length arrives whole`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
@@ -191,6 +205,8 @@ import TestSupport
             OriginResponse(body: bytes(600_000))
         } _: { downloader, origin, directory in
             try Data(repeating: 9, count: 1_000_000).write(to: directory.appending(path: "a.sluice.part"))
+            // A partial file has a checkpoint, in any version of its format; otherwise it would be a user's file.
+            try Data(#"{"version":0,"synced":0}"#.utf8).write(to: directory.appending(path: "a.sluice.json"))
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             ])
@@ -205,17 +221,16 @@ import TestSupport
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, directory in
-            let other = try await directory.appending(path: "a.sluice.part").openForWriting(
-                existing: .replace, locked: true)
+            let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            let name = size == 100 ? request.temporaryName : request.partialName
+            let other = try await directory.appending(path: name).openForWriting(existing: .replace, locked: true)
             try await other.write(Data("theirs".utf8))
-            let summary = try await downloader.run([
-                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
-            ])
+            let summary = try await downloader.run([request])
             guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
             #expect(error.code == .locked)
             try await other.close()
-            #expect(try Data(contentsOf: directory.appending(path: "a.sluice.part")) == Data("theirs".utf8))
-            #expect(try names(in: directory) == ["a.sluice.part"])
+            #expect(try Data(contentsOf: directory.appending(path: name)) == Data("theirs".utf8))
+            #expect(try names(in: directory) == [name])
         }
     }
 
@@ -251,14 +266,14 @@ import TestSupport
             } _: { downloader, origin, directory in
                 let victim = directory.appending(path: "victim")
                 try Data("precious".utf8).write(to: victim)
+                let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+                let name = size == 100 ? request.temporaryName : request.partialName
                 try FileManager.default.createSymbolicLink(
-                    at: directory.appending(path: "a.sluice.part"), withDestinationURL: victim)
-                let summary = try await downloader.run([
-                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
-                ])
+                    at: directory.appending(path: name), withDestinationURL: victim)
+                let summary = try await downloader.run([request])
                 #expect(summary.failures.count == 1)
                 #expect(try Data(contentsOf: victim) == Data("precious".utf8))
-                #expect(try names(in: directory) == ["a.sluice.part", "victim"])
+                #expect(try names(in: directory) == [name, "victim"])
             }
         }
     }

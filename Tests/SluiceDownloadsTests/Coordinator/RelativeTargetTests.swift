@@ -160,7 +160,7 @@ import Testing
             let music = directory.appending(path: "music", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(at: music, withIntermediateDirectories: true)
             for companion in [request.partialName, request.checkpointName] {
-                try Data("{}".utf8).write(to: music.appending(path: companion))
+                try Data(#"{"version":1,"synced":0}"#.utf8).write(to: music.appending(path: companion))
             }
             try await downloads.enqueue([request])
             try await downloads.cancel(.all)

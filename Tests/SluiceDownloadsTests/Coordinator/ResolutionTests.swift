@@ -109,4 +109,31 @@ import Testing
             #expect(result.message?.contains("could not be obtained") == true)
         }
     }
+
+    @Test func `that resolve to another host each time are asked for with pauses`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let time = VirtualTime()
+            let asked = Guarded(0)
+            var list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
+            list.configuration.resolve = { _ in
+                let number = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                // Stays with a host after a while.
+                let host = number < 50 && number.isMultiple(of: 2) ? "one" : "other"
+                return DownloadResolution(url: URL(string: "https://\(host).example/song")!)
+            }
+            let downloads = list.coordinator(time: time)
+            try await downloads.enqueue([
+                DownloadRequest(resolving: "7", host: "one.example", to: directory, name: "song")
+            ])
+            let start = time.milliseconds
+            try await withRunningClock(time, step: .seconds(30)) { try await downloads.run(until: .whenEmpty) }
+            #expect(try await downloads.snapshot().counts == [.done: 1])
+            #expect(try await downloads.snapshot().ended[0].failureCount == 0)
+            #expect(asked.withLock { $0 } <= 52)
+            #expect(time.milliseconds - start >= 600_000)
+        }
+    }
 }

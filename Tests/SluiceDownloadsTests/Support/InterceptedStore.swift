@@ -15,7 +15,7 @@ final class InterceptedStore: QueueStore {
     /// What the store announces.
     let announcements = AsyncQueue<QueueAnnouncement>()
     /// The queue, as other processes use it.
-    let store = MemoryQueueStore()
+    let store: MemoryQueueStore
     private let onExchange: Exchange
     private let onRenewal: @Sendable () throws -> Void
     private let onPruning: (@Sendable () async throws -> Bool)?
@@ -23,12 +23,14 @@ final class InterceptedStore: QueueStore {
     init(
         isShared: Bool = false,
         spansMachines: Bool = false,
+        store: MemoryQueueStore = MemoryQueueStore(),
         onExchange: @escaping Exchange = { try await $0.exchange($1, claiming: $2) },
         onRenewal: @escaping @Sendable () throws -> Void = {},
         onPruning: (@Sendable () async throws -> Bool)? = nil
     ) {
         self.isShared = isShared
         self.spansMachines = spansMachines
+        self.store = store
         self.onExchange = onExchange
         self.onRenewal = onRenewal
         self.onPruning = onPruning

@@ -227,9 +227,9 @@ import TestSupport
             let log = Recorder<String>()
             let isWritten = Atomic(false)
             try await withFiles {
-                $0.unlink = {
-                    if String(cString: $0).hasSuffix(".json") { log.note("remove checkpoint") }
-                    return SystemCalls.system.unlink($0)
+                $0.rename = {
+                    log.note("rename checkpoint")
+                    return SystemCalls.system.rename($0, $1)
                 }
                 $0.syncDirectory = {
                     log.note("sync directory")
@@ -242,7 +242,7 @@ import TestSupport
             } _: { files in
                 try await scene.finish(files: files)
             }
-            #expect(log.values.prefix(3) == ["remove checkpoint", "sync directory", "append"])
+            #expect(log.values.prefix(3) == ["rename checkpoint", "sync directory", "append"])
             #expect(scene.target(is: changed))
             #expect(scene.names == ["a.bin"])
         }

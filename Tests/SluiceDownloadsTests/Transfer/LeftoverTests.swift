@@ -37,10 +37,10 @@ import TestSupport
         #expect(scene.ranges.values == ["", ""], sourceLocation: sourceLocation)
     }
 
-    @Test func `without a checkpoint is cut off`() async throws {
+    @Test func `is without a checkpoint and empty, and is written`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
-            try Data(repeating: 9, count: 2_000_000).write(to: scene.request.partialTarget)
+            try Data().write(to: scene.request.partialTarget)
             try await expectFreshStart(scene)
             #expect(scene.names == ["a.bin"])
         }
@@ -187,7 +187,7 @@ import TestSupport
     @Test func `is removed when it is discarded, and nothing else is`() async throws {
         try await leaving { scene in
             try Data("x".utf8).write(to: scene.directory.appending(path: "a.bin.part"))
-            try Data("x".utf8).write(to: scene.directory.appending(path: "a.bin.sluice.new"))
+            try Data("x".utf8).write(to: scene.directory.appending(path: scene.request.checkpointTemporaryName))
             try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.names == ["a.bin.part"])
             try await Transfer.discardPartial(of: scene.request, files: .shared)
@@ -213,6 +213,86 @@ import TestSupport
             try await scene.finish()
             #expect(scene.names == [name])
             #expect(scene.ranges.values == ["", "bytes=400000-"])
+        }
+    }
+
+    @Test(arguments: [false, true]) func `of a file that replaces a private one is private, too`(isLeft: Bool)
+        async throws
+    {
+        try await TransferScene.with({
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        }) { scene in
+            func mode(_ url: URL) throws -> Int? {
+                try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+            }
+            func makePrivate() throws {
+                try Data("private".utf8).write(to: scene.request.target)
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o600], ofItemAtPath: scene.request.target.path)
+            }
+            if isLeft {
+                await scene.leavePartial(at: 400_000)
+                try makePrivate()
+            } else {
+                try makePrivate()
+                await scene.leavePartial(at: 400_000, existing: .replace)
+                #expect(try mode(scene.request.partialTarget) == 0o600)
+            }
+            let modes = Recorder<Int?>()
+            _ = try await scene.transfer(
+                existing: .replace,
+                onPhase: { if $0 == .receiving { modes.note(try? mode(scene.request.partialTarget)) } }
+            ).run()
+            #expect(modes.values == [0o600])
+            #expect(try mode(scene.request.target) == 0o600 && scene.target(is: Self.content))
+        }
+    }
+
+    /// Files of a user that have the names of partial files, such as those of older versions of this package.
+    @Test(arguments: [1000, 900_000], ["a.bin.sluice.part", "a.bin.sluice.json"])
+    func `isn't a file of the user with such a name, which stays`(size: Int, name: String) async throws {
+        try await TransferScene.with {
+            .file(placeBytes(size), etag: "\"v1\"", request: $0)
+        } _: { scene in
+            let mine = Data("mine".utf8)
+            try mine.write(to: scene.directory.appending(path: name))
+            do {
+                try await scene.finish()
+                #expect(size == 1000, "a small file needs no partial file")
+                #expect(scene.names == ["a.bin", name])
+            } catch let error as TransferError {
+                #expect(size > 1000 || name.hasSuffix(".json"))
+                #expect("\(error)".contains(name) && "\(error)".contains("Rename"))
+                #expect(scene.names == [name])
+            }
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
+            #expect(try Data(contentsOf: scene.directory.appending(path: name)) == mine)
+        }
+    }
+
+    @Test func `of a file that can't be resumed is recognized after a kill, and is cut off`() async throws {
+        try await TransferScene.with {
+            // Without a validator.
+            OriginResponse(
+                announcedLength: 900_000,
+                steps: $0.attempt == 1
+                    ? [.send(Array(Self.content.prefix(400_000))), .stall] : [.send(Self.content)])
+        } _: { scene in
+            let arrived = Gate()
+            let running = Task {
+                try await scene.transfer(onReceived: { if $0 == 400_000 { Task { await arrived.pass() } } }).run()
+            }
+            await arrived.arrivals(1)
+            // What a killed process leaves: its files as they are now, under no lock.
+            let copies = ["a.bin.sluice.part", "a.bin.sluice.json"].map { scene.directory.appending(path: $0) }
+            let bytes = copies.map { try? Data(contentsOf: $0) }
+            running.cancel()
+            _ = await running.result
+            await arrived.open()
+            for (copy, bytes) in zip(copies, bytes) { try bytes?.write(to: copy) }
+            try await scene.finish()
+            #expect(scene.target(is: Self.content))
+            #expect(scene.names == ["a.bin"])
         }
     }
 

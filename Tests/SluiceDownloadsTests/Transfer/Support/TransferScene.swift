@@ -66,12 +66,14 @@ struct TransferScene: Sendable {
 
     /// Leaves a partial file with its checkpoint: cancels a transfer once this many bytes of the file have arrived.
     func leavePartial(
-        at count: Int, durability: Durability = .none, sourceLocation: SourceLocation = #_sourceLocation
+        at count: Int, durability: Durability = .none, existing: ExistingFile = .fail,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async {
         let arrived = Gate()
         let running = Task {
             try await transfer(
-                durability: durability, onReceived: { if $0 == count { Task { await arrived.pass() } } }
+                existing: existing, durability: durability,
+                onReceived: { if $0 == count { Task { await arrived.pass() } } }
             ).run()
         }
         await arrived.arrivals(1)

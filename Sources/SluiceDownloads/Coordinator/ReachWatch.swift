@@ -1,0 +1,119 @@
+import SluiceHTTP
+
+/// What the attempts of a run have found out about their hosts and about the network: a pure value. Times are in milliseconds.
+///
+/// The store counts failed connections for all workers (``HostHealth``), and decides when a host's jobs start. This value decides what
+/// failures mean for the jobs of this run:
+///
+/// ```text
+/// failed connection ── the first of the host ─────────────▶ the attempt counts
+///                   ── more than open its circuit ────────▶ the job waits for the host, without a failed attempt
+///                   ── for longer than the patience ──────▶ the host is given up: its jobs fail without a connection for a while
+/// no sign of a host ── of several hosts in succession ────▶ the job waits for the network, and no host is blamed
+/// ```
+struct ReachWatch {
+    enum Verdict: Equatable {
+        /// The failure is one of this job and of its host.
+        case counts
+        case waitsForHost
+        case givesUp
+        case waitsForNetwork(Int64)
+        /// The run was without a network for too long.
+        case endsRun
+    }
+
+    struct Rules {
+        var breaker: DownloadCoordinator.CircuitBreaker?
+        /// Whether the run waits for a network: not if a caller waits for the end of a list.
+        var waitsForNetwork = true
+        /// Whether the run ends when it had no network for ``networkPatience``: not if it ends only by cancellation.
+        var endsWithoutNetwork = false
+    }
+
+    private struct Unreachable {
+        var since: Int64
+        var failures = 0
+    }
+
+    /// A host for which no attempt is made until a time, and the error with which its jobs fail.
+    private struct Refusal {
+        var until: Int64
+        var error: TransferError
+    }
+
+    /// The number of hosts in succession of which there was no sign, after which the network is thought to be gone.
+    static let silentHosts = 2
+    private static let minimumPause: Int64 = 1000
+    private static let maximumPause: Int64 = 30_000
+    static let networkPatience: Int64 = 3_600_000
+
+    private let rules: Rules
+    private var unreachable: [String: Unreachable] = [:]
+    private var refusals: [String: Refusal] = [:]
+    /// The hosts of which there was no sign since there was one of any host.
+    private var silent: Set<String> = []
+    private var offlineSince: Int64?
+    private var pause = Self.minimumPause
+    /// The time of the next attempt while there is no network.
+    private(set) var nextTry: Int64?
+
+    init(_ rules: Rules) { self.rules = rules }
+
+    mutating func noteReached(_ host: String) {
+        if !unreachable.isEmpty { unreachable[host] = nil }
+        if !refusals.isEmpty { refusals[host] = nil }
+        noteNetwork()
+    }
+
+    private mutating func noteNetwork() {
+        guard !silent.isEmpty else { return }
+        silent = []
+        (offlineSince, nextTry, pause) = (nil, nil, Self.minimumPause)
+    }
+
+    /// - Parameter isSilent: Whether there was no sign of the host.
+    mutating func noteFailure(of host: String, isSilent: Bool, _ error: TransferError, now: Int64) -> Verdict {
+        if !isSilent {
+            noteNetwork()
+        } else if rules.waitsForNetwork {
+            silent.insert(host)
+            if silent.count >= Self.silentHosts { return noteNoNetwork(now: now) }
+        }
+        guard error.isConnectionFailure, let breaker = rules.breaker else { return .counts }
+        var known = unreachable[host] ?? Unreachable(since: now)
+        known.failures += 1
+        unreachable[host] = known
+        if known.failures <= breaker.maximumFailures { return .counts }
+        if now - known.since < breaker.patience.milliseconds { return .waitsForHost }
+        refuse(host, with: error, until: now + breaker.pause.milliseconds)
+        return .givesUp
+    }
+
+    private mutating func noteNoNetwork(now: Int64) -> Verdict {
+        let since = offlineSince ?? now
+        if offlineSince == nil { (offlineSince, nextTry) = (now, now + pause) }
+        if rules.endsWithoutNetwork, now - since >= Self.networkPatience { return .endsRun }
+        return .waitsForNetwork(max(0, (nextTry ?? now) - now))
+    }
+
+    /// Returns how many of `room` jobs may be claimed. Without a network, it is one after each pause.
+    mutating func room(_ room: Int, now: Int64) -> Int {
+        guard let next = nextTry else { return room }
+        guard room > 0, now >= next else { return 0 }
+        pause = min(pause * 2, Self.maximumPause)
+        nextTry = now + pause
+        return 1
+    }
+
+    // MARK: Hosts that get no request
+
+    mutating func refuse(_ host: String, with error: TransferError, until: Int64) {
+        refusals[host] = Refusal(until: until, error: error)
+    }
+
+    /// The error with which a job of the host fails without a request.
+    func refusal(of host: String, now: Int64) -> TransferError? {
+        guard let refusal = refusals[host], now < refusal.until else { return nil }
+        return refusal.error
+    }
+}
