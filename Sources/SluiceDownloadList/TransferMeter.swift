@@ -44,18 +44,18 @@ struct TransferMeter: Sendable {
         for job in new.running {
             if let seen = before[job.id] {
                 // Fewer bytes than before: another attempt has begun.
-                arrived += max(0, job.received - seen.received)
+                arrived = arrived.addingClamped(max(0, job.received - max(0, seen.received)))
             } else {
-                arrived += min(job.received, maximumUnseen)
+                arrived = arrived.addingClamped(min(job.received, maximumUnseen))
             }
         }
         let alreadyEnded = Set(old.ended.map(\.id))
         for job in new.ended where job.state == .done && !alreadyEnded.contains(job.id) {
             guard let bytes = job.bytes else { continue }
             if let seen = before[job.id], seen.received > 0 {
-                arrived += max(0, bytes - seen.received)
+                arrived = arrived.addingClamped(max(0, bytes) - min(max(0, bytes), seen.received))
             } else {
-                arrived += min(bytes, maximumUnseen)
+                arrived = arrived.addingClamped(min(max(0, bytes), maximumUnseen))
             }
         }
         return arrived
@@ -70,9 +70,9 @@ struct TransferMeter: Sendable {
         let sizes = running.compactMap(\.expected)
         let bytesPerSecond = rate.bytesPerSecond
         totals = DownloadList.Totals(
-            receivedBytes: running.reduce(0) { $0 + $1.received },
-            expectedBytes: sizes.count == running.count ? sizes.reduce(0, +) : nil,
-            bytesPerSecond: bytesPerSecond.map { Int64($0.rounded()) },
+            receivedBytes: running.reduce(0) { $0.addingClamped($1.received) },
+            expectedBytes: sizes.count == running.count ? sizes.reduce(0) { $0.addingClamped($1) } : nil,
+            bytesPerSecond: bytesPerSecond.map { Int64(min($0.rounded(), 1e18)) },
             timeLeft: bytesPerSecond.flatMap { Self.timeLeft(of: snapshot, bytesPerSecond: $0) })
     }
 

@@ -17,6 +17,19 @@ import Testing
         .init(download: job(id, .running), received: received, expected: expected)
     }
 
+    /// A server may announce any length, and another program may have changed the queue's numbers.
+    @Test func `numbers that are too large to add are the largest`() {
+        var meter = TransferMeter()
+        let most = Int64.max
+        meter.note(QueueSnapshot(running: [running(1, most, of: most), running(2, most, of: most)]), at: start)
+        #expect(meter.totals.expectedBytes == most && meter.totals.receivedBytes == most)
+        meter.note(
+            QueueSnapshot(
+                running: [running(1, most, of: most)], ended: [job(2, .done, bytes: -most), job(3, .done, bytes: most)]),
+            at: start + .nanoseconds(1))
+        #expect(meter.totals.expectedBytes == most)
+    }
+
     @Test func `a queue without running downloads has no rate`() {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(counts: [.waiting: 2]), at: start)

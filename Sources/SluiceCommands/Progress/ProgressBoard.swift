@@ -70,7 +70,7 @@ struct ProgressBoard: Sendable {
         case .finished(_, let outcome):
             switch outcome {
             case .done(let size):
-                bytes += size - (rows[index]?.received ?? 0)
+                bytes = bytes.addingClamped(max(0, size)).addingClamped(-(rows[index]?.received ?? 0))
                 done += 1
             case .skipped: skipped += 1
             case .failed, .cancelled:

@@ -111,7 +111,8 @@ struct QueueChange: Sendable {
             worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
         while true {
             _ = try await queue.exchange([], claiming: nothing)
-            let running = try await queue.jobs(ids).count { $0.state == .running }
+            // A download that was resumed, or enqueued again, meanwhile runs on.
+            let running = try await queue.jobs(ids).count(where: \.isStopping)
             if running == 0 || Task.isCancelled { return running }
             try? await Task.sleep(for: .milliseconds(200))
         }

@@ -128,7 +128,7 @@ struct WorkTally: Sendable {
             switch outcome {
             case .done(let bytes):
                 summary.done += 1
-                summary.bytes += bytes
+                summary.bytes = summary.bytes.addingClamped(bytes)
             case .skipped: summary.skipped += 1
             case .failed(let error):
                 summary.failed += 1

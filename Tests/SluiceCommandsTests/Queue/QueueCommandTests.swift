@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import SluiceCommands
+import SluiceDownloads
 import Testing
 
 @Suite struct `sluice queue` {
@@ -139,6 +140,26 @@ import Testing
             #expect(scene.names == ["b"])
             let listing = try await scene.listing()
             #expect(listing.paused.map(\.name) == ["a"])
+        }
+    }
+
+    @Test func `pausing doesn't wait for a download that was resumed meanwhile`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/a"])
+            let store = DownloadStore.sqlite(at: URL(filePath: scene.database))
+            let downloads = DownloadCoordinator(store: store)
+            // A worker that doesn't stop the download, as if it hadn't noticed yet.
+            let claim = JobClaim(
+                worker: try await store.queue.attach(), count: 1, limits: .init(), lease: .seconds(3600))
+            #expect(try await store.queue.exchange([], claiming: claim).claimed.count == 1)
+            let pausing = Task { await scene.queue("pause", "1") }
+            for try await snapshot in downloads.snapshots() {
+                if snapshot.running.first?.download.members.first?.isPaused == true { break }
+            }
+            try await downloads.resume(.all)
+            #expect(await pausing.value.output == "Paused 1 download.\n")
+            #expect(try await downloads.snapshot().count(.running) == 1)
+            try await downloads.close()
         }
     }
 
