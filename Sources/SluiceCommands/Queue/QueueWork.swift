@@ -49,7 +49,7 @@ struct QueueWork: Sendable {
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch let error as TransferError {
-            // A full disk ends the run, because each further download would fail, too.
+            // A full disk or an unusable directory ends the run, because each further download would fail, too.
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
@@ -119,11 +119,15 @@ struct WorkTally: Sendable {
     var summary = ProgressSummary()
     /// The statuses of the failures.
     var statuses: Set<ExitStatus> = []
+    /// The downloads that this worker has given back.
+    private var released: Set<QueuedDownload.ID> = []
 
     mutating func note(_ event: DownloadEvent) {
+        if !released.isEmpty { released.remove(event.job) }
+        defer { summary.unfinished = released.count }
         switch event {
         case .retrying: summary.retries += 1
-        case .released: summary.unfinished += 1
+        case .released(let job): released.insert(job)
         case .finished(_, let outcome):
             switch outcome {
             case .done(let bytes):

@@ -195,6 +195,11 @@ final class CoordinatorRun: Sendable {
             let claim = isStopping || room == 0 ? nil : claim(room, for: worker)
             guard claim != nil || !settled.isEmpty else { continue }
             let sent = now()
+            for one in settled {
+                if let ended = JobOutcome.Ended(one.settlement.outcome) {
+                    coordinator.observers.note(ended, of: one.settlement.lease.job)
+                }
+            }
             do {
                 let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
                 await take(exchange, settled, sent: sent)
@@ -247,10 +252,10 @@ final class CoordinatorRun: Sendable {
             let lease = settled[index].settlement.lease
             if refused.contains(lease) {
                 settled[index].published = nil
+                coordinator.observers.revokeOutcome(of: lease.job)
                 if settled[index].event != nil { settled[index].event = .released(job: lease.job) }
             } else {
                 coordinator.onPhase(lease.job, .recorded)
-                coordinator.observers.noteOutcome(settled[index].settlement)
                 if !settled[index].settlement.outcome.isFinal { doubtful[lease.job] = index }
             }
         }
@@ -266,6 +271,9 @@ final class CoordinatorRun: Sendable {
                 settled[index].event = .released(job: job.id)
                 coordinator.observers.noteEnd(in: job.id, keeping: job.members)
             }
+        }
+        for (job, index) in doubtful {
+            if case .finished(_, .cancelled) = settled[index].event { coordinator.observers.note(.cancelled, of: job) }
         }
         return settled
     }

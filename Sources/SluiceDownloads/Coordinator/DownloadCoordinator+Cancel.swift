@@ -22,6 +22,7 @@ extension DownloadCoordinator {
         run?.stop(change.cancelling, because: .cancelled)
         run?.stop(change.pausing, because: .paused)
         for job in change.stopped {
+            observers.note(.cancelled, of: job.id)
             observers.note(.finished(job: job.id, outcome: .cancelled))
             try? await Transfer.discardPartial(of: job.request.resolved(in: directory), files: files)
         }

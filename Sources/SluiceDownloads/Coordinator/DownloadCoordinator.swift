@@ -40,6 +40,9 @@ public final class DownloadCoordinator: Sendable {
     /// The configuration of a coordinator.
     public struct Configuration: Sendable {
         /// The delays and the number of further attempts after temporary failures.
+        ///
+        /// A server may ask for a longer delay than `maximumRetryAfter`. In a queue, the downloads from it wait, at most for a day, and lose
+        /// no attempt. In a list, whose caller waits, they fail.
         public var retries: RetryPolicy
         /// The rule for hosts to which no connection succeeds; `nil` for none.
         public var circuitBreaker: CircuitBreaker?

@@ -45,10 +45,18 @@ final class QueueObservers: Sendable {
         }
     }
 
-    func noteOutcome(_ settlement: JobSettlement) {
+    /// The outcome of a job is about to be recorded, has been, or is that of a cancellation. As soon as the store has it, another task can
+    /// replace the job there.
+    func note(_ outcome: JobOutcome.Ended, of job: JobID) {
         // Released after unlocking: the last reference may go.
-        let outcome = state.withLock { $0.outcomes[settlement.lease.job]?.outcome }
-        outcome?.note(settlement.outcome)
+        let known = state.withLock { $0.outcomes[job]?.outcome }
+        known?.note(outcome)
+    }
+
+    /// The store has refused an outcome.
+    func revokeOutcome(of job: JobID) {
+        let known = state.withLock { $0.outcomes[job]?.outcome }
+        known?.revoke()
     }
 
     /// Jobs were removed from the queue, so that their handles have no result.
@@ -127,9 +135,23 @@ final class QueueObservers: Sendable {
 
 /// How a job ended in this process, for its handles: the store forgets that when the same request is enqueued again.
 final class JobOutcome: Sendable {
+    enum Ended: Sendable {
+        case done(bytes: Int64)
+        case failed(message: String)
+        case cancelled
+
+        init?(_ outcome: JobSettlement.Outcome) {
+            switch outcome {
+            case .done(let bytes): self = .done(bytes: bytes)
+            case .failed(let message): self = .failed(message: message)
+            case .retry, .released, .postponed, .moved, .cancelled: return nil
+            }
+        }
+    }
+
     private enum State {
         case open
-        case ended(JobSettlement.Outcome)
+        case ended(Ended)
         case removed
     }
 
@@ -144,10 +166,9 @@ final class JobOutcome: Sendable {
 
     deinit { observers.removeOutcome(of: job) }
 
-    fileprivate func note(_ outcome: JobSettlement.Outcome) {
-        guard outcome.isFinal else { return }
-        state.withLock { $0 = .ended(outcome) }
-    }
+    fileprivate func note(_ outcome: Ended) { state.withLock { $0 = .ended(outcome) } }
+
+    fileprivate func revoke() { state.withLock { $0 = .open } }
 
     fileprivate func forget() {
         state.withLock { state in if case .ended = state { state = .removed } }
@@ -164,7 +185,7 @@ final class JobOutcome: Sendable {
             ended.state = .failed
             ended.failureCount = 1
             ended.message = message
-        case .retry, .released, .postponed, .moved, .cancelled: return nil
+        case .cancelled: ended.state = .cancelled
         }
         return ended
     }

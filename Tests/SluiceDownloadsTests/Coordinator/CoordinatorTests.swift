@@ -428,10 +428,14 @@ import TestSupport
             #expect(second.id != first.id)
             let result = try await first.result
             #expect(result.id == first.id && result.state == .done && result.bytes == 1000)
+            // The same for one that was cancelled before it ran.
+            try await downloads.cancel(.all)
+            let third = try await downloads.enqueue(request)[0]
+            #expect(try await second.result.state == .cancelled)
             // A download that was removed still has none.
             try await downloads.run(until: .whenEmpty)
             try await downloads.remove(.all)
-            let error = await #expect(throws: QueueStoreError.self) { try await second.result }
+            let error = await #expect(throws: QueueStoreError.self) { try await third.result }
             #expect(error?.code == .removed)
         }
     }

@@ -75,6 +75,27 @@ import Testing
         }
     }
 
+    @Test func `a delay that ends at a date is measured by the clock of the server`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let time = VirtualTime()
+            let transport = AnsweringTransport { _, number in
+                let fields: HTTPFields = [
+                    .date: "Sun, 06 Nov 1994 08:49:37 GMT", .retryAfter: "Sun, 06 Nov 1994 08:49:57 GMT",
+                ]
+                return number == 1 ? (.tooManyRequests, fields) : (.ok, [:])
+            }
+            let downloads = downloads(transport, time)
+            try await enqueue(1, downloads, in: directory)
+            let delays = Recorder<Duration>()
+            try await withRunningClock(time, step: .seconds(30)) {
+                try await downloads.run(until: .whenEmpty) {
+                    if case .retrying(_, _, let delay) = $0 { delays.note(delay) }
+                }
+            }
+            #expect(delays.values == [.seconds(20)])
+        }
+    }
+
     @Test func `a longer delay than the policy waits for parks the host, and its downloads lose no attempt`()
         async throws
     {

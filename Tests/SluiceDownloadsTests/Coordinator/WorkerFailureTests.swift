@@ -223,6 +223,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int.max, -7]) func `is not ended by a damaged number of failures`(failures: Int) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let store = InterceptedStore { store, settlements, claim in
+                var exchange = try await store.exchange(settlements, claiming: claim)
+                for index in exchange.claimed.indices { exchange.claimed[index].failures = failures }
+                return exchange
+            }
+            var list = ListDownloader(transport: AnsweringTransport { _, _ in (.serviceUnavailable, [:]) })
+            list.configuration.retries = .never
+            let downloads = list.coordinator(store: store)
+            try await downloads.enqueue([DownloadRequest(URL(string: "https://a.example/a")!, to: directory)])
+            try await downloads.run(until: .whenEmpty)
+            #expect(try await downloads.snapshot().counts == [.failed: 1])
+        }
+    }
+
     @Test func `waits for a partial file that is locked, and loses no attempt`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 0) {
             list, origin, directory in

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import SluiceDownloads
+
+@Suite struct `A queue in memory` {
+    @Test func `measures delays with its own clock, and shows times of the day`() async throws {
+        let (time, timeOfDay) = (VirtualTime(), VirtualTime())
+        let store = MemoryQueueStore(time: time.queueTime, timeOfDay: timeOfDay.queueTime)
+        let worker = try await store.attach()
+        let claim = JobClaim(worker: worker, count: 1, limits: .none, lease: .seconds(60))
+        _ = try await store.enqueue([.named("a")], options: EnqueueOptions())
+        let claimed = try await store.exchange([], claiming: claim).claimed[0]
+        // The time of day is set forward by an hour.
+        timeOfDay.advance(by: .seconds(3600))
+        #expect(try await store.exchange([], claiming: claim).claimed.isEmpty, "no lease has ended")
+        let retry = JobSettlement(
+            lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "busy"), host: .busy(for: .seconds(5)))
+        #expect(try await store.exchange([retry], claiming: claim).nextDue == .seconds(5))
+        let due = Date(queueTime: timeOfDay.milliseconds + 5000)
+        let snapshot = try await store.snapshot(listing: 1)
+        #expect(snapshot.waiting[0].notBefore == due && snapshot.hosts[0].notBefore == due)
+        #expect(
+            try await store.events(after: nil, atMost: 9).last?.time == Date(queueTime: timeOfDay.milliseconds))
+        time.advance(by: .seconds(5))
+        #expect(try await store.exchange([], claiming: claim).claimed.count == 1)
+    }
+
+    @Test func `has a clock that begins with the time of day and isn't set with it`() {
+        let clock = VirtualTime()
+        let time = QueueTime.steady(from: 7000, clock)
+        #expect(time.now() == 7000)
+        clock.advance(by: .milliseconds(250))
+        #expect(time.now() == 7250)
+    }
+
+    /// A claim finds the next jobs without a look at every host; the model's test compares what it finds.
+    @Test func `hands out by priority across many hosts, past those without room`() async throws {
+        let store = MemoryQueueStore()
+        let worker = try await store.attach()
+        func claim(_ count: Int) async throws -> [String] {
+            let claim = JobClaim(
+                worker: worker, count: count, limits: .init(total: 100, perHost: 1), lease: .seconds(60))
+            return try await store.exchange([], claiming: claim).claimed.map(\.request.name)
+        }
+        _ = try await store.enqueue(
+            (0..<300).map { .named("\($0)", host: "h\($0 % 100).example", priority: $0 >= 200 ? 1 : 0) },
+            options: EnqueueOptions())
+        #expect(try await claim(3) == ["200", "201", "202"])
+        #expect(try await store.cancel(.ids([JobID(rawValue: 204)])).stopped.count == 1)
+        _ = try await store.prioritize(.ids([JobID(rawValue: 100)]), priority: 2)
+        // The line of the host of the cancelled job goes on with its next one.
+        #expect(try await claim(3) == ["99", "204", "205"])
+        #expect(try await claim(100).count == 94)
+        #expect(try await claim(100) == [])
+    }
+}
