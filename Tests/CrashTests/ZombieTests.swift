@@ -56,7 +56,8 @@ import Testing
                 if step == "recorded" {
                     #expect(taken.counts(.released)[first] == nil, "the job had ended")
                 } else {
-                    #expect(taken.counts(.released)[first] == 1, "the lease was taken back")
+                    // Again each time that the heir finds the partial file locked.
+                    #expect(taken.counts(.released)[first] ?? 0 >= 1, "the lease was taken back")
                 }
                 #expect(history.lossesAndRepeats() == [])
                 #expect(history.violations(of: Self.limits) == [])

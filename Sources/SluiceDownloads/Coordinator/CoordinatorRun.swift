@@ -166,6 +166,13 @@ final class CoordinatorRun: Sendable {
         return state.withLock { $0.reach.noteFailure(of: job.host, isSilent: isSilent, error, now: now) }
     }
 
+    /// Whether no worker of the store reaches the host.
+    func isUnreachableForAll(_ host: String) async -> Bool {
+        guard coordinator.store.isShared else { return true }
+        let hosts = try? await coordinator.store.snapshot(listing: 0).hosts
+        return hosts?.contains { $0.name == host && $0.isUnreachable } == true
+    }
+
     /// Returns why no file can be created in the worker's own directory, or `nil` if one can.
     func failureOfOwnDirectory() async -> FileError? {
         do {

@@ -120,20 +120,24 @@ struct DownloadAttempt: Sendable {
         case .server: run.state.withLock { $0.reach.noteReached(job.host) }
         case .host, .network:
             let verdict = run.noteFailure(of: job, isSilent: scope == .network, error)
-            if let settled = settled(verdict, error) { return settled }
+            if let settled = await settled(verdict, error) { return settled }
         case .download: break
         }
         return settled(error, isTransient: error.isTransient, retryAfter: error.retryAfter)
     }
 
     /// Returns `nil` if the failure is that of the job.
-    private func settled(_ verdict: ReachWatch.Verdict, _ error: TransferError) -> SettledJob? {
+    private func settled(_ verdict: ReachWatch.Verdict, _ error: TransferError) async -> SettledJob? {
         switch verdict {
         case .counts: return nil
         case .waitsForHost:
-            let pause = configuration.circuitBreaker?.pause ?? .zero
-            return waits(for: pause, error, .released, report(on: error))
+            return waitsForHost(error)
         case .givesUp:
+            // Other workers may reach the host, so that only this one can't.
+            guard await run.isUnreachableForAll(job.host) else {
+                run.state.withLock { $0.reach.withdraw(job.host) }
+                return waitsForHost(error)
+            }
             // The other jobs of the host are claimed then, and fail too.
             var settled = settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
             settled.settlement.host = .reached
@@ -179,6 +183,11 @@ struct DownloadAttempt: Sendable {
         if error.status != nil { return .reached }
         guard error.isConnectionFailure, let breaker = configuration.circuitBreaker else { return nil }
         return .unreachable(limit: breaker.maximumFailures, pause: breaker.pause)
+    }
+
+    private func waitsForHost(_ error: TransferError) -> SettledJob {
+        let pause = configuration.circuitBreaker?.pause ?? .zero
+        return waits(for: pause, error, .postponed(by: pause), report(on: error))
     }
 
     /// The job waits and loses no attempt.

@@ -11,7 +11,8 @@ extension DownloadCoordinator {
     /// A host that couldn't be connected to for the ``patience`` is given up: all its downloads fail, without further connections. After
     /// another pause, one download is tried again.
     ///
-    /// The store counts the failures of all processes together, and each run measures the patience from its own first failure.
+    /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives a host
+    /// up only if no other process reaches it.
     public struct CircuitBreaker: Sendable, Hashable {
         /// The number of failed connections in succession after which a host is paused.
         public var maximumFailures: Int

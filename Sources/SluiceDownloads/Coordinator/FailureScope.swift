@@ -1,7 +1,7 @@
 import SluiceFiles
 import SluiceHTTP
 
-/// Whom a failed attempt concerns: the download, its host, or the worker that made the attempt.
+/// What a failed attempt is a failure of: the download, its host, or the worker that made the attempt.
 ///
 /// A worker that can't work must not fail the downloads of a queue, one after another: others could carry them out, or the same worker
 /// later. The article <doc:WhenSomethingFails> has the same table for users.

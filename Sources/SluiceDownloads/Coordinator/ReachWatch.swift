@@ -105,6 +105,9 @@ struct ReachWatch {
         return 1
     }
 
+    /// Forgets the failures of a host that other workers reach.
+    mutating func withdraw(_ host: String) { (unreachable[host], refusals[host]) = (nil, nil) }
+
     // MARK: Hosts that get no request
 
     mutating func refuse(_ host: String, with error: TransferError, until: Int64) {

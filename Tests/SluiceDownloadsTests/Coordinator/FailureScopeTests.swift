@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite struct `Whom a failure concerns` {
+@Suite struct `The scope of a failure` {
     /// The table of the article WhenSomethingFails.
     private static let files: [(FailureScope, [FileError.Code])] = [
         (.worker, [.noSpace, .quotaExceeded, .tooManyOpenFiles, .exhausted, .shutDown]),
@@ -113,7 +113,7 @@ import Testing
         #expect(fail("d", at: 3002) == .counts)
     }
 
-    @Test func `a run with an end doesn't wait for a network for ever, and one with a caller doesn't wait at all`() {
+    @Test func `a run with an end doesn't wait for a network without end, and one with a caller doesn't wait at all`() {
         var watch = Self.watch(endsWithoutNetwork: true)
         _ = watch.noteFailure(of: "a", isSilent: true, Self.error, now: 0)
         #expect(watch.noteFailure(of: "b", isSilent: true, Self.error, now: 0) == .waitsForNetwork(1000))

@@ -164,6 +164,34 @@ import Testing
         }
     }
 
+    @Test func `a host that other workers reach isn't given up`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let time = VirtualTime()
+            let memory = MemoryQueueStore(time: time.queueTime)
+            // Another worker reaches the host before each exchange.
+            let store = InterceptedStore(isShared: true, store: memory) { store, settlements, claim in
+                var settlements = settlements
+                for index in settlements.indices where settlements[index].host != nil {
+                    settlements[index].host = .reached
+                }
+                return try await store.exchange(settlements, claiming: claim)
+            }
+            let transport = AnsweringTransport { request, number in
+                if number <= 300 { throw TransferError(.connectionRefused, url: request.url) }
+                return (.ok, [:])
+            }
+            var list = ListDownloader(transport: transport, limits: .init(total: 1))
+            list.configuration.retries = RetryPolicy(maximumRetries: 1000, baseDelay: .zero)
+            list.configuration.lease = .seconds(360_000)
+            list.configuration.circuitBreaker = .init(maximumFailures: 2, pause: .seconds(30))
+            let downloads = list.coordinator(store: store, time: time)
+            try await enqueue(1, downloads, in: directory)
+            try await withRunningClock(time, step: .seconds(30)) { try await downloads.run(until: .whenEmpty) }
+            let ended = try await downloads.snapshot().ended
+            #expect(ended.map(\.state) == [.done])
+        }
+    }
+
     @Test func `downloads of a host that returns after many pauses have lost no attempts`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
