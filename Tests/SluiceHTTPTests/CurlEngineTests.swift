@@ -76,6 +76,17 @@ import Testing
         }
     }
 
+    @Test func `end in one step: what comes later starts another`() throws {
+        let loop = CurlLoop(Self.configuration)
+        let url = try URL(fetchable: "http://127.0.0.1/")
+        let exchange = Exchange(TransportRequest(url), address: url.absoluteString, on: loop, bufferSize: 1)
+        var state = CurlLoop.State(commands: [.stop(exchange), .start(exchange, proxy: "")], hasThread: true)
+        let remains = state.threadEnds()
+        #expect(remains.commands.count == 2 && state.commands.isEmpty && !state.hasThread)
+        state.commands = [.start(exchange, proxy: "")]
+        #expect(remains.commands.count == 2 && state.commands.count == 1)
+    }
+
     @Test func `bring bodies with pieces that stay unchanged, whatever their reader keeps`() async throws {
         let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) }
         let whole = Data(body)

@@ -1,5 +1,10 @@
 #if !canImport(Darwin) || os(macOS)
 import CSluiceCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import SluiceFiles
 import SluiceLock
 import Synchronization
@@ -16,7 +21,7 @@ final class CurlLoop: ExchangeCarrier {
         case stop(Exchange)
     }
 
-    private struct State {
+    struct State {
         var commands: [Command] = []
         /// The handle that the thread sleeps in; `nil` while there is no thread.
         var sleeper: Sleeper?
@@ -26,11 +31,25 @@ final class CurlLoop: ExchangeCarrier {
         /// Whether no further exchange will start, so that the thread ends after the running ones.
         var isRetired = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+
+        /// Notes that the thread ends, and returns what it leaves behind. It's one step: a command that comes after it starts another
+        /// thread, and must not be taken by this one.
+        mutating func threadEnds() -> Remains {
+            defer { (commands, waitingForEnd, hasThread) = ([], [], false) }
+            return Remains(commands: commands, waitingForEnd: waitingForEnd)
+        }
+    }
+
+    struct Remains {
+        /// The commands that the thread hasn't taken. It can't carry them out.
+        var commands: [Command]
+        /// The callers of `shutdown`.
+        var waitingForEnd: [CheckedContinuation<Void, Never>]
     }
 
     /// A multi handle that can only be woken, which is the one call that any thread may make while the handle exists
     /// (libcurl-thread(3)).
-    private struct Sleeper: @unchecked Sendable {
+    struct Sleeper: @unchecked Sendable {
         // The loop's thread removes the sleeper from the state, under the state's lock, before it frees the handle.
         var multi: UnsafeMutableRawPointer
 
@@ -105,56 +124,43 @@ final class CurlLoop: ExchangeCarrier {
     private func startThread() {
         let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
         if result == 0 { return }
-        refuseAll(
+        threadFailed(
             detail: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
-        endThread()
-    }
-
-    /// Fails the commands of a loop that can't start. A later exchange tries to start the loop again.
-    private func refuseAll(detail: String, remedy: String?) {
-        let commands = state.withLock { state in
-            defer { (state.commands, state.hasThread) = ([], false) }
-            return state.commands
-        }
-        for command in commands {
-            let url = command.exchange.request.url
-            refuse(command, TransferError(.connectionFailed, url: url, detail: detail, remedy: remedy))
-        }
     }
 
     private func run() {
         while true {
             guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
-                refuseAll(detail: "libcurl could not be started", remedy: "Check that enough memory is available.")
-                break
+                return threadFailed(
+                    detail: "libcurl could not be started", remedy: "Check that enough memory is available.")
             }
             let sleeper = Sleeper(multi: driver.multi)
             state.withLock { $0.sleeper = sleeper }
-            let isClosed = drive(driver)
+            drive(driver)
             state.withLock { $0.sleeper = nil }
             driver.end()
-            let isOver = state.withLock { state in
+            let remains = state.withLock { state in
                 // Commands that arrived after `drive` last took them need a thread.
-                if !isClosed, !state.commands.isEmpty { return false }
-                state.hasThread = false
-                return true
+                state.isClosed || state.commands.isEmpty ? state.threadEnds() : nil
             }
-            if isOver { break }
+            if let remains { return end(remains) { TransferError(.shutDown, url: $0) } }
         }
-        endThread()
     }
 
-    private func endThread() {
-        let (waiting, commands) = state.withLock { state in
-            defer { (state.waitingForEnd, state.commands) = ([], []) }
-            return (state.isClosed ? state.waitingForEnd : [], state.isClosed ? state.commands : [])
+    /// Fails the commands of a thread that can't run. A later exchange tries to start another.
+    private func threadFailed(detail: String, remedy: String?) {
+        end(state.withLock { $0.threadEnds() }) {
+            TransferError(.connectionFailed, url: $0, detail: detail, remedy: remedy)
         }
-        for command in commands { refuse(command, .init(.shutDown, url: command.exchange.request.url)) }
-        for continuation in waiting { continuation.resume() }
     }
 
-    /// Drives transfers. Returns true when the loop is closed, and false when it was idle for long enough or is retired and idle.
-    private func drive(_ driver: CurlDriver) -> Bool {
+    private func end(_ remains: Remains, refusingWith error: (URL) -> TransferError) {
+        for command in remains.commands { refuse(command, error(command.exchange.request.url)) }
+        for continuation in remains.waitingForEnd { continuation.resume() }
+    }
+
+    /// Drives transfers until the loop is closed, was idle for long enough, or is retired and idle.
+    private func drive(_ driver: CurlDriver) {
         while true {
             let (commands, isClosed) = state.withLock { state in
                 defer { state.commands = [] }
@@ -163,15 +169,15 @@ final class CurlLoop: ExchangeCarrier {
             for command in commands { driver.take(command) }
             if isClosed {
                 driver.failAll { TransferError(.shutDown, url: $0) }
-                return true
+                return
             }
             driver.perform()
-            guard let limit = driver.timeToSleep else { return false }
+            guard let limit = driver.timeToSleep else { return }
             let (sleeps, isRetired) = state.withLock { state in
                 state.sleeps = state.commands.isEmpty && !state.isClosed
                 return (state.sleeps, state.isRetired)
             }
-            if sleeps, isRetired, driver.isIdle { return false }
+            if sleeps, isRetired, driver.isIdle { return }
             if sleeps {
                 driver.sleep(atMost: limit)
                 state.withLock { $0.sleeps = false }
