@@ -140,6 +140,15 @@ import Testing
         same(described(machine.due()), "no head to head: Broken")
     }
 
+    @Test func `an exchange without a head can't be complete, and can fail`() {
+        var machine = Machine(bufferSize: 4)
+        _ = machine.headRequested(by: "head")
+        same(machine.finished(after: nil), false)
+        same(machine.failed(Broken()), true)
+        same(described(machine.due()), "no head to head: Broken")
+        same(machine.finished(after: nil), true)
+    }
+
     @Test func `a head that comes before it is asked for is kept`() {
         var machine = Machine(bufferSize: 4)
         machine.receivedHead(head)

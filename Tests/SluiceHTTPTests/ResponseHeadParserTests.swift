@@ -34,9 +34,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "HTTP/1.1 000 OK", "HTTP/1.1 99 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000", "HTTP/1.1", "200 OK", "A: 1",
+        "HTTP/1.1 101 Switching Protocols", "HTTP/1.1 000 OK", "HTTP/1.1 99 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000",
+        "HTTP/1.1", "200 OK", "A: 1",
     ])
-    func `begin with a status of three digits`(line: String) {
+    func `begin with a status of three digits, and don't end HTTP`(line: String) {
         #expect(throws: ResponseHeadParser.Malformed.self) { try heads(line, "") }
     }
 }

@@ -82,7 +82,11 @@ package final class Exchange: Sendable {
 
     package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    package func finished(after total: Duration?) { machine.withLock { $0.finished(after: total) } }
+    /// Notes that the response is complete. Without a head, it can't be: libcurl reports no error if the connection ends within the head.
+    package func finished(after total: Duration?) {
+        guard !machine.withLock({ $0.finished(after: total) }) else { return }
+        failed(TransferError(.connectionClosed, url: request.url))
+    }
 
     /// Notes that the exchange failed. Returns false if it had already ended.
     @discardableResult

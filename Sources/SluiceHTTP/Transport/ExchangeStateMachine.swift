@@ -138,10 +138,14 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         bufferedBytes += chunk.count
     }
 
-    mutating func finished(after total: Duration?) {
-        guard end == nil else { return }
+    /// Notes that all bytes have arrived. Returns false, and changes nothing, if no head has: then the exchange must fail.
+    @discardableResult
+    mutating func finished(after total: Duration?) -> Bool {
+        guard end == nil else { return true }
+        if case .opening = phase { return false }
         end = .complete
         timings?.total = total
+        return true
     }
 
     /// Notes that the exchange failed. The reader gets the head and the bytes that had arrived, and then the error. Returns false if the

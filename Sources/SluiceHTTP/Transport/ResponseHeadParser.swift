@@ -24,6 +24,8 @@ struct ResponseHeadParser {
 
         /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
         static let status = Malformed(reason: "the status line isn't valid")
+        /// No request asks for it, and the bytes after it would be no HTTP (RFC 9110, section 15.2.2).
+        static let switching = Malformed(reason: "it switches to another protocol")
         static let fields = Malformed(reason: "its head has more than \(HTTPTransport.maximumFields) fields")
         static let size = Malformed(reason: "its head is larger than \(limit >> 10) KiB")
     }
@@ -45,6 +47,7 @@ struct ResponseHeadParser {
         }
         if status == nil {
             guard let found = Self.status(line) else { throw .status }
+            if found == .switchingProtocols { throw .switching }
             status = found
         } else if let first = line.first, first == 0x20 || first == 0x09 {
             // A folded field (section 5.2): the line break counts as a space.

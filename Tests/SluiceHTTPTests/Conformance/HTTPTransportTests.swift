@@ -302,6 +302,38 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: TestedTransport.having(.exactErrors),
+        [
+            "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
+            "HTTP/1.1 103 Early Hints\r\n\r\n", "",
+        ])
+    func `a connection that is closed within a head is an error`(tested: TestedTransport, head: String) async throws {
+        try await tested.exchange { _ in
+            .verbatim(head)
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/"))))
+            }
+            #expect(error?.code == .connectionClosed)
+        }
+    }
+
+    @Test(
+        arguments: TestedTransport.having(.exactErrors),
+        ["HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello", "HTTP/1.1 200 OK\r\n folded: 1\r\n\r\n"])
+    func `a head that no client can use is an error`(tested: TestedTransport, head: String) async throws {
+        try await tested.exchange { _ in
+            .verbatim(head)
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/"))))
+            }
+            #expect(error?.code == .protocolViolation)
+        }
+    }
+
     @Test(arguments: TestedTransport.having(.exactErrors), [0, 1, 99])
     func `a status that is none is an error and does not stop the program`(tested: TestedTransport, status: Int)
         async throws

@@ -42,6 +42,9 @@ extension TransferError {
             } else {
                 self.init(.connectionClosed, url: url)
             }
+        // What libcurl 7.88 answers to a field that continues no other.
+        case CURLE_BAD_FUNCTION_ARGUMENT where isConnected:
+            self.init(.protocolViolation, url: url, detail: "its head isn't valid")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
             self.init(.protocolViolation, url: url, detail: text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
