@@ -20,11 +20,11 @@ package enum HostName {
     /// - A final dot is left out if the name has another dot. Without another dot it has a meaning: a resolver adds its search domains
     ///   to `db` but not to `db.`.
     /// - An IPv4 address has four decimal numbers, whichever form of inet_aton(3) it had: libcurl and browsers accept all of them.
-    /// - An IPv6 address is in the form of RFC 5952, in brackets.
+    /// - An IPv6 address is in the form of RFC 5952, in brackets. Its zone stays as it is.
     package static func canonical(_ host: String) -> String {
         if isCanonicalName(host) { return host }
+        if host.utf8.contains(UInt8(ascii: ":")) { return ipv6(host) }
         var name = host.lowercased()
-        if name.utf8.contains(UInt8(ascii: ":")) { return ipv6(name) }
         if !name.utf8.allSatisfy({ $0 < 0x80 }) { name = ascii(name) }
         if name.utf8.last == UInt8(ascii: "."), name.utf8.dropLast().contains(UInt8(ascii: ".")) { name.removeLast() }
         return ipv4(name).map(dotted) ?? name
@@ -82,16 +82,22 @@ package enum HostName {
     /// Returns a number in C's syntax: hexadecimal after `0x`, and octal after `0`.
     private static func number(_ text: Substring) -> UInt64? {
         guard let first = text.utf8.first, isDigit(first) else { return nil }
-        if text.hasPrefix("0x") { return UInt64(text.dropFirst(2), radix: 16) }
+        if text.hasPrefix("0x") {
+            // Swift would also accept a sign.
+            let digits = text.dropFirst(2)
+            return digits.allSatisfy(\.isHexDigit) ? UInt64(digits, radix: 16) : nil
+        }
         return UInt64(text, radix: text.count > 1 && first == UInt8(ascii: "0") ? 8 : 10)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func ipv6(_ text: String) -> String {
-        let text = text.drop { $0 == "[" }.prefix { $0 != "]" }
-        let (address, zone) = (text.prefix { $0 != "%" }, text.drop { $0 != "%" })
-        guard let groups = groups(address) else { return "[\(text)]" }
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let text = isBracketed ? text.dropFirst().dropLast() : text[...]
+        // The name of an interface has uppercase letters, too (RFC 4007, section 11.2).
+        let (address, zone) = (text.prefix { $0 != "%" }.lowercased(), text.drop { $0 != "%" })
+        guard let groups = groups(address[...]) else { return "[\(address)\(zone)]" }
         // The first of the longest runs of at least two zeros becomes `::` (RFC 5952, section 4.2).
         var longest = 0..<0
         var start = 0
