@@ -79,12 +79,6 @@ public final class HTTPTransport: Transport {
             bufferSize: Int = 256 * 1024, proxy: ProxySettings = .environment, certificateAuthorities: URL? = nil,
             clientCertificate: URL? = nil, clientKey: URL? = nil
         ) {
-            precondition(
-                connectTimeout > .zero,
-                "A transport's connectTimeout must be greater than zero; it is \(connectTimeout).")
-            precondition(
-                stallTimeout > .zero, "A transport's stallTimeout must be greater than zero; it is \(stallTimeout).")
-            precondition(bufferSize >= 1, "A transport's bufferSize must be at least 1; it is \(bufferSize).")
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
             self.redirects = redirects
@@ -94,6 +88,17 @@ public final class HTTPTransport: Transport {
             self.certificateAuthorities = certificateAuthorities
             self.clientCertificate = clientCertificate
             self.clientKey = clientKey
+            check()
+        }
+
+        /// Traps for a mistake, which would end in an exchange that waits forever or in a wrong message.
+        fileprivate func check() {
+            precondition(
+                connectTimeout > .zero,
+                "A transport's connectTimeout must be greater than zero; it is \(connectTimeout).")
+            precondition(
+                stallTimeout > .zero, "A transport's stallTimeout must be greater than zero; it is \(stallTimeout).")
+            precondition(bufferSize >= 1, "A transport's bufferSize must be at least 1; it is \(bufferSize).")
         }
     }
 
@@ -117,6 +122,8 @@ public final class HTTPTransport: Transport {
     }
 
     package init(configuration: Configuration, engine: any TransportEngine, isShared: Bool = false) {
+        // Again: its properties can be set.
+        configuration.check()
         self.configuration = configuration
         self.engine = engine
         self.isShared = isShared

@@ -394,6 +394,20 @@ import Testing
         }
     }
 
+    @Test func `a setting that can't work traps, even if it is set later`() async {
+        await #expect(processExitsWith: .failure) {
+            var configuration = HTTPTransport.Configuration()
+            // No byte would ever be accepted.
+            configuration.bufferSize = 0
+            _ = HTTPTransport(configuration: configuration)
+        }
+        await #expect(processExitsWith: .failure) {
+            var configuration = HTTPTransport.Configuration()
+            configuration.connectTimeout = .seconds(-Int64.max)
+            _ = HTTPTransport(configuration: configuration)
+        }
+    }
+
     @Test func `shutting down twice does no harm`() async throws {
         let transport = HTTPTransport()
         await transport.shutdown()
