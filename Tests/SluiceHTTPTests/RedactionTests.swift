@@ -69,6 +69,49 @@ import Testing
         #expect(error.message == "The server stopped sending (nothing arrived for 30 s, …).")
     }
 
+    @Test func `of a byte or two leave no gaps`() throws {
+        let request = TransportRequest(
+            URL(string: "http://a:1@s.example/x?t=is#the")!,
+            headerFields: [.cookie: "a=1; b=of", .authorization: "x y"])
+        let text = "the name of a host is 1 of s, x and y"
+        #expect(Redaction(of: request, proxy: "http://a:s@proxy.example").redacted(text) == text)
+        #expect(Redaction(of: request).redacted("'a:1', http://a:1@s.example/") == "'…', http://s.example/")
+        let error = TransferError(.stalled, url: request.url, detail: "nothing arrived for 1 s")
+        #expect(error.message == "The server stopped sending (nothing arrived for 1 s).")
+    }
+
+    @Test func `are in no text of what holds them`() {
+        struct All {
+            var proxy = ProxySettings(`Secrets in texts of others`.proxy, exceptions: "b.example")
+            var bare = ProxySettings("carl:proxy-Secret@proxy.example:3128")
+            var wrong = ProxySettings("http://carl:proxy-Secret")
+            var configuration = HTTPTransport.Configuration(proxy: ProxySettings(`Secrets in texts of others`.proxy))
+            var request = `Secrets in texts of others`.request
+            var response = TransportResponse(
+                status: .ok, headerFields: [.setCookie: "a=cook-Secret"], url: `Secrets in texts of others`.request.url,
+                body: ResponseBody(Nothing()))
+            var error = TransferError(.stalled, url: `Secrets in texts of others`.request.url)
+        }
+        let all = All()
+        var dumped = ""
+        dump(all, to: &dumped)
+        for text in ["\(all)", String(reflecting: all), dumped, "\(all.request)", "\(all.response)", "\(all.proxy)"] {
+            for secret in Self.secrets + ["ann", "carl"] { #expect(!text.contains(secret), "\(text)") }
+        }
+        #expect(
+            "\(all.proxy)"
+                == "http: http://proxy.example:3128, https: http://proxy.example:3128, exceptions: b.example")
+        #expect("\(all.bare) \(all.wrong)".hasPrefix("http: proxy.example:3128, https: proxy.example:3128,"))
+        #expect("\(all.wrong)" == "http: …, https: …, exceptions: none")
+        #expect("\(ProxySettings.none)" == "http: none, https: none, exceptions: none")
+        #expect("\(all.request)" == "GET https://a.example/path?…")
+        #expect("\(all.response)" == "200 from https://a.example/path?…")
+    }
+
+    private final class Nothing: ResponseBodySource {
+        func nextBatch() async throws -> [Data]? { nil }
+    }
+
     @Test func `are removed from each detail of an error`() {
         let error = TransferError(
             .connectionFailed, url: Self.request.url,
@@ -89,6 +132,8 @@ import Testing
             "<https://a.example/b>; rel=next"
         ),
         (HTTPField(name: .init("Link")!, value: "</b?c>; rel=next"), "</b?…"),
+        (HTTPField(name: .init("Link")!, value: "</b?\u{301}c>; rel=next"), "</b?…"),
+        (HTTPField(name: .init("Refresh")!, value: "0; url=/b#c"), "0; url=/b?…"),
         (HTTPField(name: .init("X-Original-URL")!, value: "https://u:p@a.example/b?c"), "https://a.example/b?…"),
         (HTTPField(name: .server, value: "nginx"), "nginx"),
     ])

@@ -26,6 +26,13 @@ import Testing
             TransferError(status: .init(code: 599, reasonPhrase: text), url: url).message.hasSuffix("answered 599."))
     }
 
+    @Test func `has the beginning of a long text of a server`() {
+        let error = TransferError(.protocolViolation, url: url, detail: String(repeating: "\u{1F600}", count: 100_000))
+        #expect(
+            error.message
+                == "The server's response isn't valid HTTP (\(String(repeating: "\u{1F600}", count: 125))…).")
+    }
+
     @Test func `shows the remedy also where only the localized description is seen`() {
         let error = TransferError(.tlsFailed, url: url, detail: "the certificate has expired")
         #expect((error as any Error).localizedDescription == error.description)

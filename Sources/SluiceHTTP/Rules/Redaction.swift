@@ -17,12 +17,16 @@ package import HTTPTypes
 /// - Each URL in the text loses its user name, password, query and fragment.
 /// - Each given secret is replaced by `…`, whether it is plain, percent-encoded, or in Base64 with its user name as in Basic
 ///   authentication (RFC 7617), and in any case of letters.
-/// - Of a query, also each value of at least four bytes is a secret.
+/// - Of a query, also each value of at least four bytes is a secret. So is a fragment of that length.
 /// - A secret of fewer than eight bytes is replaced only where it isn't part of a longer word. Otherwise, the user name `cert` would damage
-///   the word "certificate", and show by the gap what it is.
+///   the word "certificate", and show by the gap what it is. One of fewer than three bytes is replaced only with the rest of the user name
+///   and password: a user `a` or a cookie `1` would leave gaps in every text.
 package struct Redaction: Sendable {
     /// From this length on, a secret is found within longer words, too.
     private static let longSecret = 8
+
+    /// Shorter ones aren't found on their own.
+    private static let shortestSecret = 3
 
     /// The largest number of values of a query that are found one by one.
     private static let mostValues = 64
@@ -50,7 +54,9 @@ package struct Redaction: Sendable {
     }
 
     private mutating func setSecrets(_ found: Set<String>) {
-        secrets = found.filter { !$0.isEmpty }.map { $0.utf8.map(Self.lowercased) }.sorted { $0.count > $1.count }
+        secrets = found.filter { $0.utf8.count >= Self.shortestSecret }.map { $0.utf8.map(Self.lowercased) }.sorted {
+            $0.count > $1.count
+        }
     }
 
     // MARK: The secrets
@@ -63,6 +69,7 @@ package struct Redaction: Sendable {
     private static func add(_ user: String, _ password: String, to found: inout Set<String>) {
         add(user, to: &found)
         add(password, to: &found)
+        if !password.isEmpty { add("\(user):\(password)", to: &found) }
         let (name, word) = (user.percentDecodedBytes, password.percentDecodedBytes)
         let pair = (name ?? Array(user.utf8)) + [UInt8(ascii: ":")] + (word ?? Array(password.utf8))
         found.insert(Data(pair).base64EncodedString())
@@ -85,7 +92,9 @@ package struct Redaction: Sendable {
                 if value.contains("+") { add(String(value).replacing("+", with: "%20"), to: &found) }
             }
         }
-        if let fragment = url.fragment(percentEncoded: true) { add(fragment, to: &found) }
+        if let fragment = url.fragment(percentEncoded: true), fragment.utf8.count >= shortestValue {
+            add(fragment, to: &found)
+        }
     }
 
     private static func add(_ field: HTTPField, to found: inout Set<String>) {
@@ -233,9 +242,11 @@ extension HTTPField {
         case "location", "content-location", "referer":
             return URL(string: value)?.redactedForDisplay ?? "(unreadable URL)"
         case "link", "refresh":
-            // Of a relative URL, too.
-            let shown = value.contains("?") ? value.prefix { $0 != "?" } + "?…" : value
-            return Redaction().redacted(shown)
+            // Of a relative URL, too. By bytes: a `?` with a combining mark is another character.
+            guard let end = value.utf8.firstIndex(where: { "?#".utf8.contains($0) }) else {
+                return Redaction().redacted(value)
+            }
+            return Redaction().redacted(String(decoding: value.utf8[..<end], as: UTF8.self) + "?…")
         default: return Redaction().redacted(value)
         }
     }

@@ -116,3 +116,25 @@ public struct ProxySettings: Sendable, Hashable {
 
     private static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F }
 }
+
+extension ProxySettings: CustomStringConvertible, CustomReflectable {
+    /// The proxies without their user names and passwords, and the exceptions.
+    public var description: String {
+        "http: \(Self.shown(http)), https: \(Self.shown(https)), exceptions: \(exceptions.isEmpty ? "none" : exceptions)"
+    }
+
+    /// The parts of the description, so that `dump(_:)` and the reports of tests contain no password.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["http": Self.shown(http), "https": Self.shown(https), "exceptions": exceptions])
+    }
+
+    private static func shown(_ proxy: String?) -> String {
+        guard let proxy, !proxy.isEmpty else { return "none" }
+        // Of a text that isn't a URL, any part may be the password.
+        guard problem(of: proxy) == nil else { return "…" }
+        let scheme = proxy.firstRange(of: "://").map { proxy[..<$0.upperBound] } ?? ""
+        let rest = proxy.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        let host = rest.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
+        return "\(scheme)\(host)"
+    }
+}

@@ -40,10 +40,24 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///
     /// The message contains `detail`, such as the text of the underlying error, in parentheses. The secrets of `url` are removed from it,
-    /// and those of other URLs in it. It must contain no others.
+    /// and those of other URLs in it. It must contain no others. Of a text of more than 500 bytes, which a server may have written, only the
+    /// beginning is kept.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
-        let detail = detail.map { " (\(Redaction(url: url).redacted($0)))" } ?? ""
+        let detail = detail.map { " (\(Self.shortened(Redaction(url: url).redacted($0))))" } ?? ""
         self.init(code, url: url, message: "\(code.summary)\(detail).", remedy: remedy, cause: cause)
+    }
+
+    /// The messages are kept in queues and in logs.
+    private static let longestDetail = 500
+
+    private static func shortened(_ detail: String) -> String {
+        guard detail.utf8.count > longestDetail else { return detail }
+        var size = 0
+        let scalars = detail.unicodeScalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= longestDetail
+        }
+        return "\(Substring(scalars))…"
     }
 
     /// Creates an error for a response whose status means that it contains no file.
@@ -114,6 +128,18 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case 200..<300: "Check the URL, because the response contains no file."
         default: "Check the URL and the request."
         }
+    }
+}
+
+extension TransferError: CustomReflectable {
+    /// All properties but ``url``, which may contain secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "code": code, "subject": subject, "message": message, "remedy": remedy as Any, "cause": cause as Any,
+                "status": status as Any, "attempts": attempts, "retryAfter": retryAfter as Any,
+            ])
     }
 }
 

@@ -30,3 +30,19 @@ public struct TransportRequest: Sendable {
         self.body = body
     }
 }
+
+extension TransportRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the URL, without its user name, password, query and fragment.
+    public var description: String { "\(method.rawValue) \(url.redactedForDisplay)" }
+
+    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "url": url.redactedForDisplay, "method": method.rawValue,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" },
+                "body": body.map { "\($0.count) bytes" } as Any,
+            ])
+    }
+}

@@ -45,6 +45,21 @@ public struct TransportResponse: Sendable {
     }
 }
 
+extension TransportResponse: CustomStringConvertible, CustomReflectable {
+    /// The status and the URL, without its user name, password, query and fragment.
+    public var description: String { "\(status.code) from \(url.redactedForDisplay)" }
+
+    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "status": status.code, "url": url.redactedForDisplay, "redirectCount": redirectCount,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" },
+            ])
+    }
+}
+
 extension HTTPFields {
     /// The different values of `Content-Length`. More than one is an attempt to hide a part of the body, or another response in it
     /// (RFC 9112, section 6.3).
