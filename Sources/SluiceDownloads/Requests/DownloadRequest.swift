@@ -223,3 +223,19 @@ extension DownloadRequest {
         return conflicts
     }
 }
+
+extension DownloadRequest: CustomStringConvertible, CustomReflectable {
+    /// The URL, without its user name, password, query and fragment, and the path of the file.
+    public var description: String { "\(url.redactedForDisplay) to \(target.path(percentEncoded: false))" }
+
+    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "url": url.redactedForDisplay, "directory": directory, "name": name,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" }, "user": user as Any,
+                "priority": priority,
+            ])
+    }
+}
