@@ -50,6 +50,8 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     if (settings->ca_file) SET(CURLOPT_PROXY_CAINFO, settings->ca_file);
     if (settings->certificate) SET(CURLOPT_SSLCERT, settings->certificate);
     if (settings->key) SET(CURLOPT_SSLKEY, settings->key);
+    // Without it, OpenSSL asks for the passphrase of an encrypted key on the terminal, or reads standard input, on the thread of all transfers.
+    SET(CURLOPT_KEYPASSWD, "");
     SET(CURLOPT_HEADERFUNCTION, settings->line);
     SET(CURLOPT_WRITEFUNCTION, settings->body);
     SET(CURLOPT_READFUNCTION, settings->upload);

@@ -60,7 +60,8 @@ extension DownloadEvent {
     var namingOptions: DownloadEvent {
         guard case .finished(let job, .failed(var error)) = self else { return self }
         switch error.code {
-        case .tlsFailed:
+        // Another remedy is about the files of --cert and --key.
+        case .tlsFailed where error.remedy == TransferError(.tlsFailed, url: error.url).remedy:
             error.remedy =
                 "Check the host's certificate and this machine's clock. Pass --ca-file to name another certificate authority."
         case .proxyFailed:

@@ -64,7 +64,8 @@ public final class HTTPTransport: Transport {
         public var certificateAuthorities: URL?
         /// A PEM file with the client certificate to present to servers that request one, or `nil` for none.
         public var clientCertificate: URL?
-        /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it.
+        /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it. An encrypted key is an error with the
+        /// code ``TransferError/Code-swift.struct/tlsFailed``, because nothing can ask for its passphrase.
         public var clientKey: URL?
         /// The stall timeout, but at most 68 years, so that times can be computed with it.
         package var usableStallTimeout: Duration { min(stallTimeout, .seconds(Int64(Int32.max))) }
