@@ -62,14 +62,25 @@ extension Checkpoint {
         self = found
     }
 
-    /// Whether a file is a checkpoint of any version, also a damaged one without contents. Another one may be a user's.
+    /// Whether a file is a checkpoint of any version, also one of which a loss of power has left nothing, a beginning, or zero bytes.
+    /// Another file may be a user's.
     static func isCheckpoint(_ data: Data) -> Bool {
         struct AnyVersion: Decodable {
             var version: Int
             var synced: Int64
         }
-        return data.isEmpty || (try? JSONDecoder().decode(AnyVersion.self, from: data)) != nil
+        struct AnyJSON: Decodable {
+            init(from decoder: any Decoder) {}
+        }
+        if (try? JSONDecoder().decode(AnyVersion.self, from: data)) != nil { return true }
+        let rest = data[..<(data.lastIndex { $0 != 0 }.map { $0 + 1 } ?? data.startIndex)]
+        // A user's file can begin in the same way, and then it is complete.
+        return beginnings.contains { rest.starts(with: $0) || $0.starts(with: rest) }
+            && (try? JSONDecoder().decode(AnyJSON.self, from: rest)) == nil
     }
+
+    /// The keys are sorted, and that of the boot is left out if it is unknown.
+    private static let beginnings = [#"{"boot":""#, #"{"file":{""#].map { Array($0.utf8) }
 
     var data: Data {
         let encoder = JSONEncoder()

@@ -59,7 +59,8 @@ final class PartialFile {
 
     static func openLocked(_ mode: CheckpointedFile.OpeningMode, for transfer: Transfer) async throws -> PartialFile? {
         let opened = try await CheckpointedFile.openLocked(
-            transfer.request.checkpointedPlaces, mode: mode, using: transfer.files)
+            transfer.request.checkpointedPlaces, mode: mode, using: transfer.files,
+            ifCheckpoint: Checkpoint.isCheckpoint)
         guard let opened else { return nil }
         if let foreign = foreignFile(opened, transfer.request) {
             await opened.file.abandon()
@@ -73,11 +74,10 @@ final class PartialFile {
     /// Returns the path of a file that has the name of the partial file or the checkpoint and belongs to a user. Each partial file has a
     /// checkpoint, which is there before its first byte.
     private static func foreignFile(_ opened: CheckpointedFile.Opened, _ request: DownloadRequest) -> String? {
-        if opened.size > 0 {
-            return opened.isCheckpointed ? nil : request.partialTarget.path(percentEncoded: false)
+        if opened.isCheckpointed {
+            return opened.isOwn ? nil : request.checkpointTarget.path(percentEncoded: false)
         }
-        guard opened.isCheckpointed, opened.checkpoint.map(Checkpoint.isCheckpoint) != true else { return nil }
-        return request.checkpointTarget.path(percentEncoded: false)
+        return opened.size > 0 ? request.partialTarget.path(percentEncoded: false) : nil
     }
 
     /// The bytes from which the transfer can continue; `nil` if there are none.

@@ -46,6 +46,8 @@ package final class CheckpointedFile: Sendable {
         package var checkpoint: Data?
         /// Whether something has the checkpoint's name.
         package var isCheckpointed: Bool
+        /// Whether that is a checkpoint of the caller.
+        package var isOwn: Bool
     }
 
     /// The largest size of a checkpoint in bytes. A longer one wasn't written by this program.
@@ -67,11 +69,14 @@ package final class CheckpointedFile: Sendable {
     /// Opens and locks the file, and reads its checkpoint.
     ///
     /// Until it is published, only its owner can open the file. Neither its contents nor its mode change if it isn't empty and has no
-    /// checkpoint, because it may be a user's file with the same name. If the file has further names (hard links), these keep it, and a
-    /// new file is created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws ``FileError/Code/locked`` if the
-    /// file is locked.
+    /// checkpoint of the caller, because it may be a user's file with the same name. If the file has further names (hard links), these keep
+    /// it, and a new file is created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws
+    /// ``FileError/Code/locked`` if the file is locked.
+    ///
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller. A checkpoint that can't be read isn't.
     package static func openLocked(
-        _ places: Places, mode: OpeningMode, using files: FileIO
+        _ places: Places, mode: OpeningMode, using files: FileIO,
+        ifCheckpoint isOwn: @escaping @Sendable (Data) -> Bool = { _ in true }
     ) async throws -> Opened? {
         let paths = try Paths(places)
         return try await files.run { _ in
@@ -86,12 +91,12 @@ package final class CheckpointedFile: Sendable {
             }
             let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
             let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
-            let found = try kernel.status(of: paths.checkpoint, followingLinks: false)
-            if found != nil || size == 0 { kernel.makePrivate(opened) }
+            let isCheckpointed = try kernel.status(of: paths.checkpoint, followingLinks: false) != nil
+            let checkpoint = isCheckpointed ? try kernel.readCheckpoint(paths.checkpoint) : nil
+            let hasOwn = checkpoint.map(isOwn) == true
+            if hasOwn || (size == 0 && !isCheckpointed) { kernel.makePrivate(opened) }
             return Opened(
-                file: file, size: size,
-                checkpoint: found == nil ? nil : try kernel.readCheckpoint(paths.checkpoint),
-                isCheckpointed: found != nil)
+                file: file, size: size, checkpoint: checkpoint, isCheckpointed: isCheckpointed, isOwn: hasOwn)
         }
     }
 

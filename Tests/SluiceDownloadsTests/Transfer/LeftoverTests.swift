@@ -46,42 +46,68 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [
-        "", "{", "{}", "not JSON", String(repeating: " ", count: 20_000), String(repeating: "[", count: 10_000),
-    ])
-    func `with a checkpoint that makes no sense is cut off`(garbage: String) async throws {
-        try await leaving { scene in
-            try Data(garbage.utf8).write(to: scene.request.checkpointTarget)
-            try await expectFreshStart(scene)
-            #expect(scene.names == ["a.bin"])
-        }
-    }
-
-    @Test func `with a checkpoint that another version wrote, or that is followed by megabytes, is cut off`()
-        async throws
-    {
-        for isHuge in [false, true] {
+    /// What a loss of power leaves of a checkpoint, also of an empty partial file's.
+    @Test(arguments: [0, 1, 9, 12, 100], [false, true])
+    func `with a checkpoint whose end is missing or zero is cut off`(count: Int, isZero: Bool) async throws {
+        for isEmpty in [false, true] {
             try await leaving { scene in
-                var checkpoint = try #require(scene.checkpoint)
-                if !isHuge { checkpoint.version = 2 }
-                let data = checkpoint.data + Data(repeating: 0x20, count: isHuge ? 5 << 20 : 0)
-                try data.write(to: scene.request.checkpointTarget)
+                let whole = try Data(contentsOf: scene.request.checkpointTarget)
+                let lost = isZero ? Data(repeating: 0, count: whole.count - count) : Data()
+                try (whole.prefix(count) + lost).write(to: scene.request.checkpointTarget)
+                if isEmpty { try Data().write(to: scene.request.partialTarget) }
                 try await expectFreshStart(scene)
                 #expect(scene.names == ["a.bin"])
             }
         }
     }
 
-    @Test func `with a checkpoint that is a link is cut off, and the target of the link stays`() async throws {
+    @Test func `with a checkpoint that another version wrote is cut off`() async throws {
+        try await leaving { scene in
+            var checkpoint = try #require(scene.checkpoint)
+            checkpoint.version = 2
+            try checkpoint.data.write(to: scene.request.checkpointTarget)
+            try await expectFreshStart(scene)
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    /// Both names are taken by a user, whose files keep their contents and their modes.
+    @Test(arguments: [
+        "{}", "not JSON", #"{"file":{"name":"song"}}"#, #"{"boot":"x"}"#, "[1]", String(repeating: " ", count: 20_000),
+        String(repeating: "[", count: 10_000),
+    ])
+    func `isn't a user's file beside another one with the checkpoint's name, and both stay`(text: String)
+        async throws
+    {
+        try await TransferScene.with { _ in
+            OriginResponse(status: 404)
+        } _: { scene in
+            let (part, checkpoint) = (scene.request.partialTarget, scene.request.checkpointTarget)
+            try Data("mine".utf8).write(to: part)
+            try Data(text.utf8).write(to: checkpoint)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: part.path)
+            let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
+            #expect(error?.fileError?.subject == checkpoint.path)
+            #expect("\(try #require(error))".contains("Rename"))
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
+            #expect(try Data(contentsOf: part) == Data("mine".utf8))
+            #expect(try Data(contentsOf: checkpoint) == Data(text.utf8))
+            let mode = try FileManager.default.attributesOfItem(atPath: part.path)[.posixPermissions] as? Int
+            #expect(mode == 0o644)
+            #expect(scene.ranges.values.isEmpty, "nothing was asked for")
+        }
+    }
+
+    @Test func `isn't beside a link with the checkpoint's name, and all stay`() async throws {
         try await leaving { scene in
             let elsewhere = scene.directory.appending(path: "elsewhere")
             try FileManager.default.moveItem(at: scene.request.checkpointTarget, to: elsewhere)
             try FileManager.default.createSymbolicLink(
                 at: scene.request.checkpointTarget, withDestinationURL: elsewhere)
-            let before = try Data(contentsOf: elsewhere)
-            try await expectFreshStart(scene)
-            #expect(try Data(contentsOf: elsewhere) == before)
-            #expect(scene.names == ["a.bin", "elsewhere"])
+            let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
+            #expect(error?.fileError?.subject.hasSuffix("a.bin.sluice.json") == true)
+            #expect(scene.names == ["a.bin.sluice.json", "a.bin.sluice.part", "elsewhere"])
+            #expect(scene.partialSize == 400_000)
         }
     }
 
