@@ -81,7 +81,8 @@ final class CoordinatorRun: Sendable {
             }
             group.cancelAll()
         }
-        // A cancelled worker takes no more errands.
+        // A cancelled worker takes no more errands: the last exchange carries out its own.
+        queue.finish()
         while let errand = queue.tryDequeue() { if case .conclude(let settled) = errand { await conclude(settled) } }
         // Settles the jobs that a failed exchange has left.
         await pump(isLast: true)
@@ -184,6 +185,11 @@ final class CoordinatorRun: Sendable {
         }
     }
 
+    private func noteNoOtherHost() {
+        let now = coordinator.timing.now()
+        state.withLock { $0.reach.noteNoOtherHost(now: now) }
+    }
+
     func report(_ event: DownloadEvent) {
         state.withLock { $0.note(event) }
         onEvent(event)
@@ -199,7 +205,8 @@ final class CoordinatorRun: Sendable {
         repeat {
             let isStopping = Task.isCancelled
             let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
-            let claim = isStopping || room == 0 ? nil : claim(room, for: worker)
+            let silent = state.withLock { $0.reach.avoided }
+            let claim = isStopping || room == 0 ? nil : claim(room, for: worker, avoiding: silent)
             guard claim != nil || !settled.isEmpty else { continue }
             let sent = now()
             for one in settled {
@@ -209,6 +216,7 @@ final class CoordinatorRun: Sendable {
             }
             do {
                 let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
+                if let claim, !claim.avoiding.isEmpty, exchange.claimed.isEmpty { noteNoOtherHost() }
                 await take(exchange, settled, sent: sent)
             } catch let error as QueueStoreError where error.isOutage && !isLast {
                 if state.withLock({ $0.postpone(settled, now: now()) }) { onWarning(error) }
@@ -219,12 +227,13 @@ final class CoordinatorRun: Sendable {
         } while state.withLock({ $0.endExchange(now: now()) })
     }
 
-    private func claim(_ room: Int, for worker: QueueWorker) -> JobClaim {
+    private func claim(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> JobClaim {
         var batch: String?
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.lease,
-            batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place)
+            batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place,
+            avoiding: hosts)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob], sent: Int64) async {

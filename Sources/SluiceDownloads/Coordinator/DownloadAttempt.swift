@@ -62,7 +62,7 @@ struct DownloadAttempt: Sendable {
         guard job.request.isUnresolved, let resolve = configuration.resolve else { return nil }
         do {
             return try await resolve(job.request)
-        } catch let error where !(error is CancellationError || error is TransferError) {
+        } catch let error where !(error is TransferError || (error is CancellationError && Task.isCancelled)) {
             throw TransferError.resolutionFailed(error, of: job.request)
         }
     }
@@ -83,7 +83,7 @@ struct DownloadAttempt: Sendable {
         if let fields = configuration.headerFields {
             do {
                 request.headerFields.append(contentsOf: try await fields(job.request))
-            } catch let error where !(error is CancellationError) {
+            } catch let error where !(error is CancellationError && Task.isCancelled) {
                 throw TransferError.headerFieldsFailed(error, of: request)
             }
         }

@@ -14,7 +14,7 @@ enum FailureScope: Sendable, Hashable {
     case host
     /// There was no sign of the host. If that happens with several hosts in succession, the worker has no network.
     case network
-    /// The file system or the process has no room for any download: the run ends, and its downloads wait.
+    /// The file system or the process has no room for any download, or its transport can't be used: the run ends, and its downloads wait.
     case worker
     /// The directory can't be used. If the worker's own directory can't be used either, the run ends, and its downloads wait. Otherwise the
     /// download failed.
@@ -25,6 +25,9 @@ enum FailureScope: Sendable, Hashable {
     init(_ error: TransferError) {
         if let failure = error.fileError {
             self.init(failure.code)
+        } else if error.isConnectionFailure, let failure = error.cause as? FileError, Self(failure.code) == .worker {
+            // No descriptor or no memory was left for a connection.
+            self = .worker
         } else if error.status != nil {
             self = .server
         } else {
@@ -38,7 +41,7 @@ enum FailureScope: Sendable, Hashable {
         .hostNotFound: .network, .connectTimedOut: .network, .connectionFailed: .network, .proxyFailed: .network,
         .connectionRefused: .host, .tlsFailed: .server, .stalled: .server, .connectionClosed: .server,
         .protocolViolation: .server, .bodyTooShort: .server, .bodyTooLong: .server, .tooManyRedirects: .server,
-        .redirectRefused: .server, .unexpectedCoding: .server,
+        .redirectRefused: .server, .unexpectedCoding: .server, .shutDown: .worker, .cacheUnusable: .worker,
     ]
 
     private static let fileCodes: [FileError.Code: FailureScope] = [

@@ -9,7 +9,7 @@ import SluiceHTTP
 /// failed connection ── the first of the host ─────────────▶ the attempt counts
 ///                   ── more than open its circuit ────────▶ the job waits for the host, without a failed attempt
 ///                   ── for longer than the patience ──────▶ the host is given up: its jobs fail without a connection for a while
-/// no sign of a host ── of several hosts in succession ────▶ the job waits for the network, and no host is blamed
+/// no sign of a host ── of several hosts in succession ────▶ the job waits for the network, and no host is blamed; others are tried first
 /// ```
 struct ReachWatch {
     enum Verdict: Equatable {
@@ -56,6 +56,9 @@ struct ReachWatch {
     private var pause = Self.minimumPause
     /// The time of the next attempt while there is no network.
     private(set) var nextTry: Int64?
+    /// Whether the next attempt is one of a host that hasn't been silent. Otherwise the same job, the first in the queue, would be tried
+    /// again and again, although other hosts can be reached.
+    private var triesOthers = false
 
     init(_ rules: Rules) { self.rules = rules }
 
@@ -68,7 +71,7 @@ struct ReachWatch {
     private mutating func noteNetwork() {
         guard !silent.isEmpty else { return }
         silent = []
-        (offlineSince, nextTry, pause) = (nil, nil, Self.minimumPause)
+        (offlineSince, nextTry, pause, triesOthers) = (nil, nil, Self.minimumPause, false)
     }
 
     /// - Parameter isSilent: Whether there was no sign of the host.
@@ -92,6 +95,7 @@ struct ReachWatch {
     private mutating func noteNoNetwork(now: Int64) -> Verdict {
         let since = offlineSince ?? now
         if offlineSince == nil { (offlineSince, nextTry) = (now, now + pause) }
+        triesOthers = true
         if rules.endsWithoutNetwork, now - since >= Self.networkPatience { return .endsRun }
         return .waitsForNetwork(max(0, (nextTry ?? now) - now))
     }
@@ -103,6 +107,16 @@ struct ReachWatch {
         pause = min(pause * 2, Self.maximumPause)
         nextTry = now + pause
         return 1
+    }
+
+    /// The hosts of which no job may be claimed.
+    var avoided: Set<String> { nextTry != nil && triesOthers ? silent : [] }
+
+    /// Only hosts that were silent have jobs, so that one of them is tried now.
+    mutating func noteNoOtherHost(now: Int64) {
+        guard nextTry != nil, triesOthers else { return }
+        // The next attempt makes the pause longer again.
+        (triesOthers, nextTry, pause) = (false, now, max(Self.minimumPause, pause / 2))
     }
 
     /// Forgets the failures of a host that other workers reach.

@@ -31,6 +31,8 @@ package struct JobClaim: Sendable, Hashable {
     package var resolves: Bool
     /// The machine of the worker, if the store spans machines. Jobs of other places aren't claimed, and jobs without a place always are.
     package var place: String?
+    /// Hosts from which the stores in memory and on SQLite claim no job.
+    package var avoiding: Set<String>
 
     /// A request for no jobs, which still takes back expired leases.
     static let nothing = JobClaim(
@@ -38,8 +40,9 @@ package struct JobClaim: Sendable, Hashable {
 
     package init(
         worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,
-        resolves: Bool = false, place: String? = nil
+        resolves: Bool = false, place: String? = nil, avoiding: Set<String> = []
     ) {
+        self.avoiding = avoiding
         self.worker = worker
         self.count = count
         self.limits = limits

@@ -70,10 +70,10 @@ struct Transfer {
         } catch let failure as FileError {
             throw failure.code == .exists && existing != .replace
                 ? TransferError.fileExists(request) : .file(failure, of: request)
-        } catch let known where known is CancellationError || known is TransferError {
+        } catch let known where known is TransferError || (known is CancellationError && Task.isCancelled) {
             throw known
         } catch {
-            // An application's transport may throw any error.
+            // An application's transport may throw any error, also that of a task of its own that was cancelled.
             let sent = TransportRequest(resolvedURL ?? request.url, headerFields: request.headerFields)
             let detail = Redaction(of: sent).redacted("\(error)")
             throw TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
 import SluiceFiles
-import SluiceHTTP
 import Testing
 
 @testable import SluiceDownloads
+@testable import SluiceHTTP
 
 @Suite struct `The scope of a failure` {
     /// The table of the article WhenSomethingFails.
@@ -32,6 +32,7 @@ import Testing
     private static let transfers: [(FailureScope, [TransferError.Code])] = [
         (.network, [.hostNotFound, .connectTimedOut, .connectionFailed, .proxyFailed]),
         (.host, [.connectionRefused]),
+        (.worker, [.shutDown, .cacheUnusable]),
         (
             .server,
             [
@@ -63,6 +64,19 @@ import Testing
         let full = FileError(.noSpace, subject: "/a", message: "Full.")
         #expect(FailureScope(TransferError(.file, url: url, cause: full)) == .worker)
     }
+
+    #if !canImport(Darwin) || os(macOS)
+    @Test func `of a connection is the worker's if no descriptor or no memory was left for it`() throws {
+        let url = try #require(URL(string: "https://a.example/"))
+        for number in [EMFILE, ENFILE, ENOMEM, ENOBUFS] {
+            let error = TransferError(connecting: number, nil, url)
+            #expect(FailureScope(error) == .worker && error.code == .connectionFailed)
+            #expect((error.cause as? FileError)?.systemError == number && error.remedy?.isEmpty == false)
+        }
+        #expect(FailureScope(TransferError(connecting: EHOSTUNREACH, nil, url)) == .network)
+        #expect(FailureScope(TransferError(connecting: 0, "text", url)) == .network)
+    }
+    #endif
 
     // MARK: What failed connections mean
 
@@ -111,6 +125,23 @@ import Testing
         watch.noteReached("d")
         #expect(watch.room(8, now: 3001) == 8 && watch.nextTry == nil)
         #expect(fail("d", at: 3002) == .counts)
+    }
+
+    @Test func `without a network, hosts that weren't silent are tried first, and then the others`() {
+        var watch = Self.watch()
+        func fail(_ host: String, at now: Int64) -> ReachWatch.Verdict {
+            watch.noteFailure(of: host, isSilent: true, Self.error, now: now)
+        }
+        #expect(fail("a", at: 0) == .counts && watch.avoided.isEmpty)
+        #expect(fail("b", at: 0) == .waitsForNetwork(1000))
+        #expect(watch.room(8, now: 1000) == 1 && watch.avoided == ["a", "b"])
+        watch.noteNoOtherHost(now: 1000)
+        #expect(watch.room(8, now: 1000) == 1 && watch.avoided.isEmpty)
+        #expect(fail("a", at: 1000) == .waitsForNetwork(2000), "the second look doesn't make the pause longer")
+        #expect(watch.room(8, now: 3000) == 1 && watch.avoided == ["a", "b"])
+        #expect(fail("c", at: 3000) == .waitsForNetwork(4000) && watch.avoided == ["a", "b", "c"])
+        watch.noteReached("d")
+        #expect(watch.avoided.isEmpty)
     }
 
     @Test func `a run with an end doesn't wait for a network without end, and one with a caller doesn't wait at all`() {

@@ -133,6 +133,35 @@ import Testing
         }
     }
 
+    @Test func `a run that is cancelled after an outage concludes the downloads that it records last`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }) { list, origin, directory in
+            let isGone = Monitor(true)
+            let store = InterceptedStore(isShared: true) { store, settlements, claim in
+                if isGone.state, !settlements.isEmpty { throw Self.outage }
+                return try await store.exchange(settlements, claiming: claim)
+            }
+            let scene = try Scene(list, origin, directory, store: store)
+            try await scene.coordinator.enqueue([scene.request])
+            let events = Recorder<DownloadEvent>()
+            let isReported = Monitor(false)
+            let run = Task {
+                try await scene.coordinator.run {
+                    events.note($0)
+                } onWarning: { _ in
+                    isReported.withState { $0 = true }
+                }
+            }
+            // Time stands still, so that only the end of the run asks the store again.
+            try await isReported.waitUnlessCancelled(where: \.self)
+            isGone.withState { $0 = false }
+            run.cancel()
+            try await run.value
+            #expect(try await store.store.snapshot(listing: 0).counts == [.done: 1])
+            #expect(events.values.last?.isEnd == true)
+            #expect(try names(in: directory) == ["song"], "no checkpoint is left")
+        }
+    }
+
     @Test func `announced jobs start, and announced cancellations stop transfers`() async throws {
         let gate = Gate()
         try await downloading { _ in

@@ -163,6 +163,81 @@ import Testing
         }
     }
 
+    @Test(arguments: [StoreKind.memory, .sqlite])
+    func `reaches other hosts although the first jobs of its queue are of hosts without a sign`(_ kind: StoreKind)
+        async throws
+    {
+        try await StoreFixture.with(kind) { fixture in
+            try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+                let time = fixture.time
+                let transport = AnsweringTransport { request, _ in
+                    if request.url.host() != "c.example" { throw TransferError(.hostNotFound, url: request.url) }
+                    return (.ok, [:])
+                }
+                var list = ListDownloader(transport: transport, limits: .init(total: 1, perHost: nil))
+                list.configuration.circuitBreaker = .init()
+                let downloads = list.coordinator(store: fixture.store, time: time)
+                let handles = try await downloads.enqueue(
+                    ["a", "a", "b", "b", "c", "c"].enumerated().map { index, host in
+                        DownloadRequest(URL(string: "https://\(host).example/\(index)")!, to: directory)
+                    })
+                let run = Task { try await withRunningClock(time, step: .seconds(30)) { try await downloads.run() } }
+                #expect(try await handles[4].result.state == .done)
+                #expect(try await handles[5].result.state == .done)
+                run.cancel()
+                try await run.value
+            }
+        }
+    }
+
+    /// The error of a task of the application's own that was cancelled. A job that waited again would be tried without end.
+    @Test(arguments: ["resolve", "headerFields", "transport"])
+    func `isn't stopped by an error that says it was cancelled, and the download fails`(source: String) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let transport = AnsweringTransport { _, _ in
+                if source == "transport" { throw CancellationError() }
+                return (.ok, [:])
+            }
+            var list = ListDownloader(transport: transport)
+            list.configuration.retries = .never
+            if source == "headerFields" { list.configuration.headerFields = { _ in throw CancellationError() } }
+            list.configuration.resolve = { _ in
+                if source == "resolve" { throw CancellationError() }
+                return DownloadResolution(url: URL(string: "https://a.example/a")!)
+            }
+            let downloads = list.coordinator()
+            try await downloads.enqueue([
+                DownloadRequest(resolving: "a", host: "a.example", to: directory, name: "a")
+            ])
+            let attempts = Recorder<Int>()
+            let run = Task {
+                try await downloads.run(until: .whenEmpty) {
+                    guard case .started(_, let number) = $0 else { return }
+                    attempts.note(number)
+                    if attempts.values.count == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+            }
+            try await run.value
+            #expect(attempts.values == [1])
+            #expect(try await downloads.snapshot().counts == [.failed: 1])
+        }
+    }
+
+    @Test func `ends its run when its transport is shut down, and fails no download`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let transport = HTTPTransport()
+            await transport.shutdown()
+            var list = ListDownloader(transport: transport)
+            list.configuration.retries = .never
+            let downloads = list.coordinator()
+            try await downloads.enqueue(
+                (0..<6).map { DownloadRequest(URL(string: "http://127.0.0.1/\($0)")!, to: directory) })
+            let error = await #expect(throws: TransferError.self) { try await downloads.run(until: .whenEmpty) }
+            #expect(error?.code == .shutDown)
+            #expect(try await downloads.snapshot().counts == [.waiting: 6])
+        }
+    }
+
     /// A file system that hangs, such as a network mount without its server.
     @Test func `goes on with other downloads while the directory of one hangs`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in

@@ -193,6 +193,7 @@ struct MemoryQueueState {
             hosts = hosts.filter { !$0.value.isWell(now: now) && now - $0.value.until < HostHealth.memory }
             running.hostLimits = hosts.compactMapValues { $0.limit(now: now) }
         }
+        for host in claim.avoiding { running.hostLimits[host] = 0 }
         if firsts.count > 2 * lines.count + 64 { firsts = Heap(lines.keys.compactMap { first(of: $0) }) }
         var claimed: [ClaimedJob] = []
         // The heads that differ from the first jobs of their lines, because of the claim's batch.

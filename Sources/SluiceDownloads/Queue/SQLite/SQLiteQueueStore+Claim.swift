@@ -9,6 +9,7 @@ extension Database {
         guard claim.count > 0 else { return [] }
         var running = try runningCounts()
         guard running.total < claim.limits.total else { return [] }
+        for host in claim.avoiding { running.hostLimits[host] = 0 }
         if let batch = claim.batch, !batch.isEmpty { return try self.claim(claim, of: batch, running, now: now) }
         var heads = try Heads(self, resolves: claim.resolves)
         var claimed: [ClaimedJob] = []

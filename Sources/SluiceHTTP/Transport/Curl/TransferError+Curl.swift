@@ -5,6 +5,7 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import SluiceFiles
 
 #if canImport(Darwin)
 import Darwin
@@ -25,7 +26,7 @@ extension TransferError {
         case CURLE_COULDNT_RESOLVE_HOST where isProxied: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
-        case CURLE_COULDNT_CONNECT where isProxied:
+        case CURLE_COULDNT_CONNECT where isProxied && !Self.isExhaustion(CInt(truncatingIfNeeded: facts.system_error)):
             let number = CInt(truncatingIfNeeded: facts.system_error)
             self.init(.proxyFailed, url: url, detail: number == 0 ? text : String(cString: strerror(number)))
         case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(truncatingIfNeeded: facts.system_error), text, url)
@@ -59,23 +60,29 @@ extension TransferError {
         // What libcurl answers if a line is longer than 100 KiB: the second code from version 8.6 on (CURLE_TOO_LARGE).
         case CURLE_OUT_OF_MEMORY where isConnected, CURLcode(100):
             self.init(.protocolViolation, url: url, detail: "a line of its head is too long")
-        case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, detail: "the system has no memory left")
+        case CURLE_OUT_OF_MEMORY: self.init(connecting: ENOMEM, nil, url)
         default: self.init(.connectionFailed, url: url, detail: text ?? String(cString: curl_easy_strerror(code)))
         }
     }
 
-    /// Creates the error for a failed connection. `number` is the errno(3) of the last address that was tried.
-    private init(connecting number: CInt, _ text: String?, _ url: URL) {
+    /// Creates the error for a failed connection. `number` is the errno(3) of the last address that was tried. If this process or the
+    /// system has no room for a connection, the cause is a `FileError`, which tells that from a failure of the host or the network.
+    init(connecting number: CInt, _ text: String?, _ url: URL) {
         switch number {
         case ECONNREFUSED: self.init(.connectionRefused, url: url)
         case ETIMEDOUT: self.init(.connectTimedOut, url: url)
-        case EMFILE, ENFILE:
+        case _ where Self.isExhaustion(number):
+            let cause = FileError(operation: "connect to", path: url.host() ?? "", systemError: number)
             self.init(
                 .connectionFailed, url: url, detail: String(cString: strerror(number)),
-                remedy: "Run fewer concurrent downloads, or allow more open files (ulimit -n).")
+                remedy: [EMFILE, ENFILE].contains(number)
+                    ? "Run fewer concurrent downloads, or allow more open files (ulimit -n)." : cause.remedy,
+                cause: cause)
         case 0: self.init(.connectionFailed, url: url, detail: text)
         default: self.init(.connectionFailed, url: url, detail: String(cString: strerror(number)))
         }
     }
+
+    private static func isExhaustion(_ number: CInt) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number) }
 }
 #endif
