@@ -13,6 +13,11 @@ struct SourceMap: Sendable {
         jumps.append(Jump(content: Int32(truncatingIfNeeded: content), source: Int32(truncatingIfNeeded: source)))
     }
 
+    /// Forgets what was appended for the source from a position on, because its content is removed.
+    mutating func removeAll(fromSource position: Int) {
+        while let last = jumps.last, Int(last.source) >= position { jumps.removeLast() }
+    }
+
     /// O(log n). The range ends after the last byte's own position, not at the position of the next byte, which may be on another line.
     func range(of content: Range<Int>) -> Range<Int> {
         Self.range(of: content, count: jumps.count) { jumps[$0] }

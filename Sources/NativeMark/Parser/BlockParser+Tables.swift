@@ -46,6 +46,7 @@ extension BlockParser {
         let paragraph = open[index]
         let lastLine = paragraph.lastLine
         builder.content.removeSubrange(lastLine...)
+        builder.map.removeAll(fromSource: paragraph.lastLineSource)
         if paragraph.contentStart == lastLine {
             builder.removeLast(paragraph.node)
             open.removeLast()
