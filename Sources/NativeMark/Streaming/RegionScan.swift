@@ -15,6 +15,8 @@ struct RegionScan: Sendable {
     var start = 0
     /// The number of cells that were added to table rows before that block.
     var autocompletedCells = 0
+    /// The position up to which an incomplete last line is blank.
+    var blankEnd = 0
     // Findings since the stream last took them.
     var complete: [Region] = []
     var definitions: [DocumentContext.LabeledDefinition] = []
@@ -37,17 +39,25 @@ extension BlockParser {
     /// Completes the region before an incomplete line if the line certainly begins a new top-level block. This matters because a paragraph
     /// is often one long line.
     mutating func parse(beginningOfLine line: Range<Int>, of source: UnsafeBufferPointer<UInt8>) {
-        guard let start = regions?.start, start < line.lowerBound, builder.nodes.count > 1,
-            beginsRegion(source[line])
-        else { return }
+        guard let scan = regions, scan.start < line.lowerBound, builder.nodes.count > 1 else { return }
+        // A piece may be a single space of a long line.
+        let looked = max(line.lowerBound, scan.blankEnd)
+        var nonspace = looked
+        while nonspace < line.upperBound, source[nonspace].isSpaceOrTab { nonspace += 1 }
+        builder.steps &+= nonspace - looked
+        regions?.blankEnd = nonspace
+        guard nonspace < line.upperBound, beginsRegion(source[nonspace], isIndented: nonspace > line.lowerBound) else {
+            return
+        }
         completeRegion(at: line.lowerBound)
     }
 
-    private func beginsRegion(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    /// Returns whether a line certainly begins a top-level block, by its first byte that isn't a space or tab.
+    private func beginsRegion(_ first: UInt8, isIndented: Bool) -> Bool {
         // A carriage return may be the end of the line.
-        guard let first = line.first(where: { !$0.isSpaceOrTab }), first != 0x0D else { return false }
+        guard first != 0x0D else { return false }
         if open.count == 1 { return true }
-        guard blankLine == lineNumber - 1, line.first == first else { return false }
+        guard blankLine == lineNumber - 1, !isIndented else { return false }
         switch open[1].tag {
         case .footnoteDefinition: return true
         case .codeBlock: return open[1].character == 0

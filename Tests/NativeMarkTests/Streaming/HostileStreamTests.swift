@@ -12,6 +12,7 @@ import Testing
         ("footnotes in reverse", { size in lines(size) { "[^\($0)]" } + lines(size) { "[^\(size - $0)]: a" } }),
         ("escaped brackets", { String(repeating: "[\\[", count: $0) + String(repeating: "\\[\\]", count: $0) }),
         ("escaped brackets of a label", { String(repeating: "\\[", count: $0) + "]" }),
+        ("a long blank line", { "a\n" + String(repeating: " ", count: 2 * $0) }),
         ("a long line", { String(repeating: "a ", count: $0) }),
         ("a long list", { String(repeating: "- a\n", count: $0) }),
         ("a long quote", { String(repeating: "> a\n", count: $0) }),
