@@ -33,7 +33,7 @@ extension Document {
 
         /// Text with its entities and backslash escapes resolved.
         ///
-        /// A text is never empty and has no line feeds, except in a code block. Two texts are never adjacent.
+        /// A text is never empty. Only code and entities such as `&#10;` have line feeds. Two texts are never adjacent.
         case text(String)
         /// A line break in the source that is shown as a space.
         case softBreak

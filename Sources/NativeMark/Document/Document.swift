@@ -9,8 +9,8 @@
 /// markdown-it.
 ///
 /// Copies share immutable storage. Parsing takes time and memory linear in the length of the text for every input and doesn't recurse. For
-/// the limits on nesting, references and table cells, see <doc:SupportedMarkdown>. A source of 715,827,882 bytes (`Int32.max / 3`) or more
-/// traps.
+/// the limits on nesting, references, table cells and the length of a block, see <doc:SupportedMarkdown>. A source of 715,827,882 bytes
+/// (`Int32.max / 3`) or more traps.
 ///
 /// Two documents are equal if they have the same options and the same source, byte for byte. Blocks of a ``DocumentStream`` must also have
 /// the same definitions for their references. Comparing and hashing are linear in the length of the source; comparing copies of the same

@@ -106,6 +106,10 @@ struct InlineParser {
 
     func deallocate() { special.deallocate() }
 
+    /// The largest content of a region that may have markup. For each byte of it, there may be three bytes of extra text (a quotation mark),
+    /// and three more that are copied when texts are merged; and the positions of all of them must fit in 32 bits.
+    static let largestContent = Int(Int32.max) / 7
+
     mutating func parse(leaf index: Int32) {
         leaf = index
         start = Int(builder.nodes[Int(index)].value)
@@ -124,6 +128,7 @@ struct InlineParser {
         needsMerging = false
         needsAddresses = false
 
+        guard bytes.count <= Self.largestContent else { return parseLines() }
         let bytes = bytes
         let special = special
         while true {
@@ -136,6 +141,16 @@ struct InlineParser {
         flushText()
         processDelimiters(above: 0)
         if needsMerging || needsAddresses { finishTexts() }
+    }
+
+    /// Parses a leaf without markup other than line breaks.
+    private mutating func parseLines() {
+        position = bytes.firstLineEnd(in: position..<limit)
+        while position < limit {
+            parseLineEnd()
+            position = bytes.firstLineEnd(in: position..<limit)
+        }
+        flushText()
     }
 
     private mutating func parseSpecial(_ byte: UInt8) {

@@ -189,7 +189,9 @@ struct InlinePhase {
         finished = (finished.source + length, finished.memory + size)
         if memory.hasRoom(for: size) { return memory }
         // At first, about four bytes of memory for a byte of text are assumed: a short heading takes more.
-        let rest = (source.count - finished.source) * (finished.memory + 4096) / (finished.source + 1024)
+        // The product of two lengths may be greater than the largest integer.
+        let ratio = Double(finished.memory + 4096) / Double(finished.source + 1024)
+        let rest = Int(min(Double(source.count - finished.source) * ratio, Double(RegionMemory.maximumSize)))
         memory = RegionMemory(size: max(size, min(size + rest, RegionMemory.maximumSize)))
         return memory
     }

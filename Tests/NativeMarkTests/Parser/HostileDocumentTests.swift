@@ -212,4 +212,21 @@ import Testing
         #expect(cells.count > 60_000)
         #expect(Document(source).root.plainText.filter { $0 == "b" }.count == 1_000)
     }
+
+    /// Text that replaces other text, and its copy in a merged text, follow the content of a block. A block that is too long for the worst
+    /// case has no markup.
+    @Test func `texts of a block take at most seven bytes for a byte of its content`() {
+        var options = Document.Options()
+        options.smartPunctuation = true
+        let entities = EntityTable.text.split(separator: " ").map { "&\($0.prefix { $0 != "=" });" }
+        for piece in ["'", "\"", "'a", "--", "---", "...", "\u{0}", "\\*", "`a\nb`", "a@b.c'"] + entities {
+            let source = "a" + String(repeating: piece, count: 100) + "\\*"
+            // A NUL is U+FFFD in the content, which ends in a line feed.
+            let content = source.unicodeScalars.reduce(1) { $0 + ($1 == "\u{0}" ? 3 : $1.utf8.count) }
+            let document = Document(source, options: options)
+            let bytes = document.storage.regions.reduce(0) { sum, region in sum + region.withBytes { $0.count } }
+            #expect(bytes <= 7 * content, "\(piece)")
+        }
+        #expect(7 * InlineParser.largestContent <= Int(Int32.max))
+    }
 }
