@@ -116,8 +116,8 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         let next = nextLevel
         let slot = firstSlot(of: next)
         remove(slot)
-        // If an aged level goes first, the higher levels were passed over, too.
-        if levels.count > 1 {
+        // If an aged level goes first, the higher levels were passed over, too. A single level ages while tasks pass it over without joining.
+        if levels.count > 1 || levels[next].passedOver > 0 {
             passOver()
             levels[next].passedOver = 0
         }

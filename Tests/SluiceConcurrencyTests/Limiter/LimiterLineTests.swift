@@ -95,6 +95,14 @@ import Testing
         #expect(line.wouldBeNext(9))
     }
 
+    @Test
+    func `the only priority is no longer aged after it had a place`() {
+        var line = line([17, 17])
+        for _ in 0..<16 { line.passOver() }
+        #expect(line.settleNext() == 0)
+        #expect(line.wouldBeNext(25))
+    }
+
     /// Against a list that is searched from the beginning each time.
     @Test(arguments: UInt64(0)..<30)
     func `any order of joining, leaving and being served agrees with a plain list`(seed: UInt64) {

@@ -147,6 +147,31 @@ import Testing
         #expect(recorder.values == ["raised", "idle"])
     }
 
+    @Test
+    func `a raised request that fits is admitted before a heavy one, and those behind it too`() throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let limiter = ConcurrencyLimiter(concurrency: 4, order: .priority)
+        let permit = try limiter.take(1)
+        let tasks = [("heavy", 4, TaskPriority.medium), ("raised", 1, .low), ("light", 1, .low)].map {
+            name, weight, priority in
+            defer { executor.runUntilIdle() }
+            return executor.spawn(priority: priority) { [recorder] in
+                try? await limiter.run(weight: weight) { () async throws in recorder.note(name) }
+            }
+        }
+        #expect(recorder.values == [])
+
+        tasks[2].escalatePriority(to: .high)
+        tasks[1].escalatePriority(to: .high)
+        executor.runUntilIdle()
+        #expect(recorder.values.sorted() == ["light", "raised"])
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.last == "heavy")
+        #expect(limiter.runningCount == 0)
+    }
+
     @Test(arguments: [false, true])
     func `a waiter moves up when its task becomes more urgent`(uninterrupted: Bool) throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
@@ -205,6 +230,33 @@ import Testing
         #expect(limiter.runningCount == 0)
         #expect(limiter.waitingCount == 0)
         #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+    }
+
+    /// On all threads: a raised task admits itself and others, in a handler that the runtime calls.
+    @Test
+    func `raised requests that admit each other lose no task`() async throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let limiter = ConcurrencyLimiter(concurrency: 4, order: .priority)
+        for round in 0..<500 {
+            let permit = try limiter.take(1)
+            let heavy = Task(priority: .medium) { try? await limiter.run(weight: 4) { () async throws in } }
+            let tasks = (0..<6).map { number in
+                Task(priority: .low) {
+                    _ = try? await limiter.run(weight: number % 3) { () async throws in await suspendOnce() }
+                }
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for task in tasks { group.addTask { task.escalatePriority(to: .high) } }
+                group.addTask { tasks[round % 6].cancel() }
+                group.addTask { heavy.escalatePriority(to: .high) }
+            }
+            permit.release()
+            for task in tasks { await task.value }
+            await heavy.value
+        }
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
+        #expect(limiter.storage.withMachine { $0.line.slotCount + $0.weightless } == 0)
     }
 
     // MARK: Holders
