@@ -41,7 +41,8 @@ public final class AsyncQueue<Element>: Sendable {
     /// An element is pending until a consumer takes it or it is removed. Then an equal element can be added again.
     ///
     /// - Parameter key: The value that two pending elements must not share. It is read, hashed and compared under the queue's lock. It
-    ///   must be fast to compute, it must not change while the element is pending, and it must not use the queue: that traps.
+    ///   must be fast to compute, it must not change while the element is pending, and it must not use the queue: that traps. An element
+    ///   whose key isn't equal to itself, such as a NaN, is always added.
     public init<Key: Hashable & Sendable>(unique key: @escaping @Sendable (Element) -> Key) {
         storage = Storage(unique: KeySet { key($0.element) })
     }

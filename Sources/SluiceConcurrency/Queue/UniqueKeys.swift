@@ -38,7 +38,9 @@ struct KeySet<Item: Sendable, Key: Hashable & Sendable>: UniqueKeys {
     }
 
     mutating func insert(_ item: Item) {
-        pending.insert(key(item))
+        let key = key(item)
+        // A NaN isn't equal to itself, so it could never be removed.
+        if key == key { pending.insert(key) } else { retired.append(key) }
     }
 
     mutating func remove(_ item: Item) {

@@ -1,6 +1,8 @@
-import SluiceConcurrency
-import Testing
+import SluiceLock
 import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
 
 @Suite struct `AsyncQueue and AsyncBoundedQueue: unique` {
     struct Song: Hashable, Sendable {
@@ -39,6 +41,18 @@ import TestSupport
         #expect(queue.enqueue(2) == .alreadyPending)
         queue.removeAll()
         for number in 1...4 { #expect(queue.enqueue(number) == .enqueued) }
+    }
+
+    @Test
+    func `an element that isn't equal to itself may always come, and leaves no key`() {
+        let queue = AsyncQueue<Double>(unique: \.self)
+        for _ in 0..<3 { #expect(queue.enqueue(.nan) == .enqueued) }
+        #expect(queue.enqueue(1) == .enqueued)
+        #expect(queue.storage.machine.withLock { $0.unique?.count } == 1)
+
+        #expect(queue.removeAll(where: \.isNaN).count == 3)
+        #expect(queue.tryDequeue() == 1)
+        #expect(queue.storage.machine.withLock { $0.unique?.count } == 0)
     }
 
     @Test
