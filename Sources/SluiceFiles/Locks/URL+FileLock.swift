@@ -57,7 +57,7 @@ extension URL {
     ) async throws -> R {
         let clock = ContinuousClock()
         return try await withFileLock(
-            lock, until: clock.now.advanced(by: timeout), clock: clock, permissions: permissions, using: files, body)
+            lock, until: clock.deadline(after: timeout), clock: clock, permissions: permissions, using: files, body)
     }
 
     /// Runs `body` while holding a lock on the file, and gives up if it isn't free by a deadline.
