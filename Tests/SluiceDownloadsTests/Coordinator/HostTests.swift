@@ -107,11 +107,16 @@ import Testing
             let downloads = downloads(transport, time)
             try await enqueue(3, downloads, in: directory)
             let run = Task { try await downloads.run(until: .whenEmpty) }
-            for try await snapshot in downloads.snapshots() where !snapshot.hosts.isEmpty { break }
-            #expect(transport.count.withLock { $0 } == 1)
-            let start = time.milliseconds
-            try await withRunningClock(time, step: .seconds(600)) { try await run.value }
-            #expect(time.milliseconds - start == 5 * 600_000)
+            // A running clock would run ahead, because the run also sleeps between the prunings of its history.
+            for number in 1...5 {
+                for try await snapshot in downloads.snapshots()
+                where transport.count.withLock({ $0 }) == number && snapshot.running.isEmpty && !snapshot.hosts.isEmpty
+                {
+                    break
+                }
+                time.advance(by: .seconds(600))
+            }
+            try await run.value
             #expect(transport.count.withLock { $0 } == 8)
             let ended = try await downloads.snapshot().ended
             #expect(ended.map(\.state) == [.done, .done, .done] && ended.allSatisfy { $0.failureCount == 0 })
