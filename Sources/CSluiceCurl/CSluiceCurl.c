@@ -2,8 +2,11 @@
 
 #ifdef CSLUICE_HAS_CURL
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static int prepared;
 static void prepare(void) { prepared = curl_global_init(CURL_GLOBAL_DEFAULT); }
@@ -101,6 +104,17 @@ struct csluice_curl_facts csluice_curl_get_facts(CURL *easy) {
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &facts.proxy_status);
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &facts.request_time);
     return facts;
+}
+
+int csluice_curl_socket_error(void) {
+#ifdef SOCK_CLOEXEC
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
+    int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+#endif
+    if (descriptor < 0) return errno;
+    close(descriptor);
+    return 0;
 }
 
 struct csluice_curl_times csluice_curl_get_times(CURL *easy) {

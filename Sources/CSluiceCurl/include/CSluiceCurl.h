@@ -78,6 +78,9 @@ struct csluice_curl_facts {
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 
+/// Returns the errno(3) with which no socket can be created now, or 0 if one can. libcurl doesn't report why it couldn't create one.
+int csluice_curl_socket_error(void);
+
 /// The times at which the steps of a transfer ended, in microseconds from its start; 0 for a step that hasn't ended or doesn't occur.
 struct csluice_curl_times {
     curl_off_t lookup;

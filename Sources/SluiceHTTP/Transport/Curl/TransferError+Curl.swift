@@ -26,10 +26,13 @@ extension TransferError {
         case CURLE_COULDNT_RESOLVE_HOST where isProxied: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
-        case CURLE_COULDNT_CONNECT where isProxied && !Self.isExhaustion(CInt(truncatingIfNeeded: facts.system_error)):
-            let number = CInt(truncatingIfNeeded: facts.system_error)
-            self.init(.proxyFailed, url: url, detail: number == 0 ? text : String(cString: strerror(number)))
-        case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(truncatingIfNeeded: facts.system_error), text, url)
+        case CURLE_COULDNT_CONNECT:
+            let number = Self.systemError(facts)
+            if isProxied, !Self.isExhaustion(number) {
+                self.init(.proxyFailed, url: url, detail: number == 0 ? text : String(cString: strerror(number)))
+            } else {
+                self.init(connecting: number, text, url)
+            }
         case CURLE_OPERATION_TIMEDOUT: self.init(isConnected ? .stalled : .connectTimedOut, url: url)
         case CURLE_URL_MALFORMAT: self.init(.invalidURL, url: url, detail: text)
         // libcurl also reports this code for an invalid status line.
@@ -81,6 +84,14 @@ extension TransferError {
         case 0: self.init(.connectionFailed, url: url, detail: text)
         default: self.init(.connectionFailed, url: url, detail: String(cString: strerror(number)))
         }
+    }
+
+    /// The errno(3) of the failed connection. For a socket that couldn't be created libcurl reports none, but another one can't be created
+    /// either then.
+    private static func systemError(_ facts: csluice_curl_facts) -> CInt {
+        guard facts.system_error == 0 else { return CInt(truncatingIfNeeded: facts.system_error) }
+        let number = csluice_curl_socket_error()
+        return isExhaustion(number) ? number : 0
     }
 
     private static func isExhaustion(_ number: CInt) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number) }
