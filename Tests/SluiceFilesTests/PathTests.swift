@@ -281,7 +281,7 @@ import Testing
     @Test(arguments: [
         ("https://user:secret@example.org/secret/song?token=secret#secret", "https://example.org"),
         ("https://example.org:8080/secret", "https://example.org"), ("data:text/plain,secret", "data:…"),
-        ("secret/song?token=secret", "URL without a scheme"),
+        ("secret/song?token=secret", "URL without a scheme"), ("file://music/secret", "file://music"),
     ])
     func `an error about a URL of no file shows its scheme and host alone`(text: String, shown: String) async throws {
         let url = try #require(URL(string: text))
@@ -289,6 +289,17 @@ import Testing
             let error = await expectFileError(.invalidPath) { try await Data(asyncContentsOf: url, using: io) }
             #expect(error?.subject == shown)
             #expect(error.map { "\($0)".contains("secret") } == false)
+        }
+    }
+
+    @Test func `a file URL of this machine may name it`() async throws {
+        try await withIO { io, directory in
+            let file = directory.appending(path: "file")
+            try pattern(3).write(to: file)
+            for host in ["", "localhost"] {
+                let url = try #require(URL(string: "file://\(host)\(file.path)"))
+                #expect(try await Data(asyncContentsOf: url, using: io) == pattern(3))
+            }
         }
     }
 

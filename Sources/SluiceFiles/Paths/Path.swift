@@ -12,6 +12,12 @@ enum Path {
                 code: .invalidPath, operation: operation, path: origin(of: url),
                 remedy: "Create the URL with 'URL(filePath:)'.")
         }
+        // "file://music/song.mp3" is "/song.mp3" on the machine "music".
+        if let host = url.host(), !host.isEmpty, host != "localhost" {
+            throw FileError(
+                code: .invalidPath, operation: operation, path: origin(of: url),
+                remedy: "Create the URL with 'URL(filePath:)', because '\(host)' is the name of another machine here.")
+        }
         var path = url.path(percentEncoded: false)
         // Removes scalars, not characters: U+0600 and a slash after it form one character, which contains a part of the name.
         while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.unicodeScalars.removeLast() }
