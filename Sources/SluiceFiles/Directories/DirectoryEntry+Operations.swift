@@ -27,7 +27,9 @@ extension DirectoryEntry {
     ///   symbolic link that isn't followed.
     public func openForReading(followingLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
         let file = try await directory.io.run { [self] _ in
-            OpenFile(try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks), directory.io)
+            var opened = try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks)
+            opened.path = wholePath
+            return OpenFile(opened, directory.io)
         }
         return AsyncFileStream(file)
     }
@@ -42,7 +44,9 @@ extension DirectoryEntry {
     ///   exists and `existing` is `.fail`.
     public func openForWriting(existing: WriteOpening = .replace) async throws -> sending AsyncFileStream<WriteMode> {
         let file = try await directory.io.run { [self] _ in
-            OpenFile(try kernel.openToWrite(self, existing), directory.io)
+            var opened = try kernel.openToWrite(self, existing)
+            opened.path = wholePath
+            return OpenFile(opened, directory.io)
         }
         return AsyncFileStream(file)
     }

@@ -46,6 +46,9 @@ public struct DirectoryEntry: Sendable {
     }
 
     var shownPath: String { directory.place.shownPath(of: rawName) }
+
+    /// The path as ``AsyncFileStream/path`` has it. Bytes that aren't UTF-8 appear as U+FFFD.
+    var wholePath: String { String(decoding: directory.place.path(of: rawName), as: UTF8.self) }
 }
 
 extension DirectoryEntry: Hashable {

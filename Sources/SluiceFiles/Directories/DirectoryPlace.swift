@@ -4,18 +4,22 @@ final class DirectoryPlace: @unchecked Sendable {
     // Only `deinit` changes `above`, when the last reference is gone. The rest is immutable.
     private var above: DirectoryPlace?
     private let name: DirectoryEntry.Name
+    /// The path of the named directory.
+    private let top: DirectoryEntry.Name
 
     /// The number of directories from the named one down to this one; 0 for the named directory.
     let depth: Int
 
     init(path: String) {
         name = DirectoryEntry.Name(path)
+        top = name
         depth = 0
     }
 
     init(_ name: DirectoryEntry.Name, in above: DirectoryPlace) {
         self.above = above
         self.name = name
+        top = above.top
         depth = above.depth + 1
     }
 
@@ -47,18 +51,27 @@ final class DirectoryPlace: @unchecked Sendable {
         return names.reversed()
     }
 
-    func path(of name: DirectoryEntry.Name? = nil) -> [UInt8] {
+    /// The path of this directory, or of a name in it. With a limit, only the lowest names, and the top before them.
+    func path(of name: DirectoryEntry.Name? = nil, lowest count: Int = .max) -> [UInt8] {
         var names = name.map { [$0] } ?? []
         var place: DirectoryPlace? = self
-        while let current = place {
+        while let current = place, names.count < count {
             names.append(current.name)
             place = current.above
         }
+        if let left = place { names += left.depth == 0 ? [top] : ["…", top] }
         let isRoot = names.last?.bytes.last == 0x2F
         let bytes = names.reversed().map(\.bytes).joined(separator: [0x2F])
         return isRoot && names.count > 1 ? Array(bytes.dropFirst()) : Array(bytes)
     }
 
     /// The path for an error message. Bytes that aren't UTF-8 appear as U+FFFD.
-    func shownPath(of name: DirectoryEntry.Name? = nil) -> String { String(decoding: path(of: name), as: UTF8.self) }
+    ///
+    /// In a deep tree, names in the middle are left out. Otherwise a copy, which has such a path ready for each file and directory, would
+    /// take time that grows with the square of the depth.
+    func shownPath(of name: DirectoryEntry.Name? = nil) -> String {
+        String(decoding: path(of: name, lowest: Self.mostShown), as: UTF8.self)
+    }
+
+    private static var mostShown: Int { 64 }
 }
