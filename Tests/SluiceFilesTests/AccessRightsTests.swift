@@ -259,6 +259,37 @@ private final class Observer: Sendable {
         }
     }
 
+    @Test func `replacing a file makes no call twice for the same fact`() async throws {
+        let log = CallLog()
+        let calls = SystemCalls.system.intercepted { _ in
+            nil
+        } observing: { call, _ in
+            if call != .startThread { log.add(call.rawValue) }
+        }
+        try await withIO(calls: calls) { io, directory in
+            let file = try old(directory, mode: 0o640)
+            try await pattern(4096).asyncWrite(to: file, using: io)
+            let rights = ["metadata.attribute", "status", "statusOfDescriptor", "metadata.attribute", "changeMode"]
+            // The engine has probed for the inline lane first.
+            #expect(Array(log.all.dropFirst()) == ["status", "open", "write"] + rights + ["sync", "close", "rename"])
+            #expect(mode(of: file) == 0o640)
+        }
+    }
+
+    @Test(arguments: [ENOSPC, EDQUOT])
+    func `a file is published even if its directory has no room for another one`(error: CInt) async throws {
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            if String(cString: path).contains("/.sluice-") { return -error }
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(calls: calls) { io, directory in
+            try await Replacing.publishCheckpointed.run(io, directory)
+            #expect(names(in: directory) == ["file"])
+            #expect(mode(of: directory.appending(path: "file")) == 0o600)
+        }
+    }
+
     // MARK: Access control lists
 
     /// A directory whose file system has access control lists, or `nil`.

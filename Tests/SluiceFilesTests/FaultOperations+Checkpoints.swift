@@ -30,8 +30,8 @@ extension FaultedOperation {
             return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
                 ? nil : "the checkpoint is neither old nor new"
         }.believingCheckpoints().ignoring(.close, at: 0, 2, 3)
-            // The empty file that shows which rights a new one gets; its name is unique.
-            .believing(.open, EEXIST).ignoring(.unlink, at: 1),
+            // The empty file that shows which rights a new one gets. Its name is unique, and there may be no room for it.
+            .believing(.open, EEXIST, ENOSPC, EDQUOT).ignoring(.unlink, at: 1),
         Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
             let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
             try await opened?.file.close(appending: [pattern(10)], durability: .full) { _ in Data("new".utf8) }

@@ -66,7 +66,8 @@ extension CheckpointedFile {
     }
 
     /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
-    /// rights of the file that it replaces, or those of a new file.
+    /// rights of the file that it replaces, or those of a new file. An empty file shows what these are. If the file system has no room
+    /// for one, only the owner can open the published file.
     package func publish(
         as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
     ) async throws {

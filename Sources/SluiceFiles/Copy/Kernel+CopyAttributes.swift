@@ -36,17 +36,18 @@ extension Kernel {
     /// Copies the mode and the access control list. FAT and SMB have one mode for all files and refuse to set any. That is ignored: only
     /// such a file system refuses it to the process that has just created the file.
     private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
-        let now = try status(ofDescriptor: destination.descriptor, destination.path)
+        let status = try status(ofDescriptor: destination.descriptor, destination.path)
+        let now = AccessRights(status, list: try accessList(of: .descriptor(destination.descriptor), destination.path))
         let list = try accessList(of: .descriptor(source.descriptor), source.path)
         var rights = AccessRights(source.status, list: list)
         // With another owner or group, a program would run as the wrong one. For a directory, set-group-ID is about the group of new files.
         if now.user != rights.user || now.group != rights.group {
-            let keepsGroup = now.isDirectory && now.group == rights.group
+            let keepsGroup = status.isDirectory && now.group == rights.group
             rights.mode &= keepsGroup ? 0o3777 : 0o1777
         }
         (rights.user, rights.group) = (now.user, now.group)
         do throws(FileError) {
-            try give(rights, to: destination.descriptor, destination.path)
+            try give(rights, to: destination.descriptor, instead: now, destination.path)
         } catch  where error.operation == "set the mode of" && Self.isWithoutModes(-error.systemError) {
             return
         }

@@ -81,10 +81,10 @@ extension Kernel {
         // Compared by device and inode, with links at the destination followed, so other names of the file are found
         // too.
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
-        let isReplacing = try statusOfReplaced(destination, options.existing, for: "copy to") != nil
+        let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
         let keepsMode = options.keeping.contains(.permissions)
         // No other user can open the file until it gets its rights, which happens after the contents are written.
-        let isNew = !keepsMode && !isReplacing
+        let isNew = !keepsMode && replaced == nil
         let newFile = FilePermissions.newFile.rawValue
         let temporary = try createTemporary(
             in: Path.directory(of: destination), permissions: isNew ? newFile : Self.privateFile)
@@ -92,8 +92,10 @@ extension Kernel {
         do {
             let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
             try copyAttributes(options.keeping, of: source, to: temporary)
-            if !keepsMode, isReplacing {
-                var rights = try rightsForReplacing(destination, permissions: newFile, temporary)
+            if !keepsMode, let replaced,
+                var rights = try rightsForReplacing(
+                    destination, known: replaced, permissions: newFile, temporary)
+            {
                 if options.keeping.contains(.owner) {
                     rights = rights.kept(user: source.status.user, group: source.status.group)
                 }

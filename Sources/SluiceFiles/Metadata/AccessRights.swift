@@ -92,19 +92,19 @@ extension Kernel {
         return AccessRights(status, list: try accessList(of: .descriptor(descriptor), path))
     }
 
-    /// Returns the rights of the regular file with this name, or `nil` if there is none.
-    func rights(of path: String) throws(FileError) -> AccessRights? {
-        var last: RawStatus?
-        for _ in 0..<3 {
-            guard let before = try status(of: path, followingLinks: false), before.isRegularFile else { return nil }
+    /// Returns the rights of the regular file with this name, or `nil` if there is none. `known` is its status from before.
+    func rights(of path: String, known: RawStatus) throws(FileError) -> AccessRights? {
+        var last: RawStatus? = known
+        for _ in 0..<4 {
+            guard let before = last, before.isRegularFile else { return nil }
             let name = Array(path.utf8CString)
             let list = try name.withUnsafeBufferPointer { (name) throws(FileError) in
                 try accessList(of: .path(name.baseAddress!, followingLinks: false), path)
             }
-            guard let after = try status(of: path, followingLinks: false), after.isRegularFile else { return nil }
+            last = try status(of: path, followingLinks: false)
+            guard let after = last, after.isRegularFile else { return nil }
             // The status and the list are two calls. The change time tells whether they belong together.
             if after.isSameFile(as: before), after.changed == before.changed { return AccessRights(after, list: list) }
-            last = after
         }
         return last.map { status in
             var rights = AccessRights(status, list: nil)
@@ -114,9 +114,15 @@ extension Kernel {
     }
 
     /// Returns the rights that a new file in a directory gets, from the umask or from the directory's default list. Asks the file system
-    /// with an empty file, because the umask can't be read without changing it for all threads.
-    func rightsOfNewFile(in directory: String, permissions: UInt32) throws(FileError) -> AccessRights {
-        let probe = try createTemporary(in: directory, permissions: permissions, isBrief: false)
+    /// with an empty file, because the umask can't be read without changing it for all threads. Returns `nil` if the file system has no
+    /// room for another file, not even an empty one.
+    func rightsOfNewFile(in directory: String, permissions: UInt32) throws(FileError) -> AccessRights? {
+        let probe: OpenedFile
+        do throws(FileError) {
+            probe = try createTemporary(in: directory, permissions: permissions, isBrief: false)
+        } catch  where error.code == .noSpace || error.code == .quotaExceeded {
+            return nil
+        }
         defer {
             unlinkQuietly(probe.path)
             closeQuietly(probe.descriptor)
@@ -133,23 +139,29 @@ extension Kernel {
     /// 3 list    changes the group's bits of the mode
     /// 4 mode
     /// ```
-    func give(_ rights: AccessRights, to descriptor: CInt, _ path: String) throws(FileError) {
-        var now = try self.rights(ofDescriptor: descriptor, path)
+    ///
+    /// `known` are the file's rights, if the caller has read them.
+    func give(
+        _ rights: AccessRights, to descriptor: CInt, instead known: AccessRights? = nil, _ path: String
+    ) throws(FileError) {
+        var now = if let known { known } else { try self.rights(ofDescriptor: descriptor, path) }
         if now == rights { return }
         if now.mode & 0o7077 != 0 {
             let narrowed = retrying { calls.changeMode(descriptor, now.mode & 0o700) }
             if !Self.isWithoutModes(narrowed) { try check(narrowed, "set the mode of", path) }
+            if narrowed >= 0 { now.mode &= 0o700 }
         }
         if now.user != rights.user || now.group != rights.group {
             try giveOwner(rights, instead: now, to: descriptor, path)
-            let status = try status(ofDescriptor: descriptor, path)
-            (now.user, now.group) = (status.user, status.group)
+            now = AccessRights(try status(ofDescriptor: descriptor, path), list: now.list)
         }
         var wanted = rights.kept(user: now.user, group: now.group)
+        let hadList = now.list != nil
         if let list = wanted.list, !(try setAccessList(list, of: descriptor, path)) { wanted = wanted.withoutList() }
-        if wanted.list == nil, now.list != nil { try removeAccessList(of: descriptor, path) }
+        if wanted.list == nil, hadList { try removeAccessList(of: descriptor, path) }
+        if wanted.list != nil || hadList { now.mode = try status(ofDescriptor: descriptor, path).permissions }
         // Only if it differs: FAT and SMB have one mode for all files and refuse to set any.
-        if try status(ofDescriptor: descriptor, path).permissions == wanted.mode { return }
+        if now.mode == wanted.mode { return }
         try check(retrying { calls.changeMode(descriptor, wanted.mode) }, "set the mode of", path)
     }
 

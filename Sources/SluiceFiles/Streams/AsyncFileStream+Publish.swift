@@ -80,8 +80,8 @@ extension OpenFile {
     ) throws(FileError) {
         let kernel = io.kernel
         do throws(FileError) {
-            let isReplacing = try kernel.statusOfReplaced(final, existing, for: "publish to") != nil
-            if isReplacing, let rights = try kernel.rights(of: final) {
+            let replaced = try kernel.statusOfReplaced(final, existing, for: "publish to")
+            if let replaced, let rights = try kernel.rights(of: final, known: replaced) {
                 try kernel.give(rights, to: descriptor, path)
             } else if let newFile {
                 try takeRightsOfNewFile(newFile, in: Path.directory(of: final))
@@ -116,10 +116,11 @@ extension OpenFile {
 
     private func takeRightsOfNewFile(_ permissions: FilePermissions, in directory: String) throws(FileError) {
         let kernel = io.kernel
-        var rights = try kernel.rightsOfNewFile(in: directory, permissions: permissions.rawValue)
-        let now = try kernel.status(ofDescriptor: descriptor, path)
+        // Nil if no further file fits. Then only its owner can open this one, which was complete before.
+        guard var rights = try kernel.rightsOfNewFile(in: directory, permissions: permissions.rawValue) else { return }
+        let now = try kernel.rights(ofDescriptor: descriptor, path)
         (rights.user, rights.group) = (now.user, now.group)
-        try kernel.give(rights, to: descriptor, path)
+        try kernel.give(rights, to: descriptor, instead: now, path)
     }
 
     /// Checks that the path still leads to this file, since rename(2) takes a name, not a descriptor. The kernel has no call that

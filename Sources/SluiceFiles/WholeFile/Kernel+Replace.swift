@@ -16,9 +16,9 @@ extension Kernel {
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
         _ progress: ProgressCounter? = nil
     ) throws(FileError) {
-        let isReplacing = try statusOfReplaced(path, options.existing, for: "write") != nil
+        let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let directory = Path.directory(of: path)
-        let permissions = isReplacing ? Self.privateFile : options.permissions.rawValue
+        let permissions = replaced == nil ? options.permissions.rawValue : Self.privateFile
         let temporary: OpenedFile
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
@@ -32,8 +32,10 @@ extension Kernel {
         var descriptor: CInt? = temporary.descriptor
         do {
             try write(temporary.descriptor, bytes, temporary.path, progress)
-            if isReplacing {
-                let rights = try rightsForReplacing(path, permissions: options.permissions.rawValue, temporary)
+            if let replaced,
+                let rights = try rightsForReplacing(
+                    path, known: replaced, permissions: options.permissions.rawValue, temporary)
+            {
                 try give(rights, to: temporary.descriptor, temporary.path)
             }
             try sync(temporary.descriptor, options.durability, temporary.path)
@@ -71,11 +73,11 @@ extension Kernel {
     static var privateFile: UInt32 { 0o600 }
 
     /// Returns the rights of the file that is replaced. They are read when the bytes are written, which may take long. If the file was
-    /// removed in the meantime, returns those of a new one.
+    /// removed in the meantime, returns those of a new one. `known` is its status from before.
     func rightsForReplacing(
-        _ path: String, permissions: UInt32, _ temporary: OpenedFile
-    ) throws(FileError) -> AccessRights {
-        if let rights = try rights(of: path) { return rights }
+        _ path: String, known: RawStatus, permissions: UInt32, _ temporary: OpenedFile
+    ) throws(FileError) -> AccessRights? {
+        if let rights = try rights(of: path, known: known) { return rights }
         // A job with a brief descriptor may open nothing else.
         brief.keep(temporary.descriptor)
         return try rightsOfNewFile(in: Path.directory(of: path), permissions: permissions)
