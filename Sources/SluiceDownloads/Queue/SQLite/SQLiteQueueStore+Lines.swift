@@ -112,8 +112,10 @@ extension Database {
             try run("INSERT INTO line (lane, rank, job) VALUES (?, ?, ?)", [lane, rank, id])
         }
         for batch in job.members.activeBatches {
+            // A program with older tables may have claimed the job without removing it from this line.
             try run(
-                "INSERT INTO batch_line (batch, rank, job, host) VALUES (?, ?, ?, ?)", [batch, rank, id, job.host])
+                "INSERT OR REPLACE INTO batch_line (batch, rank, job, host) VALUES (?, ?, ?, ?)",
+                [batch, rank, id, job.host])
         }
     }
 

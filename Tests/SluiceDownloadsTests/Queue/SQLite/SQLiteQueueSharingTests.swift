@@ -43,6 +43,23 @@ import Testing
         }
     }
 
+    /// A program with the tables of version 2 knows no lines of batches, so a job that it has claimed still stands in one.
+    @Test func `a job in the line of its batch that wasn't left by an older program is claimed again`() async throws {
+        try await withQueueFile { url in
+            let time = VirtualTime()
+            let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
+            let fixture = StoreFixture(store: store, time: time, worker: try await store.attach())
+            try await fixture.add("a", batch: "list")
+            try await store.execute(
+                """
+                UPDATE job SET state = 1, worker = 'old', token = 1, lease_until = 0, charged = '';
+                DELETE FROM line; DELETE FROM lane;
+                """)
+            #expect(try await fixture.claimNames(batch: "list") == ["a"])
+            try await store.close()
+        }
+    }
+
     @Test func `a dead worker's jobs are taken over immediately, a live one's are not`() async throws {
         try await withQueueFile { url in
             let dying = try await SQLiteQueueStore.open(at: url)
