@@ -142,7 +142,8 @@ import Testing
 
     /// Operations, and the rows of each table that they may read: 400 where a table isn't named. A claim of a batch reads all of its batch, and a
     /// change of many downloads may scan the lines, which is cheaper than a look-up for each if they are few.
-    @Test func `is read by no operation that doesn't ask for it`() async throws {
+    @Test(arguments: [false, true])
+    func `is read by no operation that doesn't ask for it`(_ isAnalyzed: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.snapshot(listing: 1)
@@ -158,7 +159,7 @@ import Testing
                     """, [.text(fixture.queue)])
             ])
             // Changes of many downloads are planned for the sizes of their sets and tables. Workers' statements don't need statistics.
-            _ = try await fixture.run([PostgresStatement("ANALYZE job, member, line, head, lane")])
+            if isAnalyzed { _ = try await fixture.run([PostgresStatement("ANALYZE job, member, line, head, lane")]) }
             let limits = DownloadCoordinator.Limits(total: 100, perHost: 4)
             func claim(_ batch: String?) -> PostgresQueueStore.Operation {
                 store.claiming(
@@ -167,6 +168,29 @@ import Testing
             }
             let none = PostgresValue.integers([])
             let waiting = PostgresValue.integers([0, 1, 5, 6])
+            let ended = PostgresValue.integers([2, 3, 4])
+            let stopped = PostgresValue.integers([3, 4])
+            let some = PostgresValue.integers([11, 12, 13])
+            func enqueue(_ numbers: Range<Int>) -> PostgresQueueStore.Operation {
+                let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3, users: 2) }
+                return store.call(
+                    "enqueue",
+                    ["", true] + requests.columns(place: nil) + [
+                        .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
+                    ])
+            }
+            func copy(_ numbers: Range<Int>) -> PostgresQueueStore.Operation {
+                let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3) }
+                return store.call(
+                    "copy",
+                    requests.columns(place: nil) + [
+                        .integers(requests.map { _ in 0 }), .integers(requests.map { _ in 1 }),
+                        .texts(requests.map { _ in "copier" }), .texts(requests.map { _ in "" }),
+                        .integers(requests.map { _ in 0 }), .bools(requests.map { _ in false }),
+                    ])
+            }
+            // A batch and its lines.
+            let few = ["member": 1000, "line": 10_000, "job": 1000]
             let cases: [(String, PostgresQueueStore.Operation, allowed: [String: Int])] = [
                 ("claim", claim(nil), [:]),
                 ("claim of a batch behind many jobs", claim("mine"), ["member": 2000, "job": 1500, "running": 1500]),
@@ -175,24 +199,44 @@ import Testing
                 ("renew", store.call("renew", [.text(worker.name), 1000]), [:]),
                 ("detach", store.call("detach", ["none"]), [:]),
                 ("find", PostgresQueueStore.find([JobID(rawValue: 5)]), [:]),
+                ("enqueue", enqueue(5000..<5003), [:]),
+                ("enqueue a list", enqueue(4990..<5030), ["job": 600, "line": 600]),
+                ("enqueue a list again", enqueue(4990..<5030), ["job": 600, "member": 600, "line": 600]),
+                ("copy", copy(6000..<6010), ["job": 600, "member": 600]),
+                ("copy to known downloads", copy(6000..<6010), ["job": 600, "member": 600]),
+                ("pause a batch", store.call("change", ["pause", waiting, "batch", "mine", none]), few),
+                ("resume a batch", store.call("resume", [waiting, "batch", "mine", none]), few),
+                ("prioritize a batch", store.call("prioritize", [7, waiting, "batch", "mine", none]), few),
+                ("cancel a batch", store.call("change", ["cancel", waiting, "batch", "mine", none]), few),
+                ("retry what failed", store.call("retry", [stopped, "all", "", none]), few),
+                ("pause by numbers", store.call("change", ["pause", waiting, "ids", "", some]), [:]),
+                ("resume by numbers", store.call("resume", [waiting, "ids", "", some]), [:]),
+                ("prioritize by numbers", store.call("prioritize", [7, waiting, "ids", "", some]), [:]),
+                ("cancel by numbers", store.call("change", ["cancel", waiting, "ids", "", some]), [:]),
+                ("retry by numbers", store.call("retry", [stopped, "ids", "", some]), [:]),
+                ("remove by numbers", store.call("remove", [ended, "ids", "", .integers([1_000_001])]), [:]),
+                // Those that haven't ended are looked through.
                 (
-                    "cancel a batch",
-                    store.call("change", ["cancel", waiting, "batch", "mine", none]),
-                    ["member": 1000, "line": 10_000, "job": 1000]
+                    "pause a host's downloads",
+                    store.call("change", ["pause", waiting, "host", "h5.example", none]),
+                    ["job": 5000, "member": 1500, "line": 15_000, "head": 1500]
                 ),
                 (
-                    "pause by numbers", store.call("change", ["pause", waiting, "ids", "", .integers([1, 2, 3])]), [:]
+                    "prioritize a user's downloads", store.call("prioritize", [7, waiting, "user", "u5", none]),
+                    ["job": 8000, "member": 8000, "line": 15_000, "lane": 1500, "head": 1500]
                 ),
             ]
             for (name, operation, allowed) in cases {
                 let rows = try await Self.rows(store, [operation])
-                for (table, count) in rows { #expect(count <= allowed[table] ?? 400, "\(name): \(table)") }
+                for (table, count) in rows {
+                    #expect(count <= allowed[table] ?? 400, "\(name): \(table) \(count)")
+                }
             }
             // What lists downloads reads those that it lists.
             let before = try await Self.rows(store, [])
             #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
             let snapshot = try await store.snapshot(listing: 5)
-            #expect(snapshot.count(.done) == 20_000 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
+            #expect(snapshot.count(.done) == 19_999 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
         }
     }
 

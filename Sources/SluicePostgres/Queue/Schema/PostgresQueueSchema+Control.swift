@@ -10,25 +10,49 @@ extension PostgresQueueSchema {
 
     /// Settings of functions that work on sets. Each call is planned for its arrays: a plan for arrays of any size compares a hundred
     /// thousand jobs with a hundred thousand numbers, which takes a minute instead of seconds.
-    private static let planningOfSets = "SET jit = off SET plan_cache_mode = force_custom_plan"
+    private static let planningOfSets = "SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan"
 
     /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
     static let controlFunctions = [
-        // The selected jobs in some states, in the order of their numbers.
+        // The selected jobs in some states, in the order of their numbers. If there are p_ids, only those of them.
         """
-        CREATE FUNCTION selected(p_queue int8, \(selection)) RETURNS int8[] LANGUAGE plpgsql AS $$
+        CREATE FUNCTION selected(p_queue int8, \(selection)) RETURNS int8[] LANGUAGE plpgsql \(planning) AS $$
+        #variable_conflict use_column
+        DECLARE
+            v_ids int8[];
         BEGIN
-            RETURN CASE p_kind
-                WHEN 'ids' THEN ARRAY(SELECT id FROM job
-                    WHERE queue = p_queue AND id = ANY (p_ids) AND state = ANY (p_states) ORDER BY id)
-                WHEN 'host' THEN ARRAY(SELECT id FROM job
-                    WHERE queue = p_queue AND host = p_name AND state = ANY (p_states) ORDER BY id)
-                WHEN 'user' THEN ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states)
-                    AND id IN (SELECT job FROM member WHERE queue = p_queue AND user_name = p_name) ORDER BY id)
-                WHEN 'batch' THEN ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states)
-                    AND id IN (SELECT job FROM member WHERE queue = p_queue AND batch = p_name) ORDER BY id)
-                ELSE ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states) ORDER BY id)
-            END;
+            IF p_kind = 'ids' OR cardinality(p_ids) > 0 THEN
+                v_ids := ARRAY(SELECT id FROM (SELECT DISTINCT unnest(p_ids) AS number) AS named \(job("named.number"))
+                    WHERE state = ANY (p_states) AND (p_kind <> 'host' OR host = p_name));
+            ELSIF p_kind = 'batch' THEN
+                v_ids := ARRAY(SELECT id FROM (
+                        SELECT DISTINCT job FROM (
+                            SELECT job FROM member WHERE queue = p_queue AND batch >= p_name AND batch <= p_name
+                            ORDER BY batch, queue, job) AS member) AS member
+                    \(job("member.job")) WHERE state = ANY (p_states));
+            ELSE
+                -- A few jobs are found among many others by the indexes of their states.
+                v_ids := ARRAY(
+                    SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (0, 5)
+                            AND p_states && ARRAY[0, 5]::int8[] AND state = ANY (p_states) ORDER BY rank, id) AS job
+                        WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = 6
+                            AND 6 = ANY (p_states) ORDER BY rank, id) AS job WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = 1
+                            AND 1 = ANY (p_states) ORDER BY worker, id) AS job WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (2, 3, 4)
+                            AND 2 = ANY (p_states) AND state = ANY (p_states) ORDER BY ended, id) AS job
+                        WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (3, 4)
+                            AND NOT 2 = ANY (p_states) AND state = ANY (p_states) ORDER BY state, id) AS job
+                        WHERE p_kind <> 'host' OR host = p_name);
+            END IF;
+            IF p_kind IN ('user', 'batch') THEN
+                v_ids := ARRAY(SELECT id FROM unnest(v_ids) AS listed (id) WHERE EXISTS (
+                    SELECT FROM member WHERE queue = p_queue AND job = listed.id
+                        AND CASE p_kind WHEN 'user' THEN user_name ELSE batch END = p_name OFFSET 0));
+            END IF;
+            RETURN ARRAY(SELECT unnest(v_ids) ORDER BY 1);
         END $$
         """,
         // Ends members. Returns the jobs with effects: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it continues.
@@ -137,8 +161,9 @@ extension PostgresQueueSchema {
         BEGIN
             v_jobs := ARRAY(SELECT min(id) FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
                 AND NOT EXISTS (SELECT FROM job AS other
-                    WHERE other.queue = p_queue AND sha256(other.target) = sha256(job.target)
-                        AND other.place = job.place AND other.target = job.target AND other.state IN (0, 1, 5, 6))
+                    WHERE sha256(other.target) = sha256(job.target)
+                        AND \(machine("other.queue", "other.place")) = \(machine("job.queue", "job.place"))
+                        AND other.target = job.target AND other.state IN (0, 1, 5, 6) OFFSET 0)
                 GROUP BY place, target ORDER BY 1);
             UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL
                 WHERE queue = p_queue AND id = ANY (v_jobs);
