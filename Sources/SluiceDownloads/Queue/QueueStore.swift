@@ -11,7 +11,9 @@
 ///  └──resume── paused ◀─┘
 /// ```
 ///
-/// Every operation is atomic. A write about a running job names its lease. An expired lease remains valid until the next claim of any
+/// Every operation is atomic, except that a shared store changes more than ``changedAtOnce`` selected jobs in steps, in the order of their
+/// numbers. Others use the store between the steps and see some of the jobs changed. If a step fails, those of the earlier steps stay
+/// changed, and the same call can be repeated. A write about a running job names its lease. An expired lease remains valid until the next claim of any
 /// worker takes it back. After that, writes with it have no effect.
 ///
 /// **Members.** A job has one or more members (``QueuedDownload/Member``). A member that isn't paused is active. A running job is charged to
@@ -21,7 +23,7 @@
 ///
 /// **Cancellation.** Operations are short and ignore cancellation, so that the outcomes of stopped jobs are recorded.
 ///
-/// **Errors.** Operations throw ``QueueStoreError``. Nothing has changed then.
+/// **Errors.** Operations throw ``QueueStoreError``. Nothing has changed then, except by the earlier steps of a long change.
 package protocol QueueStore: Sendable {
     /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
@@ -118,6 +120,9 @@ extension QueueStore {
 
 /// The most jobs that one step of pruning removes.
 package let prunedAtOnce = 256
+
+/// The most jobs that one step of a change of selected jobs changes in a shared store.
+package let changedAtOnce = 1000
 
 /// What another process announces to the workers of a store.
 package enum QueueAnnouncement: Sendable, Hashable {

@@ -73,6 +73,10 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// An operation changes the selected downloads that are in a state it applies to, and ignores the others. A selection by user or batch
     /// means only the members of that user or batch: other members of the same downloads aren't changed. Other selections mean
     /// all members.
+    ///
+    /// A queue in a file or a database changes a thousand downloads at a time, in the order of their numbers, so that other processes needn't
+    /// wait for all of them. They see some changed and some not meanwhile. If such a change fails, those changed so far stay changed: repeat
+    /// it.
     public enum Selection: Sendable, Hashable {
         /// All downloads.
         case all

@@ -19,15 +19,11 @@ extension PostgresQueueStore {
     }
 
     package func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
-        let parameters = [.integer(Int64(priority))] + selection.parameters(Self.unfinished)
-        let rows = try await write([call("prioritize", parameters)])[0]
-        return try decoding { try rows.scalar() ?? 0 }
+        try await count(changedBy: "prioritize", with: [.integer(Int64(priority))], selection, Self.unfinished)
     }
 
     package func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
-        let parameters = selection.parameters(QueuedDownload.State.allCases.filter(\.isFinal))
-        let rows = try await write([call("remove", parameters)])[0]
-        return try decoding { try rows.scalar() ?? 0 }
+        try await count(changedBy: "remove", selection, QueuedDownload.State.allCases.filter(\.isFinal))
     }
 
     package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
@@ -45,28 +41,57 @@ extension PostgresQueueStore {
 
     private static let unfinished: [QueuedDownload.State] = [.waiting, .running, .paused]
 
-    private func change(_ function: String, _ selection: QueuedDownload.Selection) async throws -> JobChange {
-        let rows = try await write([call("change", [.text(function)] + selection.parameters(Self.unfinished))])[0]
-        return try decoding {
-            var change = JobChange()
-            for row in rows {
-                let id = JobID(rawValue: try row.value("job"))
-                switch try row.value("effect", as: Int.self) {
-                case 0: change.stopped.append(try QueuedDownload(row))
-                case 1: change.cancelling.append(id)
-                case 2: change.pausing.append(id)
-                default: change.continuing.append(id)
-                }
-            }
-            return change
+    /// Calls a function for the selected jobs, at most ``changedAtOnce`` in each transaction, so that others get the queue's lock between
+    /// them. `add` gets each row of the results.
+    private func inSteps(
+        _ function: String, with parameters: [PostgresValue] = [], _ selection: QueuedDownload.Selection,
+        _ states: [QueuedDownload.State], _ add: (PostgresRow) throws -> Void
+    ) async throws {
+        let selected = selection.parameters(states)
+        let ids: [Int64]
+        if case .ids(let named) = selection {
+            ids = Set(named.map(\.rawValue)).sorted()
+        } else {
+            let find = Operation(sql: "SELECT unnest(selected($1, $2, $3, $4, $5))", parameters: selected)
+            let rows = try await read([find])[0]
+            ids = try decoding { try rows.map { try $0.value(at: 0) } }
         }
+        for start in stride(from: 0, to: ids.count, by: changedAtOnce) {
+            let some = PostgresValue.integers(Array(ids[start..<min(start + changedAtOnce, ids.count)]))
+            let rows = try await write([call(function, parameters + selected.dropLast() + [some])])[0]
+            try decoding { for row in rows { try add(row) } }
+        }
+    }
+
+    private func change(_ function: String, _ selection: QueuedDownload.Selection) async throws -> JobChange {
+        var change = JobChange()
+        try await inSteps("change", with: [.text(function)], selection, Self.unfinished) { row in
+            let id = JobID(rawValue: try row.value("job"))
+            switch try row.value("effect", as: Int.self) {
+            case 0: change.stopped.append(try QueuedDownload(row))
+            case 1: change.cancelling.append(id)
+            case 2: change.pausing.append(id)
+            default: change.continuing.append(id)
+            }
+        }
+        return change
     }
 
     private func jobs(
         changedBy function: String, _ selection: QueuedDownload.Selection, _ states: [QueuedDownload.State]
     ) async throws -> [JobID] {
-        let rows = try await write([call(function, selection.parameters(states))])[0]
-        return try decoding { try rows.map { JobID(rawValue: try $0.value(at: 0)) } }
+        var jobs: [JobID] = []
+        try await inSteps(function, selection, states) { jobs.append(JobID(rawValue: try $0.value(at: 0))) }
+        return jobs
+    }
+
+    private func count(
+        changedBy function: String, with parameters: [PostgresValue] = [], _ selection: QueuedDownload.Selection,
+        _ states: [QueuedDownload.State]
+    ) async throws -> Int {
+        var count = 0
+        try await inSteps(function, with: parameters, selection, states) { count += try $0.value(at: 0, as: Int.self) }
+        return count
     }
 }
 

@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Foundation
+import SluiceConcurrency
 import SluiceDownloads
 import TestSupport
 import Testing
@@ -237,6 +238,35 @@ import Testing
             #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
             let snapshot = try await store.snapshot(listing: 5)
             #expect(snapshot.count(.done) == 19_999 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
+        }
+    }
+
+    @Test func `a change of many downloads takes a transaction for each thousand`() async throws {
+        let moments = Monitor(0)
+        let time = QueueTime {
+            moments.withState { $0 += 1 }
+            return 1_000_000
+        }
+        try await QueueFixture.with(time: time) { fixture async throws in
+            let store = fixture.store
+            let count = 2 * changedAtOnce + 1
+            let all = (1...Int64(count)).map { JobID(rawValue: $0) }
+            _ = try await store.enqueue((0..<count).map { .numbered($0, users: 2) }, options: .init(batch: "list"))
+            func expectSteps<R>(_ expected: Int, _ change: () async throws -> R) async throws -> R {
+                let before = moments.state
+                let result = try await change()
+                #expect(moments.state - before == expected)
+                return result
+            }
+            #expect(try await expectSteps(3) { try await store.pause(.batch("list")).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.resume(.all) } == all)
+            let changed = try await expectSteps(2) { try await store.prioritize(.user("u0"), priority: 1) }
+            #expect(changed == changedAtOnce + 1)
+            #expect(try await expectSteps(3) { try await store.cancel(.state(.waiting)).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.retry(.ids(all.reversed())) } == all)
+            #expect(try await expectSteps(3) { try await store.cancel(.host("h0.example")).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.remove(.all) } == count)
+            #expect(try await store.snapshot(listing: 0).counts == [:])
         }
     }
 

@@ -64,21 +64,20 @@ extension SQLiteQueueStore {
     }
 
     package func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
-        try await write { database, now in
-            try database.jobs(in: selection, [.failed, .cancelled]).filter { id in
-                // One by one, because a job that waits again holds back others that write the same file.
-                try database.run(
-                    """
-                    UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL WHERE id = ?
-                        AND NOT EXISTS (
-                            SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (0, 1, 5, 6))
-                    """, [id])
-                guard database.changesCount == 1 else { return false }
-                try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [id])
-                try database.joinLines(database.existingJob(id))
-                try database.record(EventContent(.retried), id, now: now)
-                return true
-            }.map { JobID(rawValue: $0) }
+        let states: [QueuedDownload.State] = [.failed, .cancelled]
+        return try await inSteps(selection, states, into: [JobID]()) { database, job, now, retried in
+            // One by one, because a job that waits again holds back others that write the same file.
+            try database.run(
+                """
+                UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL WHERE id = ?
+                    AND NOT EXISTS (
+                        SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (0, 1, 5, 6))
+                """, [job.id])
+            guard database.changesCount == 1 else { return }
+            try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [job.id])
+            try database.joinLines(database.existingJob(job.id))
+            try database.record(EventContent(.retried), job.id, now: now)
+            retried.append(JobID(rawValue: job.id))
         }
     }
 
@@ -87,13 +86,39 @@ extension SQLiteQueueStore {
         _ selection: QueuedDownload.Selection,
         _ body: @escaping @Sendable (Database, JobRow, _ now: Int64, inout JobChange) throws -> Void
     ) async throws -> JobChange {
-        try await write { database, now in
-            var change = JobChange()
-            for id in try database.jobs(in: selection, [.waiting, .running, .paused]) {
-                try body(database, database.existingJob(id), now, &change)
-            }
-            return change
+        try await inSteps(selection, [.waiting, .running, .paused], into: JobChange(), body)
+    }
+
+    /// Calls `body` for each selected job in some states, in the order of their numbers, at most ``changedAtOnce`` in each transaction: other
+    /// processes wait for the write lock for ten seconds at most.
+    func inSteps<Result: Sendable>(
+        _ selection: QueuedDownload.Selection, _ states: [QueuedDownload.State], into empty: Result,
+        _ body: @escaping @Sendable (Database, JobRow, _ now: Int64, inout Result) throws -> Void
+    ) async throws -> Result {
+        var (result, left) = try await write { database, now in
+            var result = empty
+            let ids = try database.jobs(in: selection, states)
+            for id in ids.prefix(changedAtOnce) { try body(database, database.existingJob(id), now, &result) }
+            return (result, ids.dropFirst(changedAtOnce))
         }
+        var states = states
+        if case .state(let state) = selection { states = states.filter { $0 == state } }
+        while !left.isEmpty {
+            let (step, before) = (left.prefix(changedAtOnce), result)
+            left = left.dropFirst(changedAtOnce)
+            result = try await write { [states] database, now in
+                var result = before
+                for id in step {
+                    // Between the steps others may have changed it.
+                    guard let job = try database.jobRow(id), states.contains(QueuedDownload.State(column: job.state)),
+                        job.members.contains(selection)
+                    else { continue }
+                    try body(database, job, now, &result)
+                }
+                return result
+            }
+        }
+        return result
     }
 }
 

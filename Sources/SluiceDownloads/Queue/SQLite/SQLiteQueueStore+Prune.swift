@@ -2,19 +2,15 @@ import GRDB
 
 extension SQLiteQueueStore {
     package func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
-        try await write { database, now in
-            let ended = QueuedDownload.State.allCases.filter(\.isFinal)
-            let ids = try database.jobs(in: selection, ended)
-            for id in ids {
-                let members = try database.members(of: id)
-                let remaining = members.without(selection)
-                if remaining.isEmpty {
-                    try database.delete(id, now: now)
-                } else if remaining.count < members.all.count {
-                    try database.changeEnded(id, to: JobMembers(remaining))
-                }
+        let ended = QueuedDownload.State.allCases.filter(\.isFinal)
+        return try await inSteps(selection, ended, into: 0) { database, job, now, count in
+            let remaining = job.members.without(selection)
+            if remaining.isEmpty {
+                try database.delete(job.id, now: now)
+            } else if remaining.count < job.members.all.count {
+                try database.changeEnded(job.id, to: JobMembers(remaining))
             }
-            return ids.count
+            count += 1
         }
     }
 

@@ -43,6 +43,40 @@ import Testing
         }
     }
 
+    @Test func `a change of many jobs takes a transaction for each thousand`() async throws {
+        try await withQueueFile { url in
+            let count = 2 * changedAtOnce + 1
+            let all = (1...Int64(count)).map { JobID(rawValue: $0) }
+            let other = try await SQLiteQueueStore.open(at: url, time: .system, synchronous: .normal)
+            // Each transaction asks for the time.
+            let moments = Monitor(0)
+            let time = QueueTime {
+                moments.withState { $0 += 1 }
+                return 1000
+            }
+            let store = try await SQLiteQueueStore.open(at: url, time: time, synchronous: .normal)
+            let requests = (0..<count).map { DownloadRequest.named("\($0)", user: $0 % 2 == 0 ? "ann" : "ben") }
+            _ = try await store.enqueue(requests, options: .init(batch: "list"))
+            func expectSteps<R>(_ expected: Int, _ change: () async throws -> R) async throws -> R {
+                let before = moments.state
+                let result = try await change()
+                #expect(moments.state - before == expected)
+                return result
+            }
+            #expect(try await expectSteps(3) { try await store.pause(.batch("list")).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.resume(.all) } == all)
+            let changed = try await expectSteps(2) { try await store.prioritize(.user("ann"), priority: 1) }
+            #expect(changed == changedAtOnce + 1)
+            #expect(try await expectSteps(3) { try await store.cancel(.state(.waiting)).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.retry(.ids(all.reversed())) } == all)
+            #expect(try await expectSteps(3) { try await store.cancel(.all).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.remove(.all) } == count)
+            #expect(try await other.snapshot(listing: 0).counts == [:])
+            try await other.close()
+            try await store.close()
+        }
+    }
+
     /// A program with the tables of version 2 knows no lines of batches, so a job that it has claimed still stands in one.
     @Test func `a job in the line of its batch that wasn't left by an older program is claimed again`() async throws {
         try await withQueueFile { url in
