@@ -45,7 +45,12 @@ import Testing
             ("user ann was refused", "user … was refused"), ("'ann'", "'…'"), ("%3Aann%40", "%3A…%40"),
             ("see https://b.example/c?d=e#f.", "see https://b.example/c?….",),
             ("(http://u:p@b.example/c#f), http://u@d/", "(http://b.example/c), http://d/"),
-            ("postgres://u:p@h/db?password=x is down", "postgres://h/db?… is down"),
+            ("http://u:p/w@b.example/c, http://u:p#w@d/", "http://b.example/c, http://d/"),
+            ("http://b.example:80/@name/c@2x.png", nil),
+            ("postgres://u:p@h/db?password=x is down", "postgres://u@h/db?… is down"),
+            ("'PostgreSQL://u:p@h:5432/db#queue'", "'PostgreSQL://u@h:5432/db#queue'"),
+            ("postgres://u:p#w@h/db, postgres://u:p/w@h/db#q", "postgres://u@h/db, postgres://u@h/db#q"),
+            ("postgres://u:p@w/x@h/db#q", "postgres://w/x@h/db"), ("mypostgres://u@h/#q", "mypostgres://h/"),
         ] as [(String, String?)])
     func `are words of their own if they are short, and other words stay`(text: String, shown: String?) {
         #expect(Self.redaction.redacted(text) == shown ?? text)

@@ -14,7 +14,8 @@ package import HTTPTypes
 /// Every text of this kind passes it: ``TransferError/init(_:url:detail:remedy:cause:)`` applies it to the detail, and an engine adds what
 /// only it knows, such as the proxy's password. Messages are stored in queues, and written to logs, traces and JSON.
 ///
-/// - Each URL in the text loses its user name, password, query and fragment.
+/// - Each URL in the text loses its user name, password, query and fragment. The URL of a PostgreSQL database keeps its user name, which
+///   is no token there, and its fragment, which names a queue.
 /// - Each given secret is replaced by `…`, whether it is plain, percent-encoded, or in Base64 with its user name as in Basic
 ///   authentication (RFC 7617), and in any case of letters.
 /// - Of a query, also each value of at least four bytes is a secret. So is a fragment of that length.
@@ -187,13 +188,41 @@ package struct Redaction: Sendable {
             var end = text[start...].firstIndex { $0 <= 0x20 || $0 == 0x7F || "'\"<>`".utf8.contains($0) } ?? text.count
             while end > start, ".,:;)]".utf8.contains(text[end - 1]) { end -= 1 }
             let authority = text[start..<end].prefix { !"/?#".utf8.contains($0) }
-            let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
+            var host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
+            if host == start, !isHost(authority), let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
+                // The password has a `/`, `?` or `#`.
+                host = at + 1
+            }
             let path = text[host..<end].prefix { !"?#".utf8.contains($0) }
-            shown += mark + path
+            let isDatabase = isSchemeOfDatabase(text[..<index]) && !text[host..<end].contains(UInt8(ascii: "@"))
+            shown += mark
+            if isDatabase, host > start {
+                shown += text[start..<host - 1].prefix { $0 != UInt8(ascii: ":") } + "@".utf8
+            }
+            shown += path
             if path.endIndex < end, text[path.endIndex] == UInt8(ascii: "?") { shown += "?…".utf8 }
+            if isDatabase, let fragment = text[path.endIndex..<end].firstIndex(of: UInt8(ascii: "#")) {
+                shown += text[fragment..<end]
+            }
             index = end
         }
         return shown
+    }
+
+    /// Whether a text without `@` is a host with or without a port, and not a user name and the beginning of a password.
+    private static func isHost(_ authority: ArraySlice<UInt8>) -> Bool {
+        guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")) else {
+            return true
+        }
+        return authority[(colon + 1)...].allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    private static func isSchemeOfDatabase(_ textBefore: ArraySlice<UInt8>) -> Bool {
+        ["postgres", "postgresql"].contains { scheme in
+            let start = textBefore.endIndex - scheme.utf8.count
+            return start >= textBefore.startIndex && textBefore[start...].map(lowercased).elementsEqual(scheme.utf8)
+                && (start == textBefore.startIndex || !isWord(textBefore[start - 1]))
+        }
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {
