@@ -88,12 +88,23 @@ extension CacheAttempt {
         return cache.memory.visit(key)
     }
 
+    /// The length that a response announces for its body. In the response to `HEAD` and in a 304, the field is about another one (RFC 9110,
+    /// section 8.6).
+    func announcedLength(of response: TransportResponse) -> Int64? {
+        request.transport.method == .head || response.status.code == 304 ? nil : response.contentLength
+    }
+
+    /// Reports the progress of a `GET` to those that observe the resource.
+    func report(received: Int64, of announced: Int64?) {
+        guard request.transport.method == .get, request.transport.body == nil else { return }
+        cache.progress.report(request.key, received: received, of: announced)
+    }
+
     /// Returns what arrives of a body, and the error that ended it.
     private func collect(_ response: TransportResponse) async throws -> (Data, TransferError?) {
         let limit = cache.configuration.maximumResponseSize
         let tooLarge = TransferError.tooLarge(request.url, limit: limit)
-        let hasBody = request.transport.method != .head && response.status.code != 304
-        let announced = hasBody ? response.contentLength : nil
+        let announced = announcedLength(of: response)
         if let announced, announced > limit { throw tooLarge }
         var body = Data()
         var batches = response.body.makeAsyncIterator()
@@ -103,7 +114,7 @@ extension CacheAttempt {
                     guard chunk.count <= limit - body.count else { throw tooLarge }
                     body.append(chunk)
                 }
-                cache.progress.report(request.key, received: Int64(body.count), of: announced)
+                report(received: Int64(body.count), of: announced)
             }
         } catch let error as TransferError where error.code != .responseTooLarge {
             return (body, error)

@@ -61,7 +61,7 @@ extension CacheAttempt {
         let requested = cache.now()
         let response = try await openExchange(sent)
         var exchange = self.exchange(of: response, sent, requested: requested)
-        exchange.bodyLength = response.contentLength ?? 0
+        exchange.bodyLength = announcedLength(of: response) ?? 0
         // The answer doesn't depend on the body, and no stored part belongs to it.
         let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
         let pieces = outcome.addition?.body
@@ -95,6 +95,7 @@ extension CacheAttempt {
         _ writer: DiskWriter?, _ stored: [Stored]
     ) async {
         var (exchange, stored) = (exchange, stored)
+        let announced = announcedLength(of: response)
         exchange.bodyLength = 0
         var failure: (any Error)?
         var isSpooling = writer != nil
@@ -103,21 +104,20 @@ extension CacheAttempt {
             while let batch = try await batches.nextBatch() {
                 exchange.bodyLength += batch.reduce(0) { $0 + Int64($1.count) }
                 body.append(batch)
-                cache.progress.report(
-                    request.key, received: exchange.bodyLength, of: response.contentLength)
+                report(received: exchange.bodyLength, of: announced)
                 if isSpooling, let writer {
                     isSpooling = try await append(batch, to: writer)
                     if isSpooling { body.spool() } else { body.stopSpooling() }
                 }
                 try await body.waitForRoom()
             }
-            if let announced = response.contentLength, announced != exchange.bodyLength {
+            if let announced, announced != exchange.bodyLength {
                 failure = TransferError.length(
                     announced: announced, received: exchange.bodyLength, url: request.url)
             }
         } catch {
             // A reader that has the last byte needn't wait for the end.
-            let isComplete = error is CancellationError && response.contentLength == exchange.bodyLength
+            let isComplete = error is CancellationError && announced == exchange.bodyLength
             failure = isComplete ? nil : error
         }
         exchange.isComplete = failure == nil
@@ -129,7 +129,10 @@ extension CacheAttempt {
             let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
             let isWritten = isSpooling && outcome.addition?.body == [.response]
             if !isWritten { await writer?.abandon() }
-            _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, visit)
+            // If what has arrived isn't stored, an older part stays.
+            if failure == nil || isWritten || outcome.addition == nil {
+                _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, visit)
+            }
         }
         if let writer { cache.count { $0.evicted += writer.evicted } }
         body.finish(throwing: failure.map { known($0) })
@@ -196,11 +199,20 @@ extension Answer {
             source: response.source)
     }
 
+    /// Returns the answer with a reader of its own. The reader of a shared answer is released with it: if it stayed at the beginning, a body
+    /// that isn't stored would stop when the memory is full.
+    func forOneCaller() -> Answer {
+        guard case .transfer(let transfer, _) = stream, let reader = transfer.makeReader() else { return self }
+        var answer = self
+        answer.stream = .transfer(transfer, reader)
+        return answer
+    }
+
     private func body(of url: URL) -> ResponseBody {
         switch stream {
         case nil: ResponseBody(DataBodyReader(response.body))
         case .file(let file, let range): ResponseBody(FileBodyReader(file, range, of: url))
-        case .transfer(let transfer, let reader): ResponseBody(transfer.makeReader() ?? reader)
+        case .transfer(_, let reader): ResponseBody(reader)
         }
     }
 }

@@ -51,7 +51,7 @@ extension ResourceCache {
             return Answer(transfer, reader)
         }
         do {
-            return try await together(key) { try await self.attempts(request, visit) }
+            return try await together(key) { try await self.attempts(request, visit) }.forOneCaller()
         } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
             // Another caller wanted the whole body.
             return try await attempts(request, visit)

@@ -62,8 +62,11 @@ struct SharedBodyState {
         trim()
     }
 
-    /// No further bytes are written to the file.
-    mutating func stopSpooling() { isSpooling = false }
+    /// No further bytes are written to the file. Readers may have read what the file lacks, and wait for more.
+    mutating func stopSpooling() {
+        isSpooling = false
+        trim()
+    }
 
     /// Returns a condition to wait for if the transfer must not receive more bytes yet.
     var fullness: Condition? { bytes > Self.window ? room.condition : nil }

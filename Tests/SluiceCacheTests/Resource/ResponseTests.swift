@@ -392,4 +392,25 @@ import Testing
             }
         }
     }
+
+    @Test func `only a GET of the resource reports progress to those that observe it`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let reports = Recorder<Int64>()
+                let key = ResponseKey(TransportRequest(url("a")))
+                let observer = cache.progress.add(key) { reports.note($0.receivedBytes) }
+                for method in [HTTPRequest.Method.post, .put, .options] {
+                    _ = try await cache.response(for: TransportRequest(url("a"), method: method))
+                }
+                _ = try await cache.response(for: TransportRequest(url("a"), body: Data([1])))
+                let streamed = try await cache.bytes(for: TransportRequest(url("a"), body: Data([1])))
+                _ = try await streamed.body.collect(upTo: .max)
+                #expect(reports.values.isEmpty)
+                _ = try await cache.data(for: url("a"))
+                #expect(reports.values == [1000])
+                cache.progress.remove(observer, key)
+            }
+        }
+    }
 }

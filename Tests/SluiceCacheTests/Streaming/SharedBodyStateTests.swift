@@ -121,4 +121,13 @@ import Testing
         }
         #expect(chunks(step)?.count == 3)
     }
+
+    @Test func `when the file fails, what all readers have read leaves the memory`() throws {
+        var state = SharedBodyState(isSpooling: true)
+        let reader = try join(&state)
+        _ = state.append([Data(count: SharedBodyState.window + 1)])
+        _ = state.next(reader)
+        state.stopSpooling()
+        #expect(state.fullness == nil)
+    }
 }

@@ -385,4 +385,85 @@ final class PushingTransport: Transport {
             }
         }
     }
+
+    @Test func `that aren't stored reach a caller that wants the whole, too`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport(1, [.cacheControl: "no-store"])
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let first = try await cache.bytes(for: Self.request)
+                let answer = try await cache.answer(to: CacheRequest(Self.request))
+                #expect(cache.statistics.coalesced == 1)
+                let joined = Task { try await answer.whole(of: url("a"), upTo: .max).body }
+                let reading = Task { try await first.body.collect(upTo: .max) }
+                for seed in 0..<10 { transport.bodies[0].send(pattern(300_000, seed: seed)) }
+                transport.bodies[0].finish()
+                #expect(try await reading.value.count == 3_000_000)
+                #expect(try await joined.value.count == 3_000_000)
+            }
+        }
+    }
+
+    @Test func `beyond the limit of an entry and of the memory pass through in one chunk, too`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 1 << 20)
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                var chunks = response.body.makeAsyncIterator()
+                transport.bodies[0].send(pattern(3 << 20))
+                #expect(try await chunks.next()?.count == 3 << 20)
+                transport.bodies[0].send(pattern(10))
+                #expect(try await chunks.next()?.count == 10)
+                transport.bodies[0].finish()
+                #expect(try await chunks.next() == nil)
+            }
+        }
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head])
+    func `are empty after a 304 and a HEAD, whatever length is announced`(
+        method: HTTPRequest.Method
+    ) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .response(status: .notModified, headerFields: [.contentLength: "1000", .eTag: "\"a\""])
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let request = TransportRequest(url("a"), method: method, headerFields: [.ifNoneMatch: "\"a\""])
+                let response = try await cache.bytes(for: request)
+                #expect(response.status.code == 304)
+                #expect(try await response.body.collect(upTo: .max).isEmpty)
+            }
+        }
+    }
+
+    @Test func `that were cut off earlier than an older part leave that one`() async throws {
+        try await withDirectory { directory in
+            let whole = pattern(5000)
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "5000"]
+            let transport = ClosureTransport { request, number in
+                let cut = TransferError(.connectionClosed, url: request.url)
+                return switch number {
+                case 1: .response(headerFields: fields, body: [whole.prefix(4000)], failure: cut)
+                case 2: .response(headerFields: fields, body: [whole.prefix(1000)], failure: cut)
+                default:
+                    .response(
+                        status: .partialContent,
+                        headerFields: [.contentRange: "bytes 4000-4999/5000", .eTag: "\"a\""],
+                        body: [whole.suffix(1000)])
+                }
+            }
+            let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                for _ in 0..<2 {
+                    let response = try await cache.bytes(for: Self.request)
+                    await #expect(throws: TransferError.self) { try await response.body.collect(upTo: .max) }
+                    try await expectConsistent(cache, entries: 1)
+                }
+                try await expect(whole, from: cache, url("a"))
+                let ranges = transport.requests.values.map { $0.headerFields[.range] }
+                #expect(ranges == [nil, "bytes=4000-", "bytes=4000-"])
+            }
+        }
+    }
 }
