@@ -114,7 +114,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
 
     func invalidateAll() { memory.invalidateAll() }
 
-    func remove(_ key: ResourceKey) { memory.remove(key) }
+    func remove(_ key: ResourceKey) { memory.supersede(key) }
 
     /// Removes all values from memory. The bytes stay on disk.
     public func removeAll() { memory.removeAll() }
@@ -131,22 +131,29 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         let key = visit.key
         let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
         let (answer, data) = try await resources.dataAnswer(to: request)
+        // The request may have stored the answer itself. A change from now on means that there is a newer one.
+        let found = memory.visit(key)
+        func keep(_ decoded: Decoded) {
+            if visit.isCurrent { self.keep(decoded, found) }
+        }
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
             // The same version, which the server may have confirmed.
-            keep(Decoded(value: old.value, head: stored.head, row: row), visit)
+            keep(Decoded(value: old.value, head: stored.head, row: row))
             return Loaded(value: old.value, source: answer.response.source)
         }
         do {
             let value = try await decoded(data, of: url)
             if let stored = answer.stored {
-                keep(Decoded(value: value, head: stored.head, row: stored.row), visit)
+                keep(Decoded(value: value, head: stored.head, row: stored.row))
             } else {
                 memory.remove(key)
             }
             return Loaded(value: value, source: answer.response.source)
-        } catch let error where !(error is CancellationError) {
-            memory.remove(key)
-            try? await resources.remove(url)
+        } catch let error where !(error is CancellationError) && !resources.hasShutDown {
+            if visit.isCurrent, found.isUnchanged {
+                memory.remove(key)
+                try? await resources.remove(url)
+            }
             throw error
         }
     }

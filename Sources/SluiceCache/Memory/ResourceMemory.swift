@@ -65,6 +65,14 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     /// Evicts a value. Visits may still keep theirs.
     func remove(_ key: ResourceKey) { _ = state.withLock { $0.values.remove(key) } }
 
+    /// Removes a value that a newer one replaces. What earlier visits have found isn't kept.
+    func supersede(_ key: ResourceKey) {
+        _ = state.withLock { state in
+            state.noteChange(key)
+            return state.values.remove(key)
+        }
+    }
+
     // MARK: Visits
 
     /// The time of a request for a resource. What it finds may be stored only while nothing else has changed the resource.
@@ -86,6 +94,9 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
         /// Whether the resource wasn't invalidated since the visit began.
         var isCurrent: Bool { memory.state.withLock { $0.places[key]?.generation == generation } }
+
+        /// Whether the resource hasn't changed at all since the visit began.
+        var isUnchanged: Bool { memory.state.withLock { $0.places[key]?.version == version } }
     }
 
     /// Begins a visit, which ends when it is released.

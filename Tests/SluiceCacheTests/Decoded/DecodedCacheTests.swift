@@ -207,6 +207,72 @@ import Testing
             #expect(error?.code == .shutDown)
         }
     }
+
+    @Test func `keeps the response whose decoding a shutdown has ended`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let (entered, enter) = Condition.makeCondition()
+                let (never, signal) = Condition.makeCondition()
+                let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
+                    enter.signal()
+                    try await never.waitUnlessCancelled()
+                    return ""
+                }
+                let caller = Task { try await texts.value(for: url("a")) }
+                try await entered.waitUnlessCancelled()
+                try await cache.shutdown()
+                let error = await #expect(throws: TransferError.self) { try await caller.value }
+                #expect(error?.code == .shutDown)
+                #expect(bodies(in: directory).count == 1)
+                signal.signal()
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                #expect(try await cache.contains(url("a")))
+            }
+        }
+    }
+
+    @Test func `doesn't keep a value that was decoded from an older response`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in .bytes(Data("\(number)".utf8)) }
+            let gate = Gate()
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let texts = cache.decoded(cost: \.utf8.count) { data in
+                    let text = String(decoding: data, as: UTF8.self)
+                    if text == "1" { await gate.pass() }
+                    return text
+                }
+                let decoding = Task { try await texts.value(for: url("a")) }
+                await gate.arrivals(1)
+                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+                await gate.open()
+                #expect(try await decoding.value == "1")
+                #expect(try await texts.value(for: url("a")) == "2")
+            }
+        }
+    }
+
+    @Test func `leaves a newer response when an older one can't be decoded`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
+            let gate = Gate()
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let texts = cache.decoded(cost: \.utf8.count) { data in
+                    await gate.pass()
+                    guard data.count > 1 else { throw NoText() }
+                    return String(decoding: data, as: UTF8.self)
+                }
+                let decoding = Task { try await texts.value(for: url("a")) }
+                await gate.arrivals(1)
+                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+                await gate.open()
+                await #expect(throws: NoText.self) { try await decoding.value }
+                #expect(try await texts.value(for: url("a")) == "song")
+                #expect(transport.requests.values.count == 2)
+            }
+        }
+    }
 }
 
 @Suite struct `A cache of images` {
