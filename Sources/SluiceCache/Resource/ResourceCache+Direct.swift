@@ -16,7 +16,7 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         if freshInMemory(url) != nil { return true }
         let key = ResourceKey(url)
-        if isOutOfDate(key) { try await invalidate(key) }
+        try await removeOutOfDateRows(key)
         let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
         return policy.selection(of: heads, for: TransportRequest(url), at: now())
             .map { policy.isFresh(heads[$0.0], at: now()) } ?? false

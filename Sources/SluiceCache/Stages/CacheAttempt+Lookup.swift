@@ -28,7 +28,7 @@ extension CacheAttempt {
         guard !request.isAlone else { return [] }
         let kept = cache.memory.value(for: key)?.responses ?? []
         do {
-            if cache.isOutOfDate(key) { try await cache.invalidate(key) }
+            try await cache.removeOutOfDateRows(key)
             let found = try await cache.disk.find(key, policy)
             for row in found.garbage { try await cache.drop(row, key) }
             var stored = found.ready.map { row in

@@ -98,6 +98,7 @@ extension CacheAttempt {
         let isCurrent: @Sendable () -> Bool = { visit.isCurrent }
         var kept: StoredResponse?
         var confirmed: Set<Int> = []
+        let removed = outcome.removals.compactMap { stored[$0].row?.id }
         do {
             for (index, head) in outcome.updates {
                 stored[index].head = head
@@ -107,7 +108,6 @@ extension CacheAttempt {
                 }
                 if try await cache.disk.update(row, key, head, while: isCurrent) { confirmed.insert(index) }
             }
-            let removed = outcome.removals.compactMap { stored[$0].row?.id }
             switch (outcome.addition?.head, addition) {
             case (let head?, .data(let body)) where visit.isCurrent:
                 let response = StoredResponse(head: head, body: body)
@@ -124,6 +124,8 @@ extension CacheAttempt {
             }
         } catch {
             cache.noteDiskFailure(error)
+            // They are out of date, and may still be in the index.
+            if !removed.isEmpty, visit.isCurrent { cache.noteRemoval(of: key, hasFailed: true) }
         }
         let rest = stored.count - outcome.removals.count
         var inMemory: StoredResponse?

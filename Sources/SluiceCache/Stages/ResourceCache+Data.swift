@@ -56,8 +56,9 @@ extension ResourceCache {
     private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
-        guard !isOutOfDate(key) else { return nil }
+        // The visit begins first: an invalidation whose removal fails after the check ends it.
         let visit = memory.visit(key)
+        guard !isOutOfDate(key) else { return nil }
         let found = disk.verifiedBody(for: key) {
             $0.head.isUsableAsData && policy.isFresh($0.head, at: now())
         }
@@ -75,7 +76,7 @@ extension ResourceCache {
         var answer = try await answer(to: request)
         let response = answer.response
         let isResource = [200, 203].contains(response.status.code) && response.headerFields.contentCoding == nil
-        if [.memory, .disk].contains(response.source), response.status.kind == .successful, !isResource {
+        if response.source != .network, response.status.kind == .successful, !isResource {
             var reload = request
             reload.mode = .reload
             answer = try await self.answer(to: reload)

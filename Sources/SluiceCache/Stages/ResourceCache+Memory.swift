@@ -66,6 +66,13 @@ extension ResourceCache {
     /// Whether the rows of a key must not be used, although they are in the index.
     func isOutOfDate(_ key: ResourceKey) -> Bool { unremoved.withLock { !$0.isEmpty && $0.contains(key) } }
 
+    /// Removes the rows that are out of date and couldn't be removed before. What the process has in memory is newer, and stays.
+    func removeOutOfDateRows(_ key: ResourceKey) async throws {
+        guard isOutOfDate(key) else { return }
+        try await disk.remove(key)
+        noteRemoval(of: key, hasFailed: false)
+    }
+
     func forget(_ key: ResourceKey) {
         memory.invalidate(key)
         for cache in decodedCaches.all { cache.invalidate(key) }

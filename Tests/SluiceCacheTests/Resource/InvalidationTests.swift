@@ -334,4 +334,25 @@ private final class OneValue: Transport {
             }
         }
     }
+
+    @Test func `that the index can't follow doesn't keep the memory from working`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                _ = try await cache.data(for: url("a"))
+                try await cache.disk.database.write {
+                    for event in ["UPDATE", "DELETE", "INSERT"] {
+                        try $0.execute(
+                            sql: """
+                                CREATE TRIGGER full_\(event) BEFORE \(event) ON entry
+                                BEGIN SELECT RAISE(ABORT, 'no room'); END
+                                """)
+                    }
+                }
+                try? await cache.remove(url("a"))
+                for _ in 0..<3 { _ = try await cache.data(for: url("a")) }
+                #expect(transport.requests.values.count == 2)
+            }
+        }
+    }
 }

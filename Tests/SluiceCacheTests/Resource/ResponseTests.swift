@@ -1,6 +1,8 @@
 import Foundation
+import GRDB
 import HTTPTypes
 import SluiceConcurrency
+import SluiceDatabase
 import SluiceHTTP
 import TestSupport
 import Testing
@@ -393,6 +395,25 @@ import Testing
         }
     }
 
+    @Test func `data(for:) gets the resource even if its server confirms an encoded response`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, _ in
+                let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "W/\"a\""]
+                if request.headerFields[.ifNoneMatch] != nil {
+                    return .response(status: .notModified, headerFields: fields)
+                }
+                guard request.headerFields[.acceptEncoding] != nil else { return .bytes(pattern(10), fields) }
+                var coded = fields
+                coded[.contentEncoding] = "gzip"
+                return .bytes(pattern(5), coded)
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                _ = try await cache.response(for: Self.request([.acceptEncoding: "gzip"]))
+                for _ in 0..<2 { try await expect(pattern(10), from: cache, url("a")) }
+            }
+        }
+    }
+
     @Test func `only a GET of the resource reports progress to those that observe it`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
@@ -410,6 +431,24 @@ import Testing
                 _ = try await cache.data(for: url("a"))
                 #expect(reports.values == [1000])
                 cache.progress.remove(observer, key)
+            }
+        }
+    }
+
+    @Test(arguments: [0, 2048])
+    func `a response whose successor couldn't be stored isn't used again`(largestInIndex: Int) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
+            try await withCache(in: directory, transport, largestInIndex: largestInIndex) { (cache) async throws in
+                try await expect(pattern(1000, seed: 1), from: cache, url("a"))
+                try await cache.disk.database.write {
+                    try $0.execute(
+                        sql: "CREATE TRIGGER full BEFORE INSERT ON entry BEGIN SELECT RAISE(ABORT, 'no room'); END")
+                }
+                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+                try await expect(pattern(1000, seed: 2), from: cache, url("a"))
+                cache.trimMemory(toFraction: 0)
+                #expect(try await cache.data(for: url("a")) != pattern(1000, seed: 1))
             }
         }
     }
