@@ -195,6 +195,21 @@ enum DiskIndex {
         return found
     }
 
+    /// Whether a ready row takes precedence over a response that has just arrived.
+    static func supersedes(
+        _ head: StoredResponse.Head, _ key: ResourceKey, at now: HTTPDate, _ policy: CachePolicy, in database: Database
+    ) throws -> Bool {
+        let sql = """
+            SELECT id, bytes, digest, status, requested, received, fields, variant, NULL FROM entry
+            WHERE key = ? AND variant = ? AND state = 0 AND requested > ?
+            """
+        let row = try Row.fetchOne(
+            database.cachedStatement(sql: sql),
+            arguments: [key.text, head.variant.lines, head.requested.secondsSince1970])
+        guard let stored = row.flatMap({ ready($0, policy) }) else { return false }
+        return head.isSuperseded(by: stored.head, at: now)
+    }
+
     static func ready(_ row: Row, _ policy: CachePolicy) -> Ready? {
         guard let bytes = Int.fromDatabaseValue(row[1]), bytes >= 0,
             let digest = Data.fromDatabaseValue(row[2]), digest.count == 32,

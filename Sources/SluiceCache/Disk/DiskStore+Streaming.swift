@@ -188,7 +188,7 @@ final class DiskWriter: Sendable {
     /// Then nothing remains on disk, nor after an error.
     func finish(
         _ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced,
-        while isCurrent: @escaping @Sendable () -> Bool = { true }
+        while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws -> Int64? {
         let (digest, bytes) = progress.withLock { progress in
             let all = progress.takeDigest()
@@ -201,7 +201,7 @@ final class DiskWriter: Sendable {
         return try await store.change { [self] in
             do {
                 let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
-                    guard isCurrent() else { return (false, [DiskIndex.Entry]()) }
+                    guard try isCurrent(database) else { return (false, [DiskIndex.Entry]()) }
                     try DiskIndex.complete(row, head, bytes: Int(clamping: bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(
                         row, key: key, replacing: replaced, writer: store.slot.number, in: database)

@@ -30,7 +30,7 @@ extension DiskStore {
     /// - Parameter isCurrent: Called in the transaction that changes the rows. If it returns false, nothing is stored or removed.
     func store(
         _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([]),
-        while isCurrent: @escaping @Sendable () -> Bool = { true }
+        while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws -> (row: Int64?, evicted: Int) {
         @Sendable func removeOlder() async throws {
             try await removeWithinChange(key, response.head.variant.lines, replaced, while: isCurrent)
@@ -63,7 +63,7 @@ extension DiskStore {
     /// even if the task is cancelled, so the usual case needs no ``change(_:)``.
     private func storeInIndexAlone(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> (row: Int64?, evicted: Int)? {
         let target = limit - size
         let pending = uses.take()
@@ -71,7 +71,7 @@ extension DiskStore {
         let stored: (id: Int64?, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
             [slot, verified] database in
             try DiskIndex.touch(pending, in: database)
-            guard isCurrent() else { return (nil, [], 0) }
+            guard try isCurrent(database) else { return (nil, [], 0) }
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: target, in: database)
             guard areEnough, victims.allSatisfy(\.isInIndex) else { return nil }
             for victim in victims { verified.forget(victim.key) }
@@ -88,12 +88,12 @@ extension DiskStore {
 
     private func storeInIndex(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
         let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
-            isCurrent()
-                ? try DiskIndex.insertReady(
+            try isCurrent($0)
+                ? DiskIndex.insertReady(
                     response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
                 : nil
         }
@@ -104,7 +104,7 @@ extension DiskStore {
 
     private func storeInFile(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
         let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
@@ -117,8 +117,8 @@ extension DiskStore {
         do {
             try await write(response.body, to: file(row, key))
             let (isReady, leaving) = try await write(changing: key) { [slot] in
-                isCurrent()
-                    ? try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
+                try isCurrent($0)
+                    ? DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
                     : (false, [])
             }
             guard isReady else {
@@ -154,11 +154,11 @@ extension DiskStore {
     /// Updates the head of a confirmed response. Returns false if the row is gone, or if `isCurrent` returns false in the transaction.
     func update(
         _ row: Int64, _ key: ResourceKey, _ head: StoredResponse.Head,
-        while isCurrent: @escaping @Sendable () -> Bool = { true }
+        while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws -> Bool {
         try await change { [self] in
             let (isReady, old) = try await write(changing: key) { [slot] in
-                isCurrent() ? try DiskIndex.update(row, key, head, writer: slot.number, in: $0) : (false, [])
+                try isCurrent($0) ? DiskIndex.update(row, key, head, writer: slot.number, in: $0) : (false, [])
             }
             try? await finishLeaving(old)
             return isReady
@@ -185,10 +185,10 @@ extension DiskStore {
 
     private func removeWithinChange(
         _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced,
-        while isCurrent: @escaping @Sendable () -> Bool = { true }
+        while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws {
         let entries = try await write(changing: key) { [slot] in
-            isCurrent() ? try DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0) : []
+            try isCurrent($0) ? DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0) : []
         }
         try await finishLeaving(entries)
     }

@@ -51,7 +51,7 @@ extension ResourceCache {
         // Values that were decoded from the older response while this one was being stored
         defer { for cache in decodedCaches.all { cache.invalidate(key) } }
         do {
-            let stored = try await disk.store(response, for: key, replacing: .all) { visit.isCurrent }
+            let stored = try await disk.store(response, for: key, replacing: .all) { _ in visit.isCurrent }
             count { $0.evicted += stored.evicted }
             kept.row = stored.row
             if stored.row != nil { noteRemoval(of: key, hasFailed: false) }

@@ -85,6 +85,18 @@ extension StoredResponse.Head {
     }
 }
 
+extension StoredResponse.Head {
+    /// Whether a stored response takes precedence over this one, which has just arrived: its request was sent later, while this exchange ran,
+    /// and it is the more recent one by the server's clock (RFC 9111, section 4).
+    ///
+    /// The clocks of several servers may differ, so the dates alone don't decide.
+    func isSuperseded(by stored: Self, at now: HTTPDate) -> Bool {
+        variant == stored.variant && created < stored.created
+            && requested.secondsSince1970 < stored.requested.secondsSince1970
+            && stored.requested.secondsSince1970 <= now.secondsSince1970
+    }
+}
+
 // MARK: Changes
 
 extension StoredResponse.Head {

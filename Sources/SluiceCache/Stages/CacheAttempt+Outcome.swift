@@ -1,5 +1,7 @@
+import GRDB
 import HTTPTypes
 import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -95,7 +97,8 @@ extension CacheAttempt {
         let hasAddition = outcome.addition != nil && addition != nil
         guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
         let change = cache.memory.beginChange(visit)
-        let isCurrent: @Sendable () -> Bool = { visit.isCurrent }
+        let isSuperseded = Lock(false)
+        let now = cache.now()
         var kept: StoredResponse?
         var confirmed: Set<Int> = []
         let removed = outcome.removals.compactMap { stored[$0].row?.id }
@@ -106,18 +109,24 @@ extension CacheAttempt {
                     confirmed.insert(index)
                     continue
                 }
-                if try await cache.disk.update(row, key, head, while: isCurrent) { confirmed.insert(index) }
+                if try await cache.disk.update(row, key, head, while: { _ in visit.isCurrent }) {
+                    confirmed.insert(index)
+                }
             }
             switch (outcome.addition?.head, addition) {
             case (let head?, .data(let body)) where visit.isCurrent:
                 let response = StoredResponse(head: head, body: body)
                 kept = response
-                let result = try await cache.disk.store(
-                    response, for: key, replacing: .rows(removed), while: isCurrent)
+                let result = try await cache.disk.store(response, for: key, replacing: .rows(removed)) {
+                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                }
                 cache.count { $0.evicted += result.evicted }
                 kept?.row = result.row
+                if isSuperseded.withLock({ $0 }) { kept = nil }
             case (let head?, .written(let writer)):
-                let row = try await writer.finish(head, replacing: .rows(removed), while: isCurrent)
+                let row = try await writer.finish(head, replacing: .rows(removed)) {
+                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                }
                 if row == nil, !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             default:
                 if !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
@@ -139,5 +148,16 @@ extension CacheAttempt {
             change, keeping: request.keepsInMemory ? inMemory : nil, of: kept == nil ? rest : rest + 1)
         if hasAddition { for cache in cache.decodedCaches.all { cache.remove(key) } }
         return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
+    }
+
+    /// Whether a response may still be stored, as the transaction sees the index. It isn't if the resource was invalidated, or if another
+    /// exchange of this process or another one has stored a more recent response meanwhile.
+    private func mayStore(
+        _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ now: HTTPDate,
+        _ isSuperseded: borrowing Lock<Bool>, in database: Database
+    ) throws -> Bool {
+        let isOlder = try DiskIndex.supersedes(head, key, at: now, policy, in: database)
+        isSuperseded.withLock { $0 = isOlder }
+        return visit.isCurrent && !isOlder
     }
 }

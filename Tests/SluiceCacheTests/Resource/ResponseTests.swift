@@ -435,6 +435,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a response that is older than a stored one doesn't replace it, even if it arrives later`(
+        isStreamed: Bool
+    ) async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let gate = Gate()
+            let transport = ClosureTransport { _, number in
+                let fields: HTTPFields = [.cacheControl: "max-age=60", .date: "\(wall.now())"]
+                if number == 1 { await gate.pass() }
+                return .bytes(pattern(1000, seed: number), fields)
+            }
+            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
+                let slow = Task {
+                    guard isStreamed else { return try await cache.data(for: url("a")) }
+                    return try await cache.bytes(for: Self.request()).body.collect(upTo: .max)
+                }
+                await gate.arrivals(1)
+                wall.advance(2)
+                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+                wall.advance(2)
+                await gate.open()
+                #expect(same(try await slow.value, pattern(1000, seed: 1)))
+                try await expect(pattern(1000, seed: 2), from: cache, url("a"))
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
     @Test(arguments: [0, 2048])
     func `a response whose successor couldn't be stored isn't used again`(largestInIndex: Int) async throws {
         try await withDirectory { directory in
