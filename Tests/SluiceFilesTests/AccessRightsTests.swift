@@ -280,13 +280,24 @@ private final class Observer: Sendable {
     func `a file is published even if its directory has no room for another one`(error: CInt) async throws {
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
-            if String(cString: path).contains("/.sluice-") { return -error }
+            if String(cString: path).hasSuffix("/file.check-new") { return -error }
             return SystemCalls.system.open(path, flags, mode)
         }
         try await withIO(calls: calls) { io, directory in
             try await Replacing.publishCheckpointed.run(io, directory)
             #expect(names(in: directory) == ["file"])
             #expect(mode(of: directory.appending(path: "file")) == 0o600)
+        }
+    }
+
+    @Test func `what a killed process leaves when it publishes a file is removed by the next one`() async throws {
+        try await withIO { io, directory in
+            close(open(directory.appending(path: "file.check-new").path, O_CREAT | O_WRONLY, 0o600))
+            let plain = directory.appending(path: "plain")
+            close(open(plain.path, O_CREAT | O_WRONLY, 0o666))
+            try await Replacing.publishCheckpointed.run(io, directory)
+            #expect(names(in: directory) == ["file", "plain"])
+            #expect(mode(of: directory.appending(path: "file")) == mode(of: plain))
         }
     }
 

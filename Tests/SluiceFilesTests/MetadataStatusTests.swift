@@ -183,5 +183,11 @@ struct `Times of files` {
     }
 }
 
-/// What stat(2) says, as a time.
-func time(_ time: timespec) -> FileTime { FileTime(seconds: Int64(time.tv_sec), nanoseconds: time.tv_nsec) }
+/// What stat(2) says, as a time. By bytes: which module defines the fields of `timespec` depends on the order of compilation.
+func time(_ time: timespec) -> FileTime {
+    withUnsafeBytes(of: time) { bytes in
+        FileTime(
+            seconds: Int64(bytes.load(as: Int.self)),
+            nanoseconds: bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self))
+    }
+}

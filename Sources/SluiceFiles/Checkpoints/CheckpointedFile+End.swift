@@ -72,7 +72,8 @@ extension CheckpointedFile {
         as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
     ) async throws {
         try await AsyncFileStream<WriteMode>(file).publish(
-            as: destination, existing, durability, newFile: .newFile, removingOnFailure: removingOnFailure)
+            as: destination, existing, durability, newFile: (.newFile, paths.temporary),
+            removingOnFailure: removingOnFailure)
     }
 
     /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.

@@ -116,16 +116,26 @@ extension Kernel {
     /// Returns the rights that a new file in a directory gets, from the umask or from the directory's default list. Asks the file system
     /// with an empty file, because the umask can't be read without changing it for all threads. Returns `nil` if the file system has no
     /// room for another file, not even an empty one.
-    func rightsOfNewFile(in directory: String, permissions: UInt32) throws(FileError) -> AccessRights? {
+    ///
+    /// - Parameter temporary: The path of the empty file, in the directory, or `nil` for a new name. What a process leaves there when it is
+    ///   killed is removed by the next one.
+    func rightsOfNewFile(
+        in directory: String, permissions: UInt32, temporary: String? = nil
+    ) throws(FileError) -> AccessRights? {
         let probe: OpenedFile
         do throws(FileError) {
-            probe = try createTemporary(in: directory, permissions: permissions, isBrief: false)
+            probe =
+                if let temporary {
+                    try createLocked(temporary, permissions: permissions, for: "create temporary file")
+                } else {
+                    try createTemporary(in: directory, permissions: permissions, isBrief: false)
+                }
         } catch  where error.code == .noSpace || error.code == .quotaExceeded {
             return nil
         }
         defer {
             unlinkQuietly(probe.path)
-            closeQuietly(probe.descriptor)
+            closeQuietly(probe.descriptor, isLocked: probe.isLocked)
         }
         return try rights(ofDescriptor: probe.descriptor, probe.path)
     }

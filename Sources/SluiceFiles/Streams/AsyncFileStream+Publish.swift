@@ -39,9 +39,11 @@ extension AsyncFileStream where Mode == WriteMode {
         try await publish(as: destination, existing, durability, newFile: nil, removingOnFailure: removingOnFailure)
     }
 
-    /// Publishes the file. If it replaces none and `newFile` isn't `nil`, it gets these permissions as a new file would.
+    /// Publishes the file. If it replaces none and `newFile` isn't `nil`, it gets these permissions as a new file would. `temporary` is a
+    /// path in the directory of the destination, for an empty file that tells which.
     consuming func publish(
-        as destination: URL, _ existing: ExistingFile, _ durability: Durability, newFile: FilePermissions?,
+        as destination: URL, _ existing: ExistingFile, _ durability: Durability,
+        newFile: (permissions: FilePermissions, temporary: String)?,
         removingOnFailure: Bool
     ) async throws {
         let file = file
@@ -75,7 +77,8 @@ extension AsyncFileStream where Mode == WriteMode {
 
 extension OpenFile {
     fileprivate func publish(
-        as final: String, _ existing: ExistingFile, _ durability: Durability, newFile: FilePermissions?,
+        as final: String, _ existing: ExistingFile, _ durability: Durability,
+        newFile: (permissions: FilePermissions, temporary: String)?,
         removingOnFailure: Bool
     ) throws(FileError) {
         let kernel = io.kernel
@@ -84,7 +87,7 @@ extension OpenFile {
             if let replaced, let rights = try kernel.rights(of: final, known: replaced) {
                 try kernel.give(rights, to: descriptor, path)
             } else if let newFile {
-                try takeRightsOfNewFile(newFile, in: Path.directory(of: final))
+                try takeRightsOfNewFile(newFile.permissions, newFile.temporary)
             }
             try kernel.sync(descriptor, durability, path)
             try checkName()
@@ -114,10 +117,12 @@ extension OpenFile {
         io.kernel.closeQuietly(descriptor, isLocked: isLocked)
     }
 
-    private func takeRightsOfNewFile(_ permissions: FilePermissions, in directory: String) throws(FileError) {
+    private func takeRightsOfNewFile(_ permissions: FilePermissions, _ temporary: String) throws(FileError) {
         let kernel = io.kernel
         // Nil if no further file fits. Then only its owner can open this one, which was complete before.
-        guard var rights = try kernel.rightsOfNewFile(in: directory, permissions: permissions.rawValue) else { return }
+        let new = try kernel.rightsOfNewFile(
+            in: Path.directory(of: temporary), permissions: permissions.rawValue, temporary: temporary)
+        guard var rights = new else { return }
         let now = try kernel.rights(ofDescriptor: descriptor, path)
         (rights.user, rights.group) = (now.user, now.group)
         try kernel.give(rights, to: descriptor, instead: now, path)

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceHTTP
 
 @Suite(.enabled(if: ServerPrograms.areThere)) struct `An encrypted key of a client certificate` {
-    @Test func `is an error, and no one is asked for its passphrase`() async throws {
+    @Test func `is an error, and nothing asks for its passphrase`() async throws {
         // A prompt would be written to standard error, and would read standard input.
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             try await ServerPrograms.withDirectory { directory in
