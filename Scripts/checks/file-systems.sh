@@ -47,6 +47,8 @@ if [[ -z ${SLUICE_MOUNTS:-} ]]; then
         exit 1
     fi
     SLUICE_MOUNTS=$(mktemp -d)
+    # Tests become another user, who must reach the file systems.
+    chmod 711 "$SLUICE_MOUNTS"
     export SLUICE_MOUNTS
     trap 'rm -rf "$SLUICE_MOUNTS"' EXIT
     if [[ $(id -u) == 0 ]] && unshare -m true 2>/dev/null; then
