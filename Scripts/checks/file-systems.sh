@@ -47,7 +47,7 @@ if [[ -z ${SLUICE_MOUNTS:-} ]]; then
         exit 1
     fi
     SLUICE_MOUNTS=$(mktemp -d)
-    # Tests become another user, who must reach the file systems.
+    # Tests become another user, and reach the file systems as that one.
     chmod 711 "$SLUICE_MOUNTS"
     export SLUICE_MOUNTS
     trap 'rm -rf "$SLUICE_MOUNTS"' EXIT

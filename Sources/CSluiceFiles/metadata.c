@@ -139,6 +139,8 @@ int csluice_fchmodat(int directory, const char *name, mode_t mode) {
     RESULT(fchmodat(directory, name, mode, AT_SYMLINK_NOFOLLOW));
 }
 
+uint32_t csluice_effective_user(void) { return geteuid(); }
+
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group) {
     RESULT(fchown(descriptor, (uid_t)user, (gid_t)group));
 }

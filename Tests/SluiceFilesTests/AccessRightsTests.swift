@@ -42,13 +42,13 @@ private let accessName = "system.posix_acl_access"
 private let defaultName = "system.posix_acl_default"
 
 /// The owner may write, user 7 may read, the group nothing. Its mode is 0640: the group's bits are those of the mask.
-private let readableBySeven = accessList((1, 6, -1), (2, 4, 7), (4, 0, -1), (16, 4, -1), (32, 0, -1))
+private var readableBySeven: Data { accessList((1, 6, -1), (2, 4, 7), (4, 0, -1), (16, 4, -1), (32, 0, -1)) }
 
 /// User 7 may do nothing, all others may read.
-private let refusedToSeven = accessList((1, 6, -1), (2, 0, 7), (4, 4, -1), (16, 4, -1), (32, 4, -1))
+private var refusedToSeven: Data { accessList((1, 6, -1), (2, 0, 7), (4, 4, -1), (16, 4, -1), (32, 4, -1)) }
 
 /// New files may be written by user 7.
-private let writableBySeven = accessList((1, 7, -1), (2, 7, 7), (4, 7, -1), (16, 7, -1), (32, 5, -1))
+private var writableBySeven: Data { accessList((1, 7, -1), (2, 7, 7), (4, 7, -1), (16, 7, -1), (32, 5, -1)) }
 
 /// The ways to put new bytes under a name.
 enum Replacing: String, CaseIterable, Sendable {

@@ -48,6 +48,7 @@ int csluice_fchmodat(int directory, const char *name, mode_t mode);
 /// A number of all ones doesn't change that owner.
 int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links);
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group);
+uint32_t csluice_effective_user(void);
 
 // Links
 int csluice_symlink(const char *target, const char *path);

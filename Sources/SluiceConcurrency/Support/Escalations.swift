@@ -1,13 +1,15 @@
 /// Runs a wait, and calls `raised` with the new priority whenever the priority of the task is raised, for example because a task of
 /// higher priority awaits it.
 ///
-///     let priority = Task.currentPriority
-///     let ticket = line.join(priority)
-///     await withEscalations(from: priority) {
-///         await suspend(ticket)
-///     } raised: { priority in
-///         line.raise(ticket, to: priority)
-///     }
+/// ```text
+/// let priority = Task.currentPriority
+/// let ticket = waitingLine.join(priority)
+/// await withEscalations(from: priority) {
+///     await suspend(ticket)
+/// } raised: { priority in
+///     waitingLine.raise(ticket, to: priority)
+/// }
+/// ```
 ///
 /// `priority` is the task's priority when it was last read. If it was raised between then and this call, `raised` is called immediately.
 /// `raised` can be called at any time until the function returns, and on any thread. On Apple's systems before version 26, it is never

@@ -21,6 +21,9 @@ public struct clockid_t: RawRepresentable, Equatable, Sendable {
 }
 
 @available(macOS 10.12, iOS 10.0, tvOS 10.0, watchOS 3.0, *)
+public typealias clock_t = UInt
+public var CLOCKS_PER_SEC: clock_t { 1_000_000 }
+public func clock() -> clock_t { 0 }
 public var CLOCK_REALTIME: clockid_t { clockid_t(0) }
 @available(macOS 10.12, iOS 10.0, tvOS 10.0, watchOS 3.0, *)
 @discardableResult

@@ -16,6 +16,7 @@ int fchown(int, uid_t, gid_t);
 int fchownat(int, const char *, uid_t, gid_t, int) SINCE(10.10, 8.0, 9.0, 2.0);
 int fsync(int);
 int ftruncate(int, off_t);
+uid_t geteuid(void);
 int gethostname(char *, size_t);
 int isatty(int);
 int link(const char *, const char *);

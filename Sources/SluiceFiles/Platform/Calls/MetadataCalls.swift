@@ -49,7 +49,7 @@ extension MetadataCalls {
         changeMode: { csluice_chmod($0, mode_t($1)) },
         changeOwner: { csluice_chown(AT_FDCWD, $0, $1 ?? .max, $2 ?? .max, $3) },
         changeOwnerOfDescriptor: { csluice_fchown($0, $1 ?? .max, $2 ?? .max) },
-        effectiveUser: { Int(geteuid()) },
+        effectiveUser: { Int(csluice_effective_user()) },
         symbolicLink: { csluice_symlink($0, $1) },
         link: { csluice_link_as($0, $1, $2) },
         readLink: { csluice_readlink($0, $1.baseAddress, $1.count) },

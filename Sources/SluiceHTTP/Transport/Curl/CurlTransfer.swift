@@ -7,14 +7,6 @@ import Foundation
 #endif
 import HTTPTypes
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// An exchange that libcurl carries, and the context of libcurl's callbacks. Only the loop's thread uses it. The driver keeps it alive
 /// while libcurl has a pointer to it.
 final class CurlTransfer {
@@ -161,10 +153,13 @@ final class CurlTransfer {
         return next.count
     }
 
+    /// `SEEK_SET` of stdio.h, which libcurl always passes.
+    private static let seekSet: CInt = 0
+
     /// Goes back in the request's body, to send the request again over another connection.
     static let rewind: curl_seek_callback = { context, offset, origin in
         let transfer = of(context)
-        guard origin == SEEK_SET, let body = transfer.exchange.request.body, (0...body.count).contains(Int(offset))
+        guard origin == seekSet, let body = transfer.exchange.request.body, (0...body.count).contains(Int(offset))
         else {
             return CURL_SEEKFUNC_FAIL
         }

@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#define AF_INET 2
 #define MSG_DONTWAIT 0x80
+#define SOCK_STREAM 1
 
 typedef uint32_t socklen_t;
 typedef uint8_t sa_family_t;
@@ -16,3 +18,4 @@ struct sockaddr {
 int accept(int, struct sockaddr *, socklen_t *);
 ssize_t recv(int, void *, size_t, int);
 ssize_t send(int, const void *, size_t, int);
+int socket(int, int, int);
