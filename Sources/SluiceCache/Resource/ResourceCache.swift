@@ -144,10 +144,13 @@ public final class ResourceCache: Sendable {
     }
 
     /// Waits until the validations that run in the background have ended, or cancels them after this time.
-    package func finishValidations(within limit: Duration) async { await finishValidations(within: limit, on: clock) }
-
-    private func finishValidations<C: Clock>(within limit: Duration, on clock: C) async where C.Duration == Duration {
-        await withDeadline(until: clock.now.advanced(by: limit), clock: clock) { await validations.finish() }
+    package func finishValidations(within limit: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { await self.validations.finish() }
+            group.addTask { try? await self.clock.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     /// Runs `body`, and cancels it when the cache is shut down. Then it throws `TransferError` with the code `shutDown` for `url`.
