@@ -111,7 +111,7 @@ struct DownloadAttempt: Sendable {
                 return endRun(.file(failure, ofWorkerFor: job.request))
             }
         case .lock:
-            // In a queue, the other transfer ends at some time. It may be that of a worker which was suspended and has lost its lease. The
+            // In a queue, the other transfer ends at some time. It may belong to a worker that was suspended and has lost its lease. The
             // caller of a list doesn't wait that long.
             if !run.isAwaited { return waits(for: configuration.lease, error, .postponed(by: configuration.lease)) }
             if run.coordinator.store.isShared {

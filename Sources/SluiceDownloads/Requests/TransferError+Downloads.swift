@@ -19,7 +19,7 @@ extension TransferError {
         TransferError(.file, url: request.url, message: "\(error)", cause: error)
     }
 
-    /// A failure of the worker's own directory, which isn't that of a request.
+    /// A failure of the worker's own directory, not of a request's directory.
     static func file(_ error: FileError, ofWorkerFor request: DownloadRequest) -> TransferError {
         var failure = TransferError.file(error, of: request)
         failure.subject = ""

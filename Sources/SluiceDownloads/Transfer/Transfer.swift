@@ -73,7 +73,7 @@ struct Transfer {
         } catch let known where known is TransferError || (known is CancellationError && Task.isCancelled) {
             throw known
         } catch {
-            // An application's transport may throw any error, also that of a task of its own that was cancelled.
+            // An application's transport may throw any error, even the cancellation of one of its own tasks.
             let sent = TransportRequest(resolvedURL ?? request.url, headerFields: request.headerFields)
             let detail = Redaction(of: sent).redacted("\(error)")
             throw TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)

@@ -39,7 +39,7 @@ package struct PostgresAddress: Sendable, Hashable {
             let variable = option.pointee.envvar.flatMap { environment[String(cString: $0)] }
             let value = option.pointee.val.map { String(cString: $0) } ?? variable
             values[String(cString: keyword)] = value
-            // libpq's mark of options whose values must not be shown: the password, and that of a key.
+            // libpq marks options whose values must not be shown: the passwords of the user and of the key.
             if let value, option.pointee.dispchar.map({ String(cString: $0) }) == "*" { secrets.insert(value) }
             option += 1
         }

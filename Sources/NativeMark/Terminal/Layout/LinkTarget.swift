@@ -7,7 +7,7 @@ enum LinkTarget {
     /// The longest target of a hyperlink in bytes. VTE ignores longer ones, as Internet Explorer did.
     static let longestHyperlink = 2_083
 
-    /// Returns the target as that of a hyperlink, or `nil` if a terminal can't follow it: a target that isn't absolute, because a terminal
+    /// Returns the target for a hyperlink, or `nil` if a terminal can't follow it: a target that isn't absolute, because a terminal
     /// doesn't know the document's address, or one that is too long.
     static func hyperlink(_ target: String) -> String? {
         guard target.utf8.count <= longestHyperlink, isAbsolute(target) else { return nil }
