@@ -8,9 +8,18 @@ extension PostgresQueueSchema {
     private static let selection = "p_states int8[], p_kind text, p_name text, p_ids int8[]"
     private static let selected = "selected(p_queue, p_states, p_kind, p_name, p_ids)"
 
-    /// Settings of functions that work on sets. Each call is planned for its arrays: a plan for arrays of any size compares a hundred
-    /// thousand jobs with a hundred thousand numbers, which takes a minute instead of seconds.
-    private static let planningOfSets = "SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan"
+    /// The numbers in an array as a common table expression, for what an UPDATE or DELETE joins.
+    private static func set(_ name: String, of array: String) -> String {
+        "\(name) AS MATERIALIZED (SELECT p_queue AS queue, id FROM unnest(\(array)) AS \(name) (id))"
+    }
+
+    /// The jobs with the numbers in an array, in its order.
+    private static func jobs(in array: String) -> String { "unnest(\(array)) AS listed (number) \(job("listed.number"))" }
+
+    /// Whether the row `job` has a member with this property.
+    private static func hasMember(_ property: String) -> String {
+        "EXISTS (SELECT FROM member WHERE member.queue = p_queue AND member.job = job.id AND \(property) OFFSET 0)"
+    }
 
     /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
     static let controlFunctions = [
@@ -58,7 +67,7 @@ extension PostgresQueueSchema {
         // Ends members. Returns the jobs with effects: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it continues.
         """
         CREATE FUNCTION cancel(p_queue int8, p_now int8, \(selection))
-        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
         DECLARE
             v_now int8 := moment(p_now);
@@ -68,26 +77,25 @@ extension PostgresQueueSchema {
             v_pausing int8[];
             v_drafts draft[];
         BEGIN
-            v_kept := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled
-                AND EXISTS (SELECT FROM member
-                    WHERE member.queue = p_queue AND member.job = job.id AND NOT \(isMeant)) ORDER BY id);
+            v_kept := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE NOT is_cancelled AND \(hasMember("NOT \(isMeant)")));
             PERFORM leave_lines(p_queue, v_jobs);
-            WITH gone AS (
-                DELETE FROM member WHERE queue = p_queue AND job = ANY (v_kept) AND \(isMeant)
-                RETURNING job, position, user_name, batch)
+            WITH \(set("kept", of: "v_kept")), gone AS (
+                DELETE FROM member USING kept WHERE member.queue = kept.queue AND member.job = kept.id AND \(isMeant)
+                RETURNING member.job, position, user_name, batch)
             SELECT array_agg(ROW(job, position, 'left', user_name, batch)::draft) INTO v_drafts FROM gone;
             v_drafts := v_drafts || members_changed(p_queue, v_kept);
-            v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_kept));
-            v_running := ARRAY(SELECT id FROM job
-                WHERE queue = p_queue AND id = ANY (v_jobs) AND state = 1 ORDER BY id);
-            UPDATE job SET is_cancelled = true WHERE queue = p_queue AND id = ANY (v_running);
+            v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_kept) ORDER BY 1);
+            v_running := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE state = 1);
+            WITH \(set("running", of: "v_running"))
+            UPDATE job SET is_cancelled = true FROM running WHERE job.queue = running.queue AND job.id = running.id;
             v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_running) ORDER BY 1);
-            UPDATE job SET state = 4, ended = v_now, not_before = NULL WHERE queue = p_queue AND id = ANY (v_jobs);
+            WITH \(set("stopped", of: "v_jobs"))
+            UPDATE job SET state = 4, ended = v_now, not_before = NULL FROM stopped
+                WHERE job.queue = stopped.queue AND job.id = stopped.id;
             PERFORM record_all(p_queue, v_now, v_drafts || ARRAY(
                 SELECT ROW(id, 0, 'cancelled', '', '')::draft FROM unnest(v_jobs) AS stopped (id)));
-            v_pausing := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_kept) AND state = 1
-                AND NOT EXISTS (SELECT FROM member
-                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            v_pausing := ARRAY(SELECT id FROM \(jobs(in: "v_kept"))
+                WHERE state = 1 AND NOT \(hasMember("NOT member.is_paused")));
             IF cardinality(v_running) + cardinality(v_pausing) > 0 THEN PERFORM wake(p_queue, 'stops'); END IF;
             RETURN QUERY SELECT unnest(v_jobs), 0::int8 UNION ALL SELECT unnest(v_running), 1::int8
                 UNION ALL SELECT unnest(v_pausing), 2::int8 UNION ALL SELECT unnest(v_kept), 3::int8;
@@ -96,23 +104,22 @@ extension PostgresQueueSchema {
         // Pauses members. Returns the jobs with effects, as cancel does.
         """
         CREATE FUNCTION pause(p_queue int8, p_now int8, \(selection))
-        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
         DECLARE
             v_jobs int8[] := \(selected);
         BEGIN
-            v_jobs := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled
-                AND EXISTS (SELECT FROM member
-                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            v_jobs := ARRAY(SELECT id FROM \(jobs(in: "v_jobs"))
+                WHERE NOT is_cancelled AND \(hasMember("NOT member.is_paused")));
             PERFORM leave_lines(p_queue, v_jobs);
-            UPDATE member SET is_paused = true
-                WHERE queue = p_queue AND job = ANY (v_jobs) AND NOT is_paused AND \(isMeant);
+            WITH \(set("pausing", of: "v_jobs"))
+            UPDATE member SET is_paused = true FROM pausing
+                WHERE member.queue = pausing.queue AND member.job = pausing.id AND NOT is_paused AND \(isMeant);
             PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
             RETURN QUERY SELECT id, CASE WHEN state = 6 THEN 0::int8
-                    WHEN EXISTS (SELECT FROM member WHERE member.queue = p_queue AND member.job = job.id
-                        AND NOT is_paused) THEN 3::int8 ELSE 2::int8 END
-                FROM job WHERE queue = p_queue AND id = ANY (v_jobs) ORDER BY id;
-            IF EXISTS (SELECT FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND state = 1) THEN
+                    WHEN \(hasMember("NOT member.is_paused")) THEN 3::int8 ELSE 2::int8 END
+                FROM \(jobs(in: "v_jobs"));
+            IF EXISTS (SELECT FROM \(jobs(in: "v_jobs")) WHERE state = 1) THEN
                 PERFORM wake(p_queue, 'stops');
             END IF;
         END $$
@@ -120,19 +127,17 @@ extension PostgresQueueSchema {
         // Resumes members, and returns the jobs that are no longer paused.
         """
         CREATE FUNCTION resume(p_queue int8, p_now int8, \(selection))
-        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
             v_resumed int8[];
         BEGIN
-            v_jobs := ARRAY(SELECT id FROM job
-                WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled ORDER BY id);
-            v_resumed := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
-                AND NOT EXISTS (SELECT FROM member
-                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            v_jobs := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE NOT is_cancelled);
+            v_resumed := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE NOT \(hasMember("NOT member.is_paused")));
             PERFORM leave_lines(p_queue, v_jobs);
-            UPDATE member SET is_paused = false
-                WHERE queue = p_queue AND job = ANY (v_jobs) AND is_paused AND \(isMeant);
+            WITH \(set("resuming", of: "v_jobs"))
+            UPDATE member SET is_paused = false FROM resuming
+                WHERE member.queue = resuming.queue AND member.job = resuming.id AND is_paused AND \(isMeant);
             PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
             IF cardinality(v_jobs) > 0 THEN PERFORM wake(p_queue); END IF;
             RETURN QUERY SELECT unnest(v_resumed);
@@ -141,13 +146,14 @@ extension PostgresQueueSchema {
         // Changes the priority of members, and returns the number of jobs.
         """
         CREATE FUNCTION prioritize(p_queue int8, p_now int8, p_priority int8, \(selection))
-        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
         BEGIN
             PERFORM leave_lines(p_queue, v_jobs);
-            UPDATE member SET priority = p_priority
-                WHERE queue = p_queue AND job = ANY (v_jobs) AND priority <> p_priority AND \(isMeant);
+            WITH \(set("changing", of: "v_jobs"))
+            UPDATE member SET priority = p_priority FROM changing
+                WHERE member.queue = changing.queue AND member.job = changing.id AND priority <> p_priority AND \(isMeant);
             PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
             RETURN cardinality(v_jobs);
         END $$
@@ -155,19 +161,22 @@ extension PostgresQueueSchema {
         // Makes ended jobs wait again, and returns them. Of those that write the same file, only the first.
         """
         CREATE FUNCTION retry(p_queue int8, p_now int8, \(selection))
-        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
         BEGIN
-            v_jobs := ARRAY(SELECT min(id) FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
-                AND NOT EXISTS (SELECT FROM job AS other
+            v_jobs := ARRAY(SELECT min(id) FROM \(jobs(in: "v_jobs"))
+                WHERE NOT EXISTS (SELECT FROM job AS other
                     WHERE sha256(other.target) = sha256(job.target)
                         AND \(machine("other.queue", "other.place")) = \(machine("job.queue", "job.place"))
                         AND other.target = job.target AND other.state IN (0, 1, 5, 6) OFFSET 0)
                 GROUP BY place, target ORDER BY 1);
-            UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL
-                WHERE queue = p_queue AND id = ANY (v_jobs);
-            UPDATE member SET is_paused = false WHERE queue = p_queue AND job = ANY (v_jobs) AND is_paused;
+            WITH \(set("retried", of: "v_jobs"))
+            UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL FROM retried
+                WHERE job.queue = retried.queue AND job.id = retried.id;
+            WITH \(set("retried", of: "v_jobs"))
+            UPDATE member SET is_paused = false FROM retried
+                WHERE member.queue = retried.queue AND member.job = retried.id AND is_paused;
             PERFORM join_lines(p_queue, v_jobs);
             PERFORM record_all(p_queue, moment(p_now), ARRAY(
                 SELECT ROW(id, 0, 'retried', '', '')::draft FROM unnest(v_jobs) AS retried (id)));
@@ -178,50 +187,24 @@ extension PostgresQueueSchema {
         // Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
         """
         CREATE FUNCTION remove(p_queue int8, p_now int8, \(selection))
-        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        RETURNS int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
             v_gone int8[];
         BEGIN
-            v_gone := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
-                AND NOT EXISTS (SELECT FROM member
-                    WHERE member.queue = p_queue AND member.job = job.id AND NOT \(isMeant)) ORDER BY id);
+            v_gone := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE NOT \(hasMember("NOT \(isMeant)")));
             PERFORM delete_jobs(p_queue, v_gone);
-            DELETE FROM member WHERE queue = p_queue AND job = ANY (v_jobs) AND \(isMeant);
-            UPDATE job SET rank = now.rank
-                FROM (SELECT job, min(~priority) AS rank FROM member
-                    WHERE queue = p_queue AND job = ANY (v_jobs) GROUP BY job) AS now
-                WHERE job.queue = p_queue AND job.id = now.job AND job.rank <> now.rank;
+            WITH \(set("listed", of: "v_jobs"))
+            DELETE FROM member USING listed
+                WHERE member.queue = listed.queue AND member.job = listed.id AND \(isMeant);
+            WITH now AS MATERIALIZED (
+                SELECT p_queue AS queue, listed.id, min(~member.priority) AS rank
+                FROM unnest(v_jobs) AS listed (id) \(members(of: "listed.id")) GROUP BY listed.id)
+            UPDATE job SET rank = now.rank FROM now
+                WHERE job.queue = now.queue AND job.id = now.id AND job.rank <> now.rank;
             PERFORM record_all(p_queue, moment(p_now), ARRAY(
                 SELECT ROW(id, 0, 'removed', '', '')::draft FROM unnest(v_gone) AS gone (id)));
             RETURN cardinality(v_jobs);
-        END $$
-        """,
-        // Removes ended jobs that are old or many, all events but the last p_events, what is known about hosts for p_memory, and
-        // empty lanes. Counts the running jobs again.
-        """
-        CREATE FUNCTION prune(p_queue int8, p_now int8, p_age int8, p_count int8, p_events int8, p_memory int8)
-        RETURNS void LANGUAGE plpgsql \(planningOfSets) AS $$
-        DECLARE
-            v_now int8 := moment(p_now);
-            v_gone int8[];
-        BEGIN
-            v_gone := ARRAY(
-                SELECT id FROM (
-                    SELECT id, ended, row_number() OVER (ORDER BY ended DESC, id DESC) AS place
-                    FROM job WHERE queue = p_queue AND state IN (2, 3, 4)) AS listed
-                WHERE place > p_count OR ended < v_now - p_age ORDER BY place);
-            PERFORM delete_jobs(p_queue, v_gone);
-            INSERT INTO event (queue, number, time, job, kind, user_name, batch)
-                SELECT p_queue, (SELECT max(number) FROM event WHERE queue = p_queue) + place, v_now, id, 'removed', '', ''
-                FROM unnest(v_gone) WITH ORDINALITY AS gone (id, place);
-            DELETE FROM event WHERE queue = p_queue
-                AND number <= (SELECT max(number) FROM event WHERE queue = p_queue) - p_events;
-            DELETE FROM host WHERE queue = p_queue AND until < v_now - p_memory;
-            DELETE FROM lane WHERE queue = p_queue AND NOT EXISTS (SELECT FROM head WHERE head.lane = lane.id);
-            DELETE FROM running WHERE queue = p_queue;
-            PERFORM count_running(p_queue, array_agg(job.host), array_agg(charged), 1) FROM job
-                WHERE queue = p_queue AND state = 1;
         END $$
         """,
     ]
