@@ -219,7 +219,7 @@ let targets: [Target] = [
         name: "CrashTests",
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin", "TestSupport",
-            "CrashWorker", "sluice", httpTypes,
+            "CrashWorker", "sluice", httpTypes, grdb,
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
         ],
         swiftSettings: settings),

@@ -102,14 +102,16 @@ def main() -> int:
             # Without an event the tests aren't built yet.
             if events.offset == 0 or now - last < options.silence:
                 continue
-            print(f"\nno test has started or ended for {now - last:.0f} s. After {now - began:.0f} s these are running:", flush=True)
-            print("\n".join(events.running()))
+            running = "\n".join([f"\nno test has started or ended for {now - last:.0f} s. After {now - began:.0f} s these are running:",
+                                 *events.running()])
+            print(running)
             processes = [process.pid, *descendants(process.pid)]
             print("\n".join(f"process {child}: {name(child)}" for child in processes), flush=True)
             for child in processes:
                 if ".xctest" in name(child) or "swiftpm-testing-helper" in name(child):
                     print_stacks(child)
-            sys.stdout.flush()
+            # Again, because the stacks are long, and the end of a log is what is read.
+            print(running, flush=True)
             for number in (signal.SIGTERM, signal.SIGKILL):
                 for child in processes:
                     try:

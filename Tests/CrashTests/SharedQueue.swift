@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import SluiceFiles
 import TestSupport
 import Testing
@@ -64,6 +65,17 @@ struct SharedQueue: Sendable {
             try FileManager.default.createDirectory(at: queue.files, withIntermediateDirectories: true)
             try await test(queue)
             try await queue.store.close()
+        }
+    }
+
+    /// Whether a program is in a transaction that changes the queue. A program that stops in one on PostgreSQL doesn't stop the others.
+    func isLocked() throws -> Bool {
+        guard kind == .sqlite else { return false }
+        do {
+            try DatabaseQueue(path: directory.appending(path: "queue.db").path).write { _ in }
+            return false
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            return true
         }
     }
 

@@ -55,16 +55,24 @@ struct Victim: Sendable {
             status: process.terminationStatus, errors: text)
     }
 
-    /// Waits until the process has stopped itself with SIGSTOP, or has ended.
-    func stopped() async throws {
+    /// Waits until the process has stopped itself with SIGSTOP, or has ended. Whoever is stopped in a transaction stops the others, too: as
+    /// long as the process is in one, it continues for a moment, and stops itself again.
+    func stopped(outside isInTransaction: () throws -> Bool) async throws {
         while process.isRunning {
             let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
-            if line.split(separator: ")").last?.hasPrefix(" T") == true { return }
+            if line.split(separator: ")").last?.hasPrefix(" T") == true {
+                guard try isInTransaction() else { return }
+                kill(pid, SIGCONT)
+            }
             try await Task.sleep(for: .milliseconds(10))
         }
     }
 
-    func resume() { kill(pid, SIGCONT) }
+    /// Lets the process go on.
+    func resume() {
+        kill(pid, SIGUSR1)
+        kill(pid, SIGCONT)
+    }
 
     /// Ends a process that a failed test has left, also a stopped one.
     func abandon() { if process.isRunning { kill(pid, SIGKILL) } }

@@ -39,7 +39,7 @@ import Testing
                 let sleeper = try queue.worker(
                     Self.limits, options.merging(["step": step, "signal": "STOP"]) { $1 })
                 defer { sleeper.abandon() }
-                try await sleeper.stopped()
+                try await sleeper.stopped(outside: queue.isLocked)
                 let heir = try queue.worker(Self.limits, options)
                 defer { heir.abandon() }
                 // The lost job may have to wait, because the stopped process has locked its partial file. The others don't.

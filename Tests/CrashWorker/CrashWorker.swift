@@ -133,10 +133,18 @@ final class Trap: Sendable {
         }
         guard let held else { return }
         say("holds \(held.map { "\($0)" }.joined(separator: ","))")
-        // To this thread: another one might take the signal later, while this one goes on.
-        pthread_kill(pthread_self(), signal)
+        // The test continues a stopped process until none of its other threads is in a transaction: see `Victim.stopped(outside:)`.
+        if signal == SIGSTOP { _ = Glibc.signal(SIGUSR1) { _ in mayGoOn.store(true, ordering: .relaxed) } }
+        repeat {
+            // To this thread: another one might take the signal later, while this one goes on.
+            pthread_kill(pthread_self(), signal)
+            usleep(20_000)
+        } while !mayGoOn.load(ordering: .relaxed)
     }
 }
+
+/// Whether SIGUSR1 has come: the process stops itself no more.
+private let mayGoOn = Atomic(false)
 
 /// Writes a line to standard error in one step.
 func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
