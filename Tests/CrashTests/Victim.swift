@@ -55,8 +55,8 @@ struct Victim: Sendable {
             status: process.terminationStatus, errors: text)
     }
 
-    /// Waits until the process has stopped itself with SIGSTOP, or has ended. Whoever is stopped in a transaction stops the others, too: as
-    /// long as the process is in one, it continues for a moment, and stops itself again.
+    /// Waits until the process has stopped itself with SIGSTOP, or has ended. A program that is stopped in a transaction blocks the
+    /// others: as long as the process is in one, it continues for a moment, and stops itself again.
     func stopped(outside isInTransaction: () throws -> Bool) async throws {
         while process.isRunning {
             let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""

@@ -14,7 +14,9 @@ extension PostgresQueueSchema {
     }
 
     /// The jobs with the numbers in an array, in its order.
-    private static func jobs(in array: String) -> String { "unnest(\(array)) AS listed (number) \(job("listed.number"))" }
+    private static func jobs(in array: String) -> String {
+        "unnest(\(array)) AS listed (number) \(job("listed.number"))"
+    }
 
     /// Whether the row `job` has a member with this property.
     private static func hasMember(_ property: String) -> String {
