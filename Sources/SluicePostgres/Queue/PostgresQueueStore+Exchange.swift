@@ -87,6 +87,7 @@ extension PostgresQueueStore {
                 .integer(Int64(claim.limits.total)), PostgresValue(claim.limits.perHost.map(Int64.init)),
                 PostgresValue(claim.limits.perUser.map(Int64.init)), .integer(claim.lease.milliseconds),
                 PostgresValue(claim.batch), .bool(claim.resolves), .text(claim.place ?? ""), .integer(token),
+                .texts(claim.avoiding.sorted().map(\.storedHost)),
             ])
     }
 

@@ -65,6 +65,30 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `no job comes from a host that the claim avoids`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            // More than a claim passes one by one.
+            for number in 0..<80 { try await fixture.add("dead \(number)", host: "dead.example", user: "u\(number)") }
+            for host in ["gone.example", "live.example"] { try await fixture.add(host, host: host, batch: "list") }
+            func names(_ hosts: Set<String>, limit: Int? = nil, batch: String? = nil) async throws -> [String] {
+                let limits = DownloadCoordinator.Limits(total: 1000, perHost: limit)
+                let claim = JobClaim(
+                    worker: fixture.worker, count: 3, limits: limits, lease: .seconds(60), batch: batch, avoiding: hosts
+                )
+                let claimed = try await fixture.store.exchange([], claiming: claim).claimed
+                for job in claimed { try await fixture.settle(job, .released) }
+                return claimed.map(\.request.name)
+            }
+            for limit in [nil, 2] {
+                #expect(try await names(["dead.example", "gone.example"], limit: limit) == ["live.example"])
+                #expect(try await names(["dead.example"], limit: limit) == ["gone.example", "live.example"])
+                #expect(try await names(["gone.example"], limit: limit, batch: "list") == ["live.example"])
+                #expect(try await names(["other.example"], limit: limit).first == "dead 0")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a job that comes back returns to its place`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b", "c", "d"] { try await fixture.add(name) }

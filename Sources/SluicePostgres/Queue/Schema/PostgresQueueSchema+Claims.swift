@@ -24,11 +24,13 @@ extension PostgresQueueSchema {
         CREATE TYPE candidate AS (
             rank int8, job int8, host text, host_room int8, users text[], user_rooms int8[], limited_users text[])
         """,
-        // Takes back expired leases, admits delayed jobs and hands out jobs under the limits. The tokens of their leases follow p_token.
+        // Takes back expired leases, admits delayed jobs and hands out jobs under the limits, none from the hosts p_avoided. The tokens of
+        // their leases follow p_token.
         """
         CREATE FUNCTION claim(
             p_queue int8, p_now int8, p_again bool, p_worker text, p_count int8, p_total int8, p_per_host int8,
-            p_per_user int8, p_lease int8, p_batch text, p_resolves bool, p_place text, p_token int8
+            p_per_user int8, p_lease int8, p_batch text, p_resolves bool, p_place text, p_token int8,
+            p_avoided text[] DEFAULT '{}'
         ) RETURNS TABLE (
             id int8, token int8, url text, directory text, name text, host text, rank int8, failures int8, may_be_published bool,
             charged text
@@ -80,7 +82,7 @@ extension PostgresQueueSchema {
                 IF p_batch IS NULL THEN
                     SELECT lanes, last_rank, last_job INTO v_open
                         FROM open_lanes(p_queue, p_now, v_places, v_unresolved, p_per_host, p_per_user, v_hosts, v_users,
-                            v_rank, v_job, v_count);
+                            v_rank, v_job, v_count, p_avoided);
                     EXIT WHEN v_open.lanes IS NULL;
                     SELECT array_agg(ROW(rank, job, host, host_room, users, user_rooms, limited_users)::candidate)
                         INTO v_candidates FROM (

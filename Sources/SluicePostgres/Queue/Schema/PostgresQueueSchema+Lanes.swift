@@ -3,14 +3,15 @@
 extension PostgresQueueSchema {
     // MARK: Room under the limits
 
-    /// The number of jobs from a host for which there is room, without those of the array `taken`.
+    /// The number of jobs from a host for which there is room, without those of the array `taken`. None for the hosts of `p_avoided`.
     static func hostRoom(_ name: String, taken: String? = nil) -> String {
         """
-        coalesce((SELECT CASE WHEN until > p_now THEN 0 WHEN is_open THEN least(1, p_per_host) END
+        CASE WHEN \(name) = ANY (p_avoided) THEN 0 ELSE
+            coalesce((SELECT CASE WHEN until > p_now THEN 0 WHEN is_open THEN least(1, p_per_host) END
                 FROM host WHERE host.queue = p_queue AND host.name = \(name)), p_per_host)
             - coalesce((SELECT number FROM running
                 WHERE running.queue = p_queue AND running.kind = 1 AND running.name = \(name)), 0)
-            \(taken.map { "- cardinality(array_positions(\($0), \(name)))" } ?? "")
+            \(taken.map { "- cardinality(array_positions(\($0), \(name)))" } ?? "") END
         """
     }
 
@@ -93,7 +94,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION open_lanes(
             p_queue int8, p_now int8, p_places text[], p_unresolved bool[], p_per_host int8, p_per_user int8,
-            p_hosts text[], p_users text[], p_rank int8, p_job int8, p_count int8,
+            p_hosts text[], p_users text[], p_rank int8, p_job int8, p_count int8, p_avoided text[],
             OUT lanes open_lane[], OUT last_rank int8, OUT last_job int8
         ) LANGUAGE plpgsql AS $$
         #variable_conflict use_column

@@ -24,10 +24,16 @@ enum PostgresQueueSchema {
         tables + jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions
         + copyFunctions + controlFunctions
 
-    /// Changes find their jobs by indexes, however long the history is. A few failed jobs are looked for among many that are done.
+    /// Changes find their jobs by indexes, however long the history is. A few failed jobs are looked for among many that are done. A claim
+    /// can avoid hosts.
     private static let version3 =
-        ["CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (3, 4)"]
-        + controlFunctions.map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
+        [
+            "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (3, 4)",
+            // They have another parameter.
+            "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
+        ]
+        + (laneFunctions + claimFunctions + controlFunctions).filter { $0.contains("CREATE FUNCTION") }
+        .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
     /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
     /// statistics, or those of an empty queue: the planner then takes one row for a whole queue. So each statement has one way to run.
