@@ -12,14 +12,15 @@ let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
 
 // MARK: Settings of every Swift target
 
-var settings: [SwiftSetting] = [
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-]
-if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
+/// They are applied at the end of this file.
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
 
 /// `swift build --traits PostgreSQL` compiles the queue's store on PostgreSQL and links libpq. Without it, SluicePostgres is empty.
 let postgres = "PostgreSQL"
@@ -41,17 +42,16 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 
 let targets: [Target] = [
     // Not a product: the lock of all modules. One switch replaces it with a lock that ThreadSanitizer knows.
-    .target(name: "SluiceLock", swiftSettings: settings),
-    .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap], swiftSettings: settings),
+    .target(name: "SluiceLock"),
+    .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap]),
     // Separate from the layers, because a program that imports Observation loads its library.
-    .target(name: "SluiceObservation", swiftSettings: settings),
+    .target(name: "SluiceObservation"),
     .target(name: "CSluiceFiles"),
     // Lifetimes is experimental. Only this feature expresses that the span of a mapped file must not outlive the file.
     .target(
         name: "SluiceFiles", dependencies: ["SluiceLock", "SluiceConcurrency", "CSluiceFiles", collections],
-        swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
-    .target(name: "NativeMark", swiftSettings: settings),
-    .target(name: "CSluiceRequirements"),
+        swiftSettings: [.enableExperimentalFeature("Lifetimes")]),
+    .target(name: "NativeMark"),
     .target(
         name: "CSluiceCurl",
         linkerSettings: [.linkedLibrary("curl", .when(platforms: [.linux, .android, .openbsd, .macOS]))]),
@@ -62,34 +62,29 @@ let targets: [Target] = [
         name: "SluiceHTTP",
         dependencies: [
             "SluiceLock", "SluiceFiles", "CSluiceCurl", "CSluiceDigests", httpTypes,
-        ],
-        swiftSettings: settings),
+        ]),
     // Not a product: the layers above open SQLite with it.
     .target(
-        name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceLock", "SluiceFiles", grdb],
-        swiftSettings: settings),
+        name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
     .target(
         name: "SluiceCache",
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, sqlite,
-        ],
-        swiftSettings: settings),
+        ]),
     .target(
         name: "SluiceDownloads",
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, heap,
             httpTypes,
             grdb,
-        ],
-        swiftSettings: settings),
+        ]),
     // Separate from SluiceDownloads, because a program that imports Observation loads its library.
     .target(
-        name: "SluiceDownloadList", dependencies: ["SluiceObservation", "SluiceDownloads"], swiftSettings: settings),
+        name: "SluiceDownloadList", dependencies: ["SluiceObservation", "SluiceDownloads"]),
     // The only target that depends on the packages for servers.
     .target(
         name: "SluiceService",
-        dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics],
-        swiftSettings: settings),
+        dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics]),
     // A trait doesn't remove targets, so these two are empty without it.
     .target(
         name: "CSluicePostgres",
@@ -100,13 +95,11 @@ let targets: [Target] = [
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads",
             .target(name: "CSluicePostgres", condition: .when(traits: [postgres])),
-        ],
-        swiftSettings: settings),
+        ]),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
         name: "LoopbackOrigin",
-        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles", httpTypes],
-        swiftSettings: settings),
+        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles", httpTypes]),
     .target(
         name: "SluiceCommands",
         dependencies: [
@@ -115,62 +108,54 @@ let targets: [Target] = [
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
             httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        ],
-        swiftSettings: settings),
-    .executableTarget(name: "sluice", dependencies: ["SluiceCommands"], swiftSettings: settings),
+        ]),
+    .executableTarget(name: "sluice", dependencies: ["SluiceCommands"]),
 
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
-        name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: settings),
+        name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
     .testTarget(
-        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"],
-        swiftSettings: settings),
+        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"]),
     .testTarget(
-        name: "SluiceObservationTests", dependencies: ["SluiceObservation", "TestSupport"], swiftSettings: settings),
+        name: "SluiceObservationTests", dependencies: ["SluiceObservation", "TestSupport"]),
     // Runs races for minutes, unlike `swift test`; see Scripts/stress.sh.
     .executableTarget(
-        name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",
-        swiftSettings: settings),
+        name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress"),
     .testTarget(
         name: "SluiceFilesTests",
-        dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"],
-        swiftSettings: settings),
+        dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"]),
     // Two child processes for tests: one dies during a write or has few descriptors, one denies system calls to another program.
     .executableTarget(
-        name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker",
-        swiftSettings: settings),
+        name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker"),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
     // Renders many documents in one process; see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
     .executableTarget(
-        name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker", swiftSettings: settings),
+        name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker"),
     .testTarget(
-        name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"], swiftSettings: settings),
+        name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"]),
     // The engine of iOS, tvOS, watchOS and visionOS, for the transport tests.
     .target(
         name: "URLSessionOnLinux", dependencies: ["SluiceHTTP", "SluiceLock", httpTypes],
         path: "Tests/URLSessionOnLinux",
-        swiftSettings: settings + [.define("SLUICE_URLSESSION")]),
+        swiftSettings: [.define("SLUICE_URLSESSION")]),
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
             "SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes,
-        ],
-        swiftSettings: settings),
+        ]),
     .testTarget(
-        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb],
-        swiftSettings: settings),
+        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),
     // A process that uses a cache and checks every body; tests run several on one directory and kill them.
     .executableTarget(
         name: "CacheWorker",
         dependencies: ["SluiceCache", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
-        path: "Tests/CacheWorker", swiftSettings: settings),
+        path: "Tests/CacheWorker"),
     .testTarget(
         name: "SluiceCacheTests",
         dependencies: [
             "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "SluiceObservation",
             "LoopbackOrigin", "TestSupport", "CacheWorker", grdb,
-        ],
-        swiftSettings: settings),
+        ]),
     .testTarget(
         name: "SluiceDownloadsTests",
         dependencies: [
@@ -178,15 +163,13 @@ let targets: [Target] = [
             "TestSupport", grdb,
             // The suites of all stores also test the one on PostgreSQL.
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
-        ],
-        swiftSettings: settings),
+        ]),
     .testTarget(
         name: "SluiceDownloadListTests",
         dependencies: [
             "SluiceDownloadList", "SluiceObservation", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "TestSupport",
             httpTypes,
-        ],
-        swiftSettings: settings),
+        ]),
     .testTarget(
         name: "SluiceServiceTests",
         dependencies: [
@@ -196,16 +179,14 @@ let targets: [Target] = [
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             .product(name: "InMemoryLogging", package: "swift-log"),
             .product(name: "MetricsTestKit", package: "swift-metrics"),
-        ],
-        swiftSettings: settings),
+        ]),
     // Empty without the trait. Scripts/checks/postgres.sh starts the servers that they need.
     .testTarget(
         name: "SluicePostgresTests",
         dependencies: [
             "SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
             "TestSupport",
-        ],
-        swiftSettings: settings),
+        ]),
     // A process that dies or stops at a chosen step, and its tests.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
     .executableTarget(
@@ -214,23 +195,21 @@ let targets: [Target] = [
             "ClockShift", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", httpTypes,
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
         ],
-        path: "Tests/CrashWorker", swiftSettings: settings),
+        path: "Tests/CrashWorker"),
     .testTarget(
         name: "CrashTests",
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin", "TestSupport",
             "CrashWorker", "sluice", httpTypes, grdb,
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
-        ],
-        swiftSettings: settings),
+        ]),
     .testTarget(
         name: "SluiceCommandsTests",
         dependencies: [
             "SluiceCommands", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP",
             "NativeMark",
             "LoopbackOrigin", "TestSupport", "sluice", httpTypes,
-        ],
-        swiftSettings: settings),
+        ]),
 ]
 
 let libraries = [
@@ -268,6 +247,8 @@ let package = Package(
     targets: kept,
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets { target.swiftSettings = settings + (target.swiftSettings ?? []) }
 
 func closure(of module: String, in targets: [Target]) -> [Target] {
     var wanted: Set = [module, module + "Tests"]

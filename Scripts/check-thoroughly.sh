@@ -62,7 +62,12 @@ flips() {
     SLUICE_FLIPS=all "$SLUICE_SCRATCH/debug/sluicePackageTests.xctest" --testing-library swift-testing --filter 'One flipped bit on disk'
 }
 
-today=$(date +%Y%m%d)
+mutations() {
+    Scripts/mutate.py --check
+    Scripts/mutate.py --sample 20 --seed "$today"
+}
+
+export today=$(date +%Y%m%d)
 
 part "packages"             15 Scripts/install-system-packages.sh
 part "cold build"           60 cold_build
@@ -80,4 +85,4 @@ part "release build"        60 swift build -c release --scratch-path "$SLUICE_SC
 part "stress"               60 Scripts/stress.sh --rounds 200000
 part "benchmark peers"       5 Scripts/install-benchmark-peers.sh
 part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all
-part "mutations"           120 Scripts/mutate.py --sample 20 --seed "$today"
+part "mutations"           120 mutations

@@ -80,5 +80,4 @@ generated() {
     Scripts/generate/width-table.py --check
     Scripts/generate/terminal-images.py --check
     Scripts/generate/benchmark-images.py --check
-    Scripts/mutate.py --check
 }
