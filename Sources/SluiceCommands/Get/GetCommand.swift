@@ -1,7 +1,15 @@
 import ArgumentParser
+import SluiceCache
+import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 struct GetCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -118,4 +126,212 @@ package struct GetOptions: Sendable {
     /// The cache that the responses come from; `nil` for none.
     var cache: CacheLocation?
     var transfers: TransferSettings
+}
+
+// MARK: - One run
+
+private struct GetRun: Sendable {
+    var options: GetOptions
+    var console: Console
+
+    func run() async throws -> ExitStatus {
+        try await options.transfers.checkFiles()
+        let plan = try await GetPlan(options)
+        let names = plan.requests.map(\.name)
+        let reporter = options.transfers.progress.makeReporter(console: console, names: .list(names))
+        let outcome = try await Trace.recording(to: options.transfers.trace, on: console) { trace in
+            await console.interruption.responding(reporter.responses) {
+                await download(plan.requests, reporter, trace)
+            }
+        }
+        let summary = try outcome.get()
+        if Task.isCancelled, summary.unfinishedCount > 0 {
+            let done = summary.doneCount + summary.skippedCount
+            await console.report(
+                "Interrupted: \(done) of \(plan.requests.count) files are complete. Run \(sameCommand) to continue.")
+            return .interrupted
+        }
+        let status = ExitStatus.worst(of: summary.failures.values.map { ExitStatus($0) })
+        // A download that another process cancelled has no error, but isn't done.
+        return status == .success && !summary.isComplete ? .other : status
+    }
+
+    private var sameCommand: String {
+        options.database == nil && options.transfers.existing != .replace
+            ? "the same command with --no-clobber" : "the same command"
+    }
+
+    /// Fails only if the whole run does, for example if a directory can't be created.
+    private func download(
+        _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
+    ) async -> Result<DownloadSummary, CommandFailure> {
+        do {
+            return .success(try await summary(of: requests, reporter, trace))
+        } catch var error as QueueStoreError {
+            if error.code == .passwordNotStored { error.remedy = "Leave out the password, or leave out --db." }
+            return .failure(CommandFailure(.store, "--db: \(error)"))
+        } catch let error as CommandFailure {
+            return .failure(error)
+        } catch let error as FileError {
+            // Only the directories are prepared outside of downloads.
+            return .failure(
+                CommandFailure(.localFile, "\(error) Choose another directory with -d, or with dir= in a list."))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        } catch let error as TransferError {
+            // A full disk ends the run, because each further download would fail, too.
+            return .failure(
+                CommandFailure(
+                    ExitStatus(error), "\(error)",
+                    "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue."))
+        } catch is CancellationError {
+            return .failure(CommandFailure(.interrupted, "Interrupted before anything was downloaded."))
+        } catch {
+            return .failure(CommandFailure(.other, "\(error)"))
+        }
+    }
+
+    private func summary(
+        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
+    ) async throws -> DownloadSummary {
+        let store = try options.database.map { try QueueDatabase(name: $0, command: "get").store() } ?? .memory
+        return try await HTTPTransport.withTransport(configuration: options.transfers.transport(trace)) { transport in
+            guard let location = options.cache else {
+                return try await summary(of: requests, reporter, store, transport) { ProgressSummary($0) }
+            }
+            let limits = options.transfers.limits
+            return try await location.withCache(
+                concurrency: limits.total, concurrencyPerHost: limits.perHost ?? limits.total, transport: transport
+            ) { cache in
+                let result = await Result {
+                    try await summary(of: requests, reporter, store, CachingTransport(cache)) {
+                        ProgressSummary($0, cache.statistics)
+                    }
+                }
+                await report(cache.statistics, of: location)
+                return try result.get()
+            }
+        }
+    }
+
+    private func summary(
+        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ store: DownloadStore,
+        _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
+    ) async throws -> DownloadSummary {
+        var configuration = options.transfers.coordinator
+        // The user waits for the end of the list, so a host that fails isn't left alone for minutes.
+        configuration.circuitBreaker = nil
+        let downloads = DownloadCoordinator(
+            store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
+        let result = await Result {
+            // Problems with the database or the directories are reported before the first download starts.
+            try await downloads.open()
+            try await downloads.prepareDirectories(of: requests)
+            return try await reporter.showing(summarizedBy: summarize) {
+                // The plan has checked that there are no conflicts.
+                try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
+            }
+        }
+        try await downloads.close()
+        return try result.get()
+    }
+
+    /// The files are complete even if the cache can't be written, but the user should know why the next run fetches them again.
+    private func report(_ statistics: ResourceCache.Statistics, of location: CacheLocation) async {
+        guard statistics.diskFailures > 0 else { return }
+        let cause = statistics.lastDiskFailure.map { ": \($0)" } ?? "."
+        await console.report(
+            "--cache: The cache in '\(location.path)' couldn't be used \(Format.count(statistics.diskFailures, "time"))\(cause)"
+        )
+    }
+}
+
+// MARK: - The requests
+
+/// The requests of `sluice get`, from its arguments and lists. All are checked before the first download starts.
+struct GetPlan: Sendable {
+    var requests: [DownloadRequest] = []
+
+    /// Further problems are only counted.
+    private static let shownProblems = 20
+
+    /// Throws a ``CommandFailure`` with all problems, so that a user can correct a list in one go.
+    init(_ options: GetOptions, files: FileIO = .shared) async throws {
+        var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
+        var problems: [String] = []
+        for list in options.lists {
+            let parsed = GetList(try await Self.read(list, files), name: list == "-" ? "standard input" : list)
+            entries += parsed.entries
+            problems += parsed.problems
+        }
+        if let name = options.output {
+            if name == "-" {
+                problems.append("-o -: A download can't go to standard output. Give the file a name.")
+            } else if entries.count == 1 {
+                entries[0].name = name
+            } else {
+                problems.append(
+                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i)."
+                )
+            }
+        }
+        problems += add(entries, directory: options.directory, outputOption: options.output)
+        guard problems.isEmpty else {
+            let hidden = problems.count - Self.shownProblems
+            let rest = hidden > 0 ? ["… and \(hidden) more problems. Nothing was downloaded."] : []
+            throw CommandFailure(.usage, lines: problems.prefix(Self.shownProblems) + rest)
+        }
+        guard !requests.isEmpty else {
+            let names = options.lists.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
+            throw CommandFailure(
+                .usage, "There is nothing to download: \(names) contains no URL. Pass URLs, or another list with -i.")
+        }
+    }
+
+    /// Returns the problems of the entries.
+    private mutating func add(_ entries: [GetList.Entry], directory: String, outputOption: String?) -> [String] {
+        var problems: [String] = []
+        requests.reserveCapacity(entries.count)
+        var places: [String] = []
+        var maker = RequestMaker(directory: directory, namesFile: outputOption != nil)
+        for entry in entries {
+            do throws(RequestMaker.Problem) {
+                requests.append(try maker.request(for: entry))
+                places.append(entry.place)
+            } catch {
+                problems.append(error.line)
+            }
+        }
+        return problems + conflicts(places)
+    }
+
+    /// A message for each entry that would be written to the file of an earlier entry.
+    private func conflicts(_ places: [String]) -> [String] {
+        DownloadRequest.conflicts(in: requests).sorted { $0.key < $1.key }.map { index, other in
+            let (request, place) = (requests[index], places[index])
+            let otherPlace = places[other].isEmpty ? requests[other].url.redactedForDisplay : places[other]
+            let prefix = place.isEmpty ? "" : "\(place): "
+            return "\(prefix)\(request.url.redactedForDisplay) and \(otherPlace) would both be written to "
+                + "'\(request.target.path(percentEncoded: false))'. Give one of them another name with out= in a list (-i)."
+        }
+    }
+
+    /// The largest list in bytes: enough for a million long URLs, and a limit for devices that never end.
+    static let listLimit = 256 << 20
+
+    private static func read(_ list: String, _ files: FileIO) async throws -> String {
+        let data: Data
+        do {
+            data = try await InputFile.read(list, limit: listLimit, using: files)
+        } catch let error as FileError where error.code == .limitExceeded {
+            throw CommandFailure(
+                .localFile, "-i \(list): The list is larger than \(Format.bytes(Int64(listLimit))). Split it.")
+        } catch let error as FileError {
+            throw CommandFailure(.localFile, "-i \(list): \(error)")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw CommandFailure(.usage, "-i \(list): The list isn't UTF-8 text. Save it as UTF-8.")
+        }
+        return text
+    }
 }

@@ -1,3 +1,12 @@
+import SluiceDownloads
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The entries of a list file: one URL per line, with indented `key=value` options below it, as in aria2's input files.
 ///
 /// ```text
@@ -101,5 +110,94 @@ extension Substring.UTF8View {
         var bytes = drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
         return bytes
+    }
+}
+
+// MARK: - From entries to requests
+
+/// Makes checked requests from the entries of arguments and lists.
+struct RequestMaker {
+    struct Problem: Error {
+        /// One line, with the entry's place.
+        var line: String
+    }
+
+    /// What becomes of relative directories.
+    enum Relative {
+        /// They are below the current directory.
+        case makeAbsolute
+        /// They are below the directory of the worker.
+        case keep
+    }
+
+    private enum Directory {
+        case absolute(URL)
+        case relative(String)
+    }
+
+    /// The directory of entries that name none.
+    let directory: String
+    let relative: Relative
+    /// Whether `-o` names the file, for messages.
+    var namesFile = false
+    private var directories: [String: Directory] = [:]
+
+    init(directory: String, relative: Relative = .makeAbsolute, namesFile: Bool = false) {
+        self.directory = directory
+        self.relative = relative
+        self.namesFile = namesFile
+    }
+
+    mutating func request(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {
+        let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
+        let url: URL
+        do throws(URLRefusal) {
+            url = try URL(fetchable: entry.url)
+        } catch {
+            throw Problem(line: "\(prefix)\(error)")
+        }
+        if let name = entry.name, !SafeFileName.isSafe(name) {
+            let option = namesFile ? "-o \(name)" : "out=\(name)"
+            let directoryOption = namesFile ? "-d" : "dir="
+            throw Problem(
+                line:
+                    "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
+                    + "characters, and choose the directory with \(directoryOption).")
+        }
+        do throws(Problem) {
+            return switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
+            case .absolute(let parent): DownloadRequest(url, to: parent, name: entry.name, user: entry.user)
+            case .relative(let path): DownloadRequest(url, below: path, name: entry.name, user: entry.user)
+            }
+        } catch {
+            throw Problem(line: prefix + error.line)
+        }
+    }
+
+    /// Checks the directory of entries that name none, which would otherwise be a problem of each entry.
+    mutating func checkDirectory() throws(Problem) { _ = try parent(directory, option: "-d") }
+
+    private mutating func parent(_ path: String, option: String) throws(Problem) -> Directory {
+        if let known = directories[path] { return known }
+        guard let made = makeDirectory(path) else {
+            let separator = option.hasSuffix("=") ? "" : " "
+            throw Problem(
+                line:
+                    "\(option)\(separator)\(path): A relative directory is below that of the worker. Leave out .., names that begin with "
+                    + "a dot and control characters, or name an absolute directory.")
+        }
+        directories[path] = made
+        return made
+    }
+
+    /// Returns a directory in the only spelling that it has in the queue: without `.` and, if it is absolute, `..`. Returns `nil` for a
+    /// relative directory that isn't safe.
+    private func makeDirectory(_ path: String) -> Directory? {
+        if relative == .makeAbsolute || path.hasPrefix("/") {
+            let url = URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory)
+            return .absolute(url.absoluteURL.standardizedFileURL)
+        }
+        let names = path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        return DownloadRequest.isSafePath(names) ? .relative(names) : nil
     }
 }

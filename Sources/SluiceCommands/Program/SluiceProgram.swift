@@ -63,18 +63,6 @@ package enum SluiceProgram {
     }
 }
 
-/// A command that writes to a given console and returns its exit status.
-protocol ConsoleCommand: AsyncParsableCommand {
-    func run(_ console: Console) async throws -> ExitStatus
-}
-
-extension ConsoleCommand {
-    /// Throws: only ``SluiceProgram``, which has the console, can run a command.
-    func run() async throws {
-        throw CommandFailure(.other, "Only SluiceProgram can run this command.")
-    }
-}
-
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",

@@ -1,5 +1,14 @@
 import ArgumentParser
+import NativeMark
+import SluiceConcurrency
 import SluiceDownloads
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 struct QueueWatchCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -75,6 +84,272 @@ struct QueueReports: Sendable {
             guard report != latest || !onlyChanged, !Task.isCancelled else { continue }
             latest = report
             guard try await body(report) else { return }
+        }
+    }
+}
+
+// MARK: - The full screen
+
+/// A full screen that shows a queue until the user quits.
+///
+/// Three tasks change the state: the reader of the queue, the reader of keys, and signals. A fourth draws the latest state. A slow terminal
+/// makes it skip states.
+final class WatchScreen: Sendable {
+    private struct State {
+        var report: QueueReport?
+        /// The bytes of the running downloads at a time, to compute the rate.
+        var sample: (bytes: [Int64: Int64], time: ContinuousClock.Instant)?
+        var rate = 0.0
+        var offset = 0
+        var isShown = false
+        var restoreKeys: (@Sendable () -> Void)?
+    }
+
+    private let title: String
+    private let console: Console
+    private let state = Lock(State())
+    /// Tells the drawing task that there is something to draw. One element stands for all changes before it is received.
+    private let bell = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
+
+    init(title: String, console: Console) {
+        self.title = title
+        self.console = console
+    }
+
+    /// Returns when the user quits, or when the task is cancelled.
+    func show(_ reports: QueueReports) async throws -> ExitStatus {
+        let responses = Interruption.Responses(
+            leaveTerminal: leave, returnToTerminal: enter, resized: { [self] in ring() })
+        return try await console.interruption.responding(responses) { [self] in
+            enter()
+            // The terminal is restored after a failure, too.
+            defer { leave() }
+            return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
+                group.addTask { [self] in
+                    try await follow(reports)
+                    return nil
+                }
+                group.addTask { [self] in try await readKeys() ? .success : nil }
+                group.addTask { [self] in
+                    await draw()
+                    return Task.isCancelled ? .interrupted : nil
+                }
+                defer { group.cancelAll() }
+                for try await status in group {
+                    if let status { return status }
+                }
+                return .interrupted
+            }
+        }
+    }
+
+    // MARK: The terminal
+
+    private func enter() {
+        let restore = console.takeKeys()
+        state.withLock { state in
+            state.isShown = true
+            state.restoreKeys = restore
+        }
+        console.emit(TerminalSequence.enterAlternateScreen + TerminalSequence.hideCursor, .output)
+        ring()
+    }
+
+    private func leave() {
+        let (wasShown, restore) = state.withLock { state in
+            defer { (state.isShown, state.restoreKeys) = (false, nil) }
+            return (state.isShown, state.restoreKeys)
+        }
+        guard wasShown else { return }
+        console.emit(TerminalSequence.showCursor + TerminalSequence.leaveAlternateScreen, .output)
+        restore?()
+    }
+
+    // MARK: The state
+
+    private func ring() {
+        // If the queue is full, the drawing task is already told.
+        _ = bell.trySend(())
+    }
+
+    private func follow(_ reports: QueueReports) async throws {
+        // Delays count down, and the rate falls to zero, without a change of the queue.
+        try await reports.forEach(onlyChanged: false) { report in
+            let time = ContinuousClock.now
+            state.withLock { state in
+                state.report = report
+                let bytes = Dictionary(
+                    report.running.map { ($0.id, $0.received ?? 0) }, uniquingKeysWith: { first, _ in first })
+                guard let sample = state.sample else { return state.sample = (bytes, time) }
+                let seconds = (time - sample.time) / .seconds(1)
+                guard seconds >= 0.9 else { return }
+                let gain = bytes.reduce(0) { $0 + max(0, $1.value - (sample.bytes[$1.key] ?? $1.value)) }
+                state.rate = Double(gain) / seconds
+                state.sample = (bytes, time)
+            }
+            ring()
+            return true
+        }
+    }
+
+    /// Returns whether the user has quit; `false` at the end of the input.
+    private func readKeys() async throws -> Bool {
+        var keys = WatchKeys()
+        while true {
+            // Input that can't be read is as good as none: Ctrl-C still works.
+            guard let bytes = try? await console.readKeys(), !bytes.isEmpty else { return false }
+            for key in keys.read(bytes) {
+                if key == .quit { return true }
+                scroll(by: key)
+            }
+            ring()
+        }
+    }
+
+    private func scroll(by key: WatchKey) {
+        let frame = frame
+        let page = max(frame.roomForTable - 1, 1)
+        state.withLock { state in
+            let offset = min(state.offset, frame.largestOffset)
+            let wanted =
+                switch key {
+                case .up: offset - 1
+                case .down: offset + 1
+                case .pageUp: offset - page
+                case .pageDown: offset + page
+                case .first: 0
+                case .last: frame.largestOffset
+                case .quit: offset
+                }
+            state.offset = min(max(wanted, 0), frame.largestOffset)
+        }
+    }
+
+    // MARK: Drawing
+
+    private var frame: WatchFrame {
+        let size = console.outputSize() ?? Console.Size(columns: 80, rows: 24)
+        return state.withLock {
+            WatchFrame(title: title, report: $0.report, rate: $0.rate, size: size, offset: $0.offset)
+        }
+    }
+
+    private func draw() async {
+        for await _ in bell.elements {
+            guard state.withLock({ $0.isShown }) else { continue }
+            // The last line has no line feed, which would scroll the screen.
+            let text = frame.lines.map { $0 + TerminalSequence.eraseToEndOfLine }.joined(separator: "\r\n")
+            await console.write(TerminalSequence.home + text, to: .output)
+        }
+    }
+}
+
+// MARK: - Its lines
+
+/// The lines of a full screen that shows a queue: a head, the part of the table that fits, and the keys.
+struct WatchFrame {
+    var title: String
+    /// `nil` before the first one.
+    var report: QueueReport?
+    /// The bytes per second of all running downloads.
+    var rate = 0.0
+    var size: Console.Size
+    /// The first line of the table to show. It is limited so that the screen is as full as possible.
+    var offset = 0
+    var now = Date.now
+
+    /// As many as the screen has rows, each at most as wide as the screen.
+    var lines: [String] {
+        let width = max(size.columns, 1)
+        guard let report, size.rows > 3 else {
+            let text = report.map { $0.countsText } ?? "Opening \(TerminalText.sanitized(title))"
+            return filled([TerminalText.truncated(text, toWidth: width)], to: size.rows)
+        }
+        let table = QueueTable(report: report, width: width, now: now).sections
+        let room = roomForTable
+        let start = min(max(offset, 0), max(table.count - room, 0))
+        let shown = Array(table[start..<min(start + room, table.count)])
+        let head = "\(TerminalText.sanitized(title)): \(report.countsText)" + (rate > 0 ? "  \(Format.rate(rate))" : "")
+        let place = table.count > room ? "   lines \(start + 1) to \(start + shown.count) of \(table.count)" : ""
+        let body =
+            [TerminalText.truncated(head, toWidth: width), ""] + (table.isEmpty ? ["The queue is empty."] : shown)
+        return filled(body, to: size.rows - 1)
+            + [TerminalText.truncated("q quit   ↑ ↓ PgUp PgDn scroll\(place)", toWidth: width)]
+    }
+
+    /// The rows of the table.
+    var roomForTable: Int { max(size.rows - 3, 0) }
+
+    /// The largest offset that is useful.
+    var largestOffset: Int {
+        guard let report else { return 0 }
+        return max(QueueTable(report: report, width: size.columns, now: now).sections.count - roomForTable, 0)
+    }
+
+    private func filled(_ lines: [String], to count: Int) -> [String] {
+        Array(lines.prefix(count)) + Array(repeating: "", count: max(count - lines.count, 0))
+    }
+}
+
+// MARK: - Its keys
+
+/// The keys of a full screen.
+enum WatchKey: Sendable, Equatable {
+    case quit, up, down, pageUp, pageDown, first, last
+}
+
+/// Reads keys from the bytes that a terminal sends: a pure value. A sequence may arrive in several parts.
+struct WatchKeys: Sendable {
+    private var sequence: [UInt8] = []
+
+    /// Returns the keys that are complete. Unknown keys are ignored.
+    mutating func read(_ bytes: some Sequence<UInt8>) -> [WatchKey] {
+        bytes.compactMap { read($0) }
+    }
+
+    private mutating func read(_ byte: UInt8) -> WatchKey? {
+        if byte == 0x1B {
+            sequence = [byte]
+            return nil
+        }
+        guard !sequence.isEmpty else { return Self.plain(byte) }
+        sequence.append(byte)
+        // ESC, then [ or O, then parameters, then a final byte (ECMA-48, section 5.4).
+        if sequence.count == 2 {
+            guard byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") else {
+                sequence = []
+                return Self.plain(byte)
+            }
+            return nil
+        }
+        guard (0x40...0x7E).contains(byte) || sequence.count > 16 else { return nil }
+        defer { sequence = [] }
+        return Self.special(String(decoding: sequence[2...], as: UTF8.self))
+    }
+
+    private static func plain(_ byte: UInt8) -> WatchKey? {
+        switch Character(UnicodeScalar(byte)) {
+        case "q", "Q": .quit
+        case "k": .up
+        case "j": .down
+        case "b": .pageUp
+        case " ": .pageDown
+        case "g": .first
+        case "G": .last
+        default: nil
+        }
+    }
+
+    /// The keys of xterm and the VT220.
+    private static func special(_ text: String) -> WatchKey? {
+        switch text {
+        case "A": .up
+        case "B": .down
+        case "5~": .pageUp
+        case "6~": .pageDown
+        case "H", "1~", "7~": .first
+        case "F", "4~", "8~": .last
+        default: nil
         }
     }
 }

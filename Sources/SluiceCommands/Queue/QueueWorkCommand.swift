@@ -1,5 +1,8 @@
 import ArgumentParser
+import SluiceConcurrency
 import SluiceDownloads
+import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -70,5 +73,194 @@ struct QueueWorkCommand: ConsoleCommand {
             directory: directory.map { URL(filePath: $0, directoryHint: .isDirectory) },
             settings: settings, console: console
         ).run()
+    }
+}
+
+// MARK: - One run
+
+/// One run of `sluice queue work`.
+private struct QueueWork: Sendable {
+    var database: QueueDatabase
+    var end: DownloadCoordinator.RunEnd
+    /// The directory of relative targets; `nil` for the current one.
+    var directory: URL?
+    var settings: TransferSettings
+    var console: Console
+
+    func run() async throws -> ExitStatus {
+        try await settings.checkFiles()
+        if end == .whenEmpty { try await database.checkExistence() }
+        let names = QueueNames()
+        let reporter = settings.progress.makeReporter(console: console, names: .queue(names))
+        let tally = try await Trace.recording(to: settings.trace, on: console) { trace in
+            await console.interruption.responding(reporter.responses) { await work(names, reporter, trace) }
+        }.get()
+        if Task.isCancelled {
+            let count = tally.summary.unfinished
+            let rest =
+                "\(Format.count(count, "download")) \(count == 1 ? "waits" : "wait") again, for any worker of this queue."
+            await console.report(count == 0 ? "Interrupted. No download was running." : "Interrupted: \(rest)")
+            return .interrupted
+        }
+        return .worst(of: tally.statuses)
+    }
+
+    private func work(
+        _ names: QueueNames, _ reporter: any ProgressReporter, _ trace: Trace?
+    ) async -> Result<WorkTally, CommandFailure> {
+        do {
+            return .success(
+                try await database.naming {
+                    try await HTTPTransport.withTransport(configuration: settings.transport(trace)) { transport in
+                        try await work(names, reporter, transport)
+                    }
+                })
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        } catch let error as TransferError {
+            // A full disk or an unusable directory ends the run, because each further download would fail, too.
+            return .failure(
+                CommandFailure(
+                    ExitStatus(error), "\(error)",
+                    "Stopped. Partial files that can be resumed are kept. Run the same command to continue."))
+        } catch is CancellationError {
+            return .failure(CommandFailure(.interrupted, "Interrupted before anything was downloaded."))
+        } catch {
+            return .failure(CommandFailure(.other, "\(error)"))
+        }
+    }
+
+    private func work(
+        _ names: QueueNames, _ reporter: any ProgressReporter, _ transport: HTTPTransport
+    ) async throws -> WorkTally {
+        let store = try database.store()
+        var configuration = settings.coordinator
+        configuration.directory = directory
+        let downloads = DownloadCoordinator(
+            store: store, transport: transport, limits: settings.limits, configuration: configuration)
+        let result = await Result {
+            try await downloads.open()
+            return try await reporter.showing(summarizedBy: \WorkTally.summary) {
+                let feed = WorkFeed(queue: store.queue, names: names, reporter: reporter)
+                // Not a child task: the remaining events are reported even if the work is cancelled.
+                let feeding = Task { await feed.run() }
+                let result = await Result {
+                    try await withThrowingTaskGroup { group in
+                        if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
+                        try await downloads.run(until: end) {
+                            feed.note($0)
+                        } onWarning: {
+                            reporter.announce("\(database.option) \($0) The worker goes on.")
+                        }
+                        group.cancelAll()
+                    }
+                }
+                feed.finish()
+                let tally = await feeding.value
+                try result.get()
+                return tally
+            }
+        }
+        try await downloads.close()
+        return try result.get()
+    }
+
+    /// Counting a long queue takes milliseconds, so it is done at most twice a second. While the queue can't be reached, the last counts
+    /// stay.
+    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async {
+        while !Task.isCancelled {
+            do {
+                for try await snapshot in downloads.snapshots(listing: 0) {
+                    reporter.note(snapshot.counts)
+                    try await Task.sleep(for: .milliseconds(400))
+                }
+            } catch {
+                try? await Task.sleep(for: .seconds(2))
+            }
+        }
+    }
+}
+
+// MARK: - Its events
+
+/// What one worker has done.
+private struct WorkTally: Sendable {
+    var summary = ProgressSummary()
+    /// The statuses of the failures.
+    var statuses: Set<ExitStatus> = []
+    /// The downloads that this worker has given back.
+    private var released: Set<QueuedDownload.ID> = []
+
+    mutating func note(_ event: DownloadEvent) {
+        if !released.isEmpty { released.remove(event.job) }
+        defer { summary.unfinished = released.count }
+        switch event {
+        case .retrying: summary.retries += 1
+        case .released(let job): released.insert(job)
+        case .finished(_, let outcome):
+            switch outcome {
+            case .done(let bytes):
+                summary.done += 1
+                summary.bytes = summary.bytes.addingClamped(bytes)
+            case .skipped: summary.skipped += 1
+            case .failed(let error):
+                summary.failed += 1
+                statuses.insert(ExitStatus(error))
+            // Not a failure of the worker: a user has cancelled the download.
+            case .cancelled: break
+            }
+        case .started, .responded, .received, .paused: break
+        }
+    }
+}
+
+/// Passes the events of a worker to its reporter, with the names of their files.
+///
+/// An event has only the number of its download. The first event of a download therefore needs a look into the queue, which one task makes
+/// for all events that have arrived meanwhile.
+private final class WorkFeed: Sendable {
+    private let queue: any QueueStore
+    private let names: QueueNames
+    private let reporter: any ProgressReporter
+    private let events = AsyncQueue<DownloadEvent>()
+
+    init(queue: any QueueStore, names: QueueNames, reporter: any ProgressReporter) {
+        self.queue = queue
+        self.names = names
+        self.reporter = reporter
+    }
+
+    func note(_ event: DownloadEvent) { events.enqueue(event) }
+
+    func finish() { events.finish() }
+
+    /// Runs until ``finish()``, and returns the tally of all events.
+    func run() async -> WorkTally {
+        var tally = WorkTally()
+        for await event in events.elements {
+            var batch = [event]
+            while let next = events.tryDequeue() { batch.append(next) }
+            let unknown = Set(batch.map(\.job)).filter { !names.contains(Int($0.rawValue)) }
+            // Without its name, a download is shown by its number.
+            for download in (try? await queue.jobs(Array(unknown))) ?? [] {
+                names[Int(download.id.rawValue)] = download.request.name
+            }
+            for event in batch {
+                tally.note(event)
+                reporter.report(Int(event.job.rawValue), event.namingOptions)
+                if event.leavesWorker { names.forget(Int(event.job.rawValue)) }
+            }
+        }
+        return tally
+    }
+}
+
+extension DownloadEvent {
+    /// Whether the worker has no more to do with the download.
+    fileprivate var leavesWorker: Bool {
+        switch self {
+        case .finished, .paused, .released, .retrying: true
+        case .started, .responded, .received: false
+        }
     }
 }

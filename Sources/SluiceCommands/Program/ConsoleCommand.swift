@@ -1,7 +1,44 @@
+import ArgumentParser
 import HTTPTypes
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A command that writes to a given console and returns its exit status.
+protocol ConsoleCommand: AsyncParsableCommand {
+    func run(_ console: Console) async throws -> ExitStatus
+}
+
+extension ConsoleCommand {
+    /// Throws: only ``SluiceProgram``, which has the console, can run a command.
+    func run() async throws {
+        throw CommandFailure(.other, "Only SluiceProgram can run this command.")
+    }
+}
+
+// MARK: - How it ends
+
+/// The messages to print and the status to exit with.
+struct CommandFailure: Error {
+    var status: ExitStatus
+    /// One for each problem.
+    var lines: [String]
+
+    init(_ status: ExitStatus, _ lines: String...) {
+        self.init(status, lines: lines)
+    }
+
+    init(_ status: ExitStatus, lines: [String]) {
+        self.status = status
+        self.lines = lines
+    }
+}
 
 /// The exit status of `sluice`. The numbers don't change between versions.
 package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
@@ -59,4 +96,26 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         After several failures, the status is the first of these that applies:
         10, 3, 9, 6, 5, 8, 4, 1.
         """
+}
+
+// MARK: - What it reads and prints
+
+enum InputFile {
+    /// Reads a file, or standard input if the name is `-`. Throws `FileError`, also if the input is longer than `limit` bytes;
+    /// `CancellationError`.
+    static func read(_ name: String, limit: Int, using files: FileIO = .shared) async throws -> Data {
+        name == "-"
+            ? try await files.readToEnd(descriptor: 0, name: "standard input", maximumSize: limit)
+            : try await Data(asyncContentsOf: URL(filePath: name), maximumSize: limit, using: files)
+    }
+}
+
+/// The JSON of commands: a document in one line, with sorted keys and times in ISO 8601.
+enum CommandJSON {
+    static func line(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    }
 }
