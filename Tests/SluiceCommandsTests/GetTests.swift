@@ -1,8 +1,12 @@
 import Foundation
+import HTTPTypes
 import LoopbackOrigin
-import SluiceCommands
 import SluiceFiles
+import SluiceHTTP
+import TestSupport
 import Testing
+
+@testable import SluiceCommands
 
 @Suite struct `sluice get` {
     @Test func `fetches URLs into a directory that it makes`() async throws {
@@ -123,20 +127,103 @@ import Testing
     }
 }
 
-@Suite struct `sluice demo` {
-    @Test func `downloads everything and compares every byte`() async {
-        let console = RecordedConsole()
-        let status = await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console)
-        #expect(status == .success, "\(console.error)")
-        #expect(console.output.contains("300 of 300 downloaded, 300 compared equal"))
-        #expect(console.output.contains("Retries  30 "))
+@Suite struct `List files` {
+    @Test func `a list is URLs with indented options`() {
+        let list = GetList(
+            "# mine\nhttps://a.example/1\n  out=one.mp3\n\tdir=music \n\nhttps://a.example/2?x=1#y\r\n",
+            name: "list.txt")
+        #expect(list.problems == [])
+        #expect(
+            list.entries == [
+                .init(url: "https://a.example/1", name: "one.mp3", directory: "music", place: "list.txt:2"),
+                .init(url: "https://a.example/2?x=1#y", name: nil, directory: nil, place: "list.txt:6"),
+            ])
     }
 
-    @Test func `sees a single corrupt byte`() async {
-        let console = RecordedConsole()
-        let arguments = ["demo", "-j", "32", "--progress", "none", "--corrupt", "41"]
-        #expect(await SluiceProgram.run(arguments, console: console.console) == .content)
-        #expect(console.output.contains("299 compared equal"))
-        #expect(console.error.contains("song-042.wav differs from the server's file"))
+    @Test(arguments: [
+        ("  out=x\n", "list:1: The indented option has no URL"),
+        ("http://a\n  nonsense\n", "list:2: 'nonsense' isn't an option"),
+        ("http://a\n  color=red\n", "list:2: The option 'color' is unknown"),
+    ])
+    func `what is wrong is named with its line`(text: String, problem: String) {
+        let problems = GetList(text, name: "list").problems
+        #expect(problems.count == 1)
+        #expect(problems[0].hasPrefix(problem))
+    }
+
+    @Test func `a byte order mark is skipped`() {
+        #expect(GetList("\u{FEFF}http://a.example/x\n", name: "l").entries.map(\.url) == ["http://a.example/x"])
+    }
+
+    @Test func `an empty text lists nothing`() {
+        #expect(GetList("", name: "x").entries.isEmpty)
+        #expect(GetList("\n\n#\n", name: "x").entries.isEmpty)
+    }
+}
+
+@Suite struct `sluice get --trace` {
+    /// The lines of a trace without times and without what differs from run to run.
+    private func lines(_ text: String) -> [String] {
+        text.split(separator: "\n").map { line in
+            let words = line.split(separator: " ", maxSplits: 1)
+            #expect(words.count == 2 && Double(words[0]) != nil, "\(line)")
+            return words.count == 2 ? String(words[1]) : ""
+        }
+    }
+
+    @Test func `writes requests, heads and times to a file, without secrets`() async throws {
+        let written = Recorder<String>()
+        let run = try await Scenario.run([
+            "get", "-q", "--trace", "{dir}/trace", "-d", "{dir}", "{origin}/a?token=hush",
+        ]) {
+            try Data("what was there".utf8).write(to: $0.appending(path: "trace"))
+        } inspect: { directory throws in
+            written.note(try String(contentsOf: directory.appending(path: "trace"), encoding: .utf8))
+        }
+        #expect(run.status == .success && run.names == ["a", "trace"] && run.console.error.isEmpty)
+        let text = try #require(written.values.first)
+        let lines = lines(text)
+        #expect(lines.first?.hasPrefix("#1 > GET http://127.0.0.1:") == true && lines.first?.hasSuffix("/a?…") == true)
+        #expect(lines.contains("#1 > Accept-Encoding: identity"))
+        #expect(
+            lines.contains { $0.hasPrefix("#1 < 200") } && lines.contains("#1 < Content-Length: \(Scenario.body.count)")
+        )
+        #expect(lines.last?.hasPrefix("#1 = complete after ") == true && lines.last?.contains(", first byte ") == true)
+        #expect(!text.contains("hush") && !text.contains("what was there"))
+    }
+
+    @Test func `tells of each attempt, and why one failed`() async throws {
+        let run = try await Scenario.run(
+            ["get", "--retries", "1", "--trace", "-", "-d", "{dir}", "{origin}/once", "{origin}/short"])
+        #expect(run.status == .network)
+        let traced = run.console.errorLines.filter { $0.contains(" #") }
+        #expect(traced.count { $0.contains(" > GET ") } == 4)
+        #expect(traced.count { $0.contains(" < 503") } == 1)
+        #expect(traced.count { $0.contains(" ! ") && $0.contains("/short: The server closed the connection") } == 2)
+        // Beside the lines of progress.
+        #expect(run.console.error.contains("once  12 B\n"))
+    }
+
+    @Test func `refuses a place that can't be written, before anything is downloaded`() async throws {
+        let missing = try await Scenario.run(["get", "--trace", "{dir}/none/trace", "-d", "{dir}", "{origin}/a"])
+        #expect(missing.status == .localFile && missing.names.isEmpty)
+        #expect(missing.console.error.contains("--trace: ") && missing.console.error.contains("/none/trace"))
+        for arguments in [["--trace", ""], ["--trace", "-", "--progress", "bar"]] {
+            let run = try await Scenario.run(["get"] + arguments + ["-d", "{dir}", "{origin}/a"])
+            #expect(run.status == .usage && run.names.isEmpty && run.console.error.contains("--trace"))
+        }
+    }
+
+    @Test func `that a full disk cuts short is a failure, and the downloads are not`() async throws {
+        let run = try await Scenario.run(["get", "-q", "--trace", "/dev/full", "-d", "{dir}", "{origin}/a"])
+        #expect(run.status == .localFile && run.names == ["a"])
+        #expect(run.console.error.contains("--trace: Could not write '/dev/full'"))
+    }
+
+    @Test func `escapes what a server puts into its fields`() {
+        let head = ResponseHead(
+            status: .init(code: 200, reasonPhrase: "\u{1B}[2J"), headerFields: [.server: "a\u{9B}31m\u{202E}b"])
+        let trace = Trace()
+        #expect(trace.text(of: TransportTrace(exchange: 1, step: .answered(head))).contains("\u{1B}") == false)
     }
 }

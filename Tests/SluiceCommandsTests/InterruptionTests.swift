@@ -105,3 +105,176 @@ import Testing
         await stalled.open()
     }
 }
+
+@Suite(.timeLimit(.minutes(15))) struct `Signals to the program` {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `before the downloads begin end it like those after`(signal: Int32) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            // Given a list that never ends
+            let list = directory.appending(path: "list")
+            #expect(mkfifo(list.path, 0o600) == 0)
+            let arguments = ["get", "-d", directory.appending(path: "files").path, "-i", list.path]
+            let ended = try await ChildProgram.run(#"exec "$@""#, arguments) { process in
+                // When the program has opened it
+                let writer = await offPool { open(list.path, O_WRONLY) }
+                kill(process.processIdentifier, signal)
+                // Until its end: a closed FIFO would end the list.
+                await offPool { process.waitUntilExit() }
+                close(writer)
+            }
+            // Then
+            #expect(ended.status == 7 && !ended.wasSignalled, "\(ended)")
+            #expect(ended.error == "sluice: Interrupted.\n" && ended.output == "")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["list"])
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `stop the downloads, show the cursor and keep what arrived`(signal: Int32) async throws {
+        let ended = try await signalled(signal, whileDrawing: "status 7\n")
+        #expect(ended.names.sorted() == ["a.sluice.json", "a.sluice.part"])
+        #expect(ended.output.contains("Stopping. Press Ctrl-C again to stop immediately."))
+        #expect(ended.output.contains("Interrupted: 0 of 1 files are complete"))
+    }
+
+    @Test func `that ask for a core dump show the cursor, and end it by the signal`() async throws {
+        let ended = try await signalled(SIGQUIT, whileDrawing: "status \(128 + SIGQUIT)\n")
+        #expect(ended.error.hasSuffix("status \(128 + SIGQUIT)\n"))
+    }
+
+    @Test func `that suspend it show the cursor, and hide it when it continues`() async throws {
+        let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            try await LoopbackOrigin.serve { request in
+                .file([UInt8](repeating: 1, count: 1_000_000), etag: "\"v1\"", request: request, sending: 300_000)
+            } during: { origin in
+                let arguments = ["get", "--timeout", "60", "--retries", "0", "-d", directory.path, origin.url("/a")]
+                let ended = try await terminal.run(
+                    URL(filePath: "/bin/sh"),
+                    ["-c", #"exec "$@" 2>&1"#, "sh", try builtProgram("sluice").path] + arguments,
+                    environment: ["TERM": "xterm", "PATH": "/usr/bin:/bin"]
+                ) { process in
+                    try? await terminal.output(containing: "300.0 kB")
+                    kill(process, SIGTSTP)
+                    // A process that didn't stop would end by its time limit.
+                    let wasStopped = await offPool {
+                        var information = siginfo_t()
+                        waitid(P_PID, id_t(process), &information, WSTOPPED | WEXITED | WNOWAIT)
+                        return information.si_code == Int32(CLD_STOPPED)
+                    }
+                    #expect(wasStopped)
+                    kill(process, SIGTERM)
+                    kill(process, SIGCONT)
+                }
+                #expect(ended.status == 7, "\(ended)")
+                let cursor = terminal.output.components(separatedBy: "\u{1B}[?25").dropFirst().map { $0.prefix(1) }
+                #expect(cursor == ["l", "h", "l", "h"])
+            }
+        }
+    }
+
+    /// Sends a signal to a program that draws bars on a terminal.
+    private func signalled(
+        _ signal: Int32, whileDrawing status: String
+    ) async throws -> (output: String, error: String, names: [String]) {
+        let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
+        return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            try await LoopbackOrigin.serve { request in
+                .file([UInt8](repeating: 1, count: 1_000_000), etag: "\"v1\"", request: request, sending: 300_000)
+            } during: { origin in
+                // The shell has the group of processes that the signal goes to, as of a terminal's, and tells how the program ended.
+                let line = #"trap : INT TERM HUP QUIT; ulimit -c 0; "$@" 2>&1; echo "status $?" >&2"#
+                let ended = try await terminal.run(
+                    URL(filePath: "/bin/sh"),
+                    ["-c", line, "sh", try builtProgram("sluice").path, "get", "-d", directory.path, origin.url("/a")],
+                    environment: ["TERM": "xterm", "PATH": "/usr/bin:/bin"]
+                ) { process in
+                    // The bar shows what arrived.
+                    try? await terminal.output(containing: "300.0 kB")
+                    kill(-process, signal)
+                }
+                #expect(ended.error.hasSuffix(status), "\(ended)")
+                #expect(terminal.output.contains(TerminalSequence.hideCursor))
+                let last = terminal.output.components(separatedBy: "\u{1B}[?25").last
+                #expect(last?.hasPrefix("h") == true, "the cursor is hidden: \(terminal.output)")
+                return (
+                    terminal.output, ended.error,
+                    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+                )
+            }
+        }
+    }
+}
+
+@Suite struct `A request to stop` {
+    @Test func `that comes before the work cancels it`() async {
+        let interruption = Interruption(endProcess: {})
+        interruption.request()
+        let (wasCancelled, wasInterrupted) = await interruption.guarding { Task.isCancelled }
+        #expect(wasCancelled && wasInterrupted)
+    }
+
+    @Test(arguments: [
+        ["get", "-d", "{dir}", "{origin}/a"], ["get", "--db", "{dir}/q", "-d", "{dir}", "{origin}/a"],
+    ])
+    func `before anything began leaves nothing behind`(arguments: [String]) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            try await LoopbackOrigin.serve { _ in
+                OriginResponse(body: [1])
+            } during: { origin in
+                let recorded = RecordedConsole()
+                let console = recorded.console
+                let filled = arguments.map {
+                    $0.replacing("{dir}", with: directory.path).replacing("{origin}", with: origin.url(""))
+                }
+                // When
+                console.interruption.request()
+                let status = await SluiceProgram.run(filled, console: console)
+                // Then
+                #expect(status == .interrupted)
+                #expect(recorded.error == "sluice: Interrupted before anything was downloaded.\n")
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+                #expect(names.allSatisfy { $0.hasPrefix("q") }, "\(names)")
+            }
+        }
+    }
+
+    @Test func `is told to each part of the command, the latest first, and the second ends the process`() async {
+        // Given
+        let said = Recorder<String>()
+        let interruption = Interruption(endProcess: { said.note("end") })
+        @Sendable func responses(_ name: String) -> Interruption.Responses {
+            .init(
+                stopping: { said.note("\(name) stops") }, leaveTerminal: { said.note("\(name) leaves") },
+                returnToTerminal: { said.note("\(name) returns") })
+        }
+        let (_, wasInterrupted) = await interruption.guarding {
+            await interruption.responding(responses("outer")) {
+                await interruption.responding(responses("inner")) {
+                    // When
+                    interruption.request()
+                    said.note(Task.isCancelled ? "cancelled" : "not cancelled")
+                    interruption.request()
+                    interruption.returnToTerminal()
+                }
+                interruption.leaveTerminal()
+            }
+            interruption.leaveTerminal()
+        }
+        // Then
+        #expect(
+            said.values == [
+                "inner stops", "outer stops", "cancelled", "inner leaves", "outer leaves", "end", "outer returns",
+                "inner returns", "outer leaves",
+            ])
+        #expect(wasInterrupted)
+    }
+
+    @Test func `by the keyboard is for the pager while that runs`() async {
+        let interruption = Interruption(endProcess: {})
+        await interruption.yieldingKeyboard { interruption.request(isKeyboard: true) }
+        #expect(!interruption.isRequested)
+        await interruption.yieldingKeyboard { interruption.request() }
+        #expect(interruption.isRequested)
+    }
+}

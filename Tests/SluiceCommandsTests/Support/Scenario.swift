@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import SluiceCommands
+import SluiceConcurrency
 import SluiceFiles
 
 /// One run of the program in a temporary directory, against a server that answers well or badly, depending on the request's path.
@@ -55,3 +56,30 @@ struct Scenario: Sendable {
 
 /// Our type; Swift Testing has a type of this name, too.
 typealias ExitStatus = SluiceCommands.ExitStatus
+
+/// A console that records the output of a command.
+final class RecordedConsole: Sendable {
+    private let texts = Monitor<[Console.Stream: String]>([:])
+    private let isTerminal: Bool
+
+    init(isTerminal: Bool = false) {
+        self.isTerminal = isTerminal
+    }
+
+    var console: Console {
+        Console(isTerminal: isTerminal) { text, stream in
+            self.texts.withState { $0[stream, default: ""] += text }
+        }
+    }
+
+    var output: String { texts.state[.output, default: ""] }
+    var error: String { texts.state[.error, default: ""] }
+    var errorLines: [String] { error.split(separator: "\n").map(String.init) }
+
+    /// Waits until `isReached` returns true for the text of a stream.
+    func output(
+        _ stream: Console.Stream = .output, where isReached: @escaping @Sendable (String) -> Bool
+    ) async throws {
+        try await texts.waitUnlessCancelled(where: { isReached($0[stream, default: ""]) })
+    }
+}
