@@ -1,9 +1,11 @@
+package import HTTPTypes
+import SluiceLock
+
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
 #else
 package import Foundation
 #endif
-import SluiceLock
 
 /// One request and its response. It connects an engine to the task that reads the response.
 package final class Exchange: Sendable {
@@ -108,6 +110,31 @@ package final class Exchange: Sendable {
     }
 }
 
+// MARK: - What an engine reports
+
+package struct ResponseHead: Sendable {
+    package var status: HTTPResponse.Status
+    package var headerFields: HTTPFields
+    /// The timings until the head arrived; `nil` if the engine doesn't measure them.
+    package var timings: TransportTimings?
+
+    package init(status: HTTPResponse.Status, headerFields: HTTPFields, timings: TransportTimings? = nil) {
+        self.status = status
+        self.headerFields = headerFields
+        self.timings = timings
+    }
+}
+
+package enum ExchangeOffer {
+    case taken
+    /// The buffer is full. The sender must pause, and offer the same bytes again after the reader has emptied the buffer.
+    case full
+    /// The exchange has ended, and no task will read the bytes.
+    case unwanted
+}
+
+// MARK: - What the reader holds
+
 /// Keeps an exchange open until the last reference to this object is dropped.
 final class ExchangeBody: ResponseBodySource {
     private let exchange: Exchange
@@ -138,5 +165,210 @@ final class ExchangeBody: ResponseBodySource {
             tracer.failed(error)
             throw error
         }
+    }
+}
+
+// MARK: - The state machine
+
+/// The state of an exchange: the bytes that have arrived and the task that waits for them. Each event returns what to do after the
+/// unlock.
+///
+/// The events of the connection (`received…`, `finished`, `failed`) come in order, on one thread. That thread calls `due` after it has
+/// handled everything that arrived together. So a task that waits for the head also finds the first bytes, and often a whole small
+/// body. The reader is one task, which requests the head and then one batch after another. `closed` may come at any time.
+///
+/// ```text
+/// opening ── receivedHead ──▶ headArrived ── due, headRequested ──▶ streaming ── finished, failed ──▶ ended
+///    └────────── failed, closed ───────┴──────────── closed ───────────┴────────── closed ──────────▶ ended
+/// ```
+struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
+    private enum Phase {
+        case opening(HeadWaiter?)
+        case headArrived(ResponseHead, HeadWaiter?)
+        case streaming(BatchWaiter?)
+    }
+
+    private enum End {
+        case complete
+        case failure(any Error)
+    }
+
+    private var phase = Phase.opening(nil)
+    private var end: End?
+    private var chunks: [Data] = []
+    private var bufferedBytes = 0
+    private var isPaused = false
+    private let bufferSize: Int
+    private(set) var timings: TransportTimings?
+
+    init(bufferSize: Int) {
+        self.bufferSize = bufferSize
+    }
+
+    /// Whether the exchange is waiting for the server: it hasn't ended and isn't paused by a full buffer.
+    var awaitsServer: Bool { end == nil && !isPaused }
+
+    var isOver: Bool { end != nil }
+
+    // MARK: The reader's events
+
+    enum HeadRequested {
+        case suspend
+        case resume(ResponseHead)
+        case fail(any Error)
+    }
+
+    mutating func headRequested(by waiter: HeadWaiter) -> HeadRequested {
+        switch phase {
+        case .headArrived(let head, _):
+            phase = .streaming(nil)
+            return .resume(head)
+        case .opening:
+            if case .failure(let error) = end { return .fail(error) }
+            phase = .opening(waiter)
+            return .suspend
+        case .streaming:
+            preconditionFailure("The head of an exchange may be requested only once.")
+        }
+    }
+
+    enum BatchRequested {
+        case suspend
+        /// The buffered bytes. If `wasPaused`, the sender must be resumed.
+        case resume([Data], wasPaused: Bool)
+        case end
+        case fail(any Error)
+    }
+
+    mutating func batchRequested(by waiter: BatchWaiter) -> BatchRequested {
+        guard case .streaming(nil) = phase else {
+            preconditionFailure("Only one task at a time may read a response body.")
+        }
+        if !chunks.isEmpty {
+            let (batch, wasPaused) = takeChunks()
+            return .resume(batch, wasPaused: wasPaused)
+        }
+        switch end {
+        case .complete: return .end
+        case .failure(let error): return .fail(error)
+        case nil:
+            phase = .streaming(waiter)
+            return .suspend
+        }
+    }
+
+    // MARK: The connection's events
+
+    mutating func receivedHead(_ head: ResponseHead) {
+        guard end == nil, case .opening(let waiter) = phase else { return }
+        phase = .headArrived(head, waiter)
+        timings = head.timings
+    }
+
+    /// Returns whether the machine accepts bytes that have arrived. If it does, the next event must be `receivedChunk`.
+    mutating func offered() -> ExchangeOffer {
+        guard end == nil else { return .unwanted }
+        guard bufferedBytes < bufferSize else {
+            isPaused = true
+            return .full
+        }
+        return .taken
+    }
+
+    mutating func receivedChunk(_ chunk: Data) {
+        // The reader may have closed the exchange since `offered`.
+        guard end == nil else { return }
+        chunks.append(chunk)
+        bufferedBytes += chunk.count
+    }
+
+    /// Notes that all bytes have arrived. Returns false, and changes nothing, if no head has: then the exchange must fail.
+    @discardableResult
+    mutating func finished(after total: Duration?) -> Bool {
+        guard end == nil else { return true }
+        if case .opening = phase { return false }
+        end = .complete
+        timings?.total = total
+        return true
+    }
+
+    /// Notes that the exchange failed. The reader gets the head and the bytes that had arrived, and then the error. Returns false if the
+    /// exchange had already ended.
+    mutating func failed(_ error: any Error) -> Bool {
+        guard end == nil else { return false }
+        end = .failure(error)
+        isPaused = false
+        return true
+    }
+
+    enum Due {
+        case head(HeadWaiter, ResponseHead)
+        case noHead(HeadWaiter, any Error)
+        case batch(BatchWaiter, [Data], wasPaused: Bool)
+        case end(BatchWaiter)
+        case failure(BatchWaiter, any Error)
+    }
+
+    /// Returns the waiting task and its result, or `nil` if no task waits or there is no result for it yet.
+    mutating func due() -> Due? {
+        switch phase {
+        case .opening(let waiter?):
+            guard case .failure(let error) = end else { return nil }
+            phase = .opening(nil)
+            return .noHead(waiter, error)
+        case .headArrived(let head, let waiter?):
+            phase = .streaming(nil)
+            return .head(waiter, head)
+        case .streaming(let waiter?):
+            if !chunks.isEmpty {
+                phase = .streaming(nil)
+                let (batch, wasPaused) = takeChunks()
+                return .batch(waiter, batch, wasPaused: wasPaused)
+            }
+            guard let end else { return nil }
+            phase = .streaming(nil)
+            switch end {
+            case .complete: return .end(waiter)
+            case .failure(let error): return .failure(waiter, error)
+            }
+        case .opening(nil), .headArrived(_, nil), .streaming(nil): return nil
+        }
+    }
+
+    // MARK: Both sides
+
+    struct Closed {
+        var headWaiter: HeadWaiter?
+        var batchWaiter: BatchWaiter?
+        /// The unread chunks. The caller drops them after the unlock.
+        var chunks: [Data]
+        var isFirst: Bool
+    }
+
+    mutating func closed(_ error: any Error) -> Closed {
+        let isFirst = end == nil
+        end = .failure(error)
+        var closed = Closed(chunks: takeChunks().chunks, isFirst: isFirst)
+        switch phase {
+        case .opening(let waiter):
+            closed.headWaiter = waiter
+            phase = .opening(nil)
+        case .headArrived(_, let waiter):
+            closed.headWaiter = waiter
+            phase = .opening(nil)
+        case .streaming(let waiter):
+            closed.batchWaiter = waiter
+            phase = .streaming(nil)
+        }
+        return closed
+    }
+
+    private mutating func takeChunks() -> (chunks: [Data], wasPaused: Bool) {
+        defer {
+            chunks = []
+            bufferedBytes = 0
+            isPaused = false
+        }
+        return (chunks, isPaused)
     }
 }

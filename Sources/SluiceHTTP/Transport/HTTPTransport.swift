@@ -1,10 +1,11 @@
+import HTTPTypes
+import Synchronization
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
 public import Foundation
 #endif
-import HTTPTypes
-import Synchronization
 
 /// A transport that sends requests to HTTP servers: with libcurl on Linux and macOS, with URLSession on iOS, tvOS, watchOS and visionOS.
 ///
@@ -230,9 +231,72 @@ public final class HTTPTransport: Transport {
     }
 }
 
-extension TransportRequest {
-    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2).
-    var isIdempotent: Bool {
-        [.get, .head, .put, .delete, .options, .trace].contains(method)
+// MARK: - Traces
+
+/// One step of an exchange, for a trace. Each redirect is a separate exchange.
+///
+/// The steps of an exchange come in this order: `sent`, then `answered` unless the exchange fails earlier, then `ended` or `failed`. Steps
+/// of different exchanges are reported concurrently. The requests and heads contain secrets: show `HTTPField.redactedForDisplay` instead.
+package struct TransportTrace: Sendable {
+    package enum Step: Sendable {
+        case sent(TransportRequest)
+        case answered(ResponseHead)
+        /// The reader reached the end of the body, or dropped a body that had arrived completely.
+        case ended(TransportTimings?)
+        /// The exchange failed; a `CancellationError` if the reader dropped the body before its end.
+        case failed(any Error)
     }
+
+    /// Counted from 1 in each transport.
+    package var exchange: Int
+    package var step: Step
+
+    package init(exchange: Int, step: Step) {
+        self.exchange = exchange
+        self.step = step
+    }
+}
+
+/// Reports the steps of one exchange. The end is reported only once.
+final class ExchangeTracer: Sendable {
+    private let exchange: Int
+    private let report: @Sendable (TransportTrace) -> Void
+    private let hasEnded = Atomic(false)
+
+    init(exchange: Int, _ report: @escaping @Sendable (TransportTrace) -> Void) {
+        self.exchange = exchange
+        self.report = report
+    }
+
+    func sent(_ request: TransportRequest) { report(TransportTrace(exchange: exchange, step: .sent(request))) }
+
+    func answered(_ head: ResponseHead) { report(TransportTrace(exchange: exchange, step: .answered(head))) }
+
+    func ended(_ timings: TransportTimings?) { end(with: .ended(timings)) }
+
+    func failed(_ error: any Error) { end(with: .failed(error)) }
+
+    private func end(with step: TransportTrace.Step) {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+        report(TransportTrace(exchange: exchange, step: step))
+    }
+}
+
+// MARK: - Engines
+
+/// The platform-dependent part of ``HTTPTransport``: libcurl on Linux and macOS, URLSession elsewhere.
+package protocol TransportEngine: AnyObject, Sendable {
+    var carrier: any ExchangeCarrier { get }
+    /// Ends the engine after the running exchanges. The transport starts no exchange after this call.
+    func retire()
+    func shutdown() async
+}
+
+/// The part of an engine that carries an exchange, without redirects and retries. It reports what arrives to the exchange in order, on
+/// one thread or queue.
+package protocol ExchangeCarrier: AnyObject, Sendable {
+    func start(_ exchange: Exchange)
+    /// Continues an exchange that was paused because its buffer was full.
+    func resume(_ exchange: Exchange)
+    func stop(_ exchange: Exchange)
 }

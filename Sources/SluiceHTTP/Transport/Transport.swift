@@ -1,3 +1,12 @@
+public import HTTPTypes
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// A type that sends HTTP requests and returns streaming responses.
 ///
 /// ``HTTPTransport`` sends requests to servers. ``ScriptedTransport`` answers from memory, for tests.
@@ -10,4 +19,278 @@ public protocol Transport: Sendable {
     /// - Throws: ``TransferError``; `CancellationError` if the task is cancelled before the head arrives. After an error, the exchange is
     ///   closed.
     func open(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+// MARK: - The request
+
+/// A request for a ``Transport``: URL, method, header fields and body.
+public struct TransportRequest: Sendable {
+    /// An absolute `http` or `https` URL.
+    public var url: URL
+    /// The method.
+    public var method: HTTPRequest.Method
+    /// The header fields, in addition to those that the transport sets: `Host`, `Accept: */*`, `User-Agent` and
+    /// `Accept-Encoding: identity`. A field of the same name here replaces the transport's.
+    ///
+    /// A redirect to another origin drops these fields, except `Range` and `If-Range` (``RedirectPolicy``).
+    public var headerFields: HTTPFields
+
+    /// The bytes to send, or `nil` for a request without a body. Describe them with a `Content-Type` field in ``headerFields``.
+    public var body: Data?
+
+    /// Creates a request for `url`.
+    public init(
+        _ url: URL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: Data? = nil
+    ) {
+        self.url = url
+        self.method = method
+        self.headerFields = headerFields
+        self.body = body
+    }
+}
+
+extension TransportRequest {
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2).
+    var isIdempotent: Bool {
+        [.get, .head, .put, .delete, .options, .trace].contains(method)
+    }
+}
+
+extension TransportRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the URL, without its user name, password, query and fragment.
+    public var description: String { "\(method.rawValue) \(url.redactedForDisplay)" }
+
+    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "url": url.redactedForDisplay, "method": method.rawValue,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" },
+                "body": body.map { "\($0.count) bytes" } as Any,
+            ])
+    }
+}
+
+// MARK: - The response
+
+/// A response whose head has arrived and whose body streams.
+public struct TransportResponse: Sendable {
+    /// The status, such as 200.
+    public var status: HTTPResponse.Status
+    /// The header fields, in the order of arrival.
+    public var headerFields: HTTPFields
+    /// The URL of the response: the request's URL, or the target of the last redirect.
+    public var url: URL
+    /// The number of redirects that were followed.
+    public var redirectCount: Int
+    /// The bytes of the body, as they arrive. Dropping the last reference to the body ends the exchange.
+    public var body: ResponseBody
+
+    /// Creates a response. Transports call this initializer.
+    public init(
+        status: HTTPResponse.Status, headerFields: HTTPFields = [:], url: URL, redirectCount: Int = 0,
+        body: ResponseBody
+    ) {
+        self.status = status
+        self.headerFields = headerFields
+        self.url = url
+        self.redirectCount = redirectCount
+        self.body = body
+    }
+
+    /// The durations of the exchange's steps, or `nil` if the transport doesn't measure them (``ScriptedTransport``). The total is `nil`
+    /// until the body has arrived: read this property again after the end of the body.
+    public var timings: TransportTimings? { body.timings }
+
+    /// The length in bytes that `Content-Length` announces (RFC 9110, section 8.6), or `nil` if it is absent or not a number. Equal
+    /// repeated values count as one, and different values as absent.
+    public var contentLength: Int64? {
+        guard let field = headerFields[.contentLength] else { return nil }
+        if field.isDigits { return Int64(field) }
+        let values = headerFields.lengths
+        guard values.count == 1, let digits = values.first, digits.isDigits else { return nil }
+        return Int64(digits)
+    }
+}
+
+extension TransportResponse: CustomStringConvertible, CustomReflectable {
+    /// The status and the URL, without its user name, password, query and fragment.
+    public var description: String { "\(status.code) from \(url.redactedForDisplay)" }
+
+    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "status": status.code, "url": url.redactedForDisplay, "redirectCount": redirectCount,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" },
+            ])
+    }
+}
+
+extension HTTPFields {
+    /// The different values of `Content-Length`. More than one is an attempt to hide a part of the body, or another response in it
+    /// (RFC 9112, section 6.3).
+    var lengths: Set<String> {
+        Set((self[.contentLength] ?? "").split(separator: ",").map { $0.trimmingSpaces() })
+    }
+
+    /// The unsupported transfer codings of a response, or `nil` for no coding and for `chunked` alone (RFC 9112, section 6.1).
+    var unsupportedTransferCoding: String? {
+        guard let codings = self[.transferEncoding]?.trimmingSpaces().lowercased() else { return nil }
+        return codings == "chunked" ? nil : codings
+    }
+}
+
+// MARK: - The body
+
+/// The body of a response: an asynchronous sequence of chunks of bytes, in order.
+///
+///     for try await chunk in response.body { try await output.write(chunk) }
+///
+/// A body can be iterated once, by one task at a time. A bounded number of bytes is buffered, so a slow reader slows the server down.
+///
+/// - Cancellation: The next chunk throws `CancellationError` immediately, which ends the exchange. The buffered bytes are dropped.
+/// - Failure: A ``TransferError``. It is thrown after the chunks that arrived before it, and ends the iteration.
+public struct ResponseBody: AsyncSequence, Sendable {
+    private let reader: Reader
+
+    /// Creates a body that reads from `source`. Transports call this initializer.
+    public init(_ source: any ResponseBodySource) {
+        reader = Reader(source)
+    }
+
+    /// Returns an iterator over the remaining chunks. All iterators of a body share one position.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(reader: reader)
+    }
+
+    /// Returns the remaining bytes if there are at most `limit`.
+    ///
+    /// - Throws: ``TooLong`` as soon as more than `limit` bytes have arrived, or the error of reading the body. The bytes that were read
+    ///   are lost.
+    public func collect(upTo limit: Int) async throws -> Data {
+        var data = Data()
+        while let batch = try await reader.nextBatch() {
+            for chunk in batch {
+                guard chunk.count <= limit - data.count else { throw TooLong(limit: limit) }
+                data.append(chunk)
+            }
+        }
+        return data
+    }
+
+    var timings: TransportTimings? { reader.timings }
+
+    /// The error of ``ResponseBody/collect(upTo:)`` if the body has more bytes than the limit.
+    public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
+        /// The limit that was passed to ``ResponseBody/collect(upTo:)``.
+        public let limit: Int
+
+        /// The problem and a remedy, on one line.
+        public var description: String {
+            "The response body has more than \(limit) bytes. Raise the limit, or read the body chunk by chunk."
+        }
+
+        /// The same text as ``description``.
+        public var errorDescription: String? { description }
+    }
+
+    /// An iterator that reads a body chunk by chunk, or in batches of chunks.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: Reader
+
+        /// Returns the next chunk, which is never empty, or `nil` at the end of the body.
+        public mutating func next() async throws -> Data? {
+            try await reader.nextChunk()
+        }
+
+        /// Waits until at least one chunk has arrived, and returns all unread chunks, or `nil` at the end of the body.
+        ///
+        /// Reading in batches suspends less often than ``next()``, and suits writers that accept several chunks.
+        public mutating func nextBatch() async throws -> [Data]? {
+            try await reader.nextBatch()
+        }
+    }
+
+    /// The state that the iterators of a body share: the unread chunks of the current batch.
+    fileprivate final class Reader: Sendable {
+        private let source: any ResponseBodySource
+        private let pending = Lock<ArraySlice<Data>>([])
+
+        init(_ source: any ResponseBodySource) { self.source = source }
+
+        var timings: TransportTimings? { source.timings }
+
+        func nextChunk() async throws -> Data? {
+            while true {
+                if let chunk = pending.withLock({ $0.popFirst() }) {
+                    if chunk.isEmpty { continue }
+                    return chunk
+                }
+                guard let batch = try await source.nextBatch() else { return nil }
+                pending.withLock { $0 += batch }
+            }
+        }
+
+        func nextBatch() async throws -> [Data]? {
+            let rest = pending.withLock { pending in
+                defer { pending = [] }
+                return pending
+            }
+            return rest.isEmpty ? try await source.nextBatch() : Array(rest)
+        }
+    }
+}
+
+/// The source of a ``ResponseBody``. Implement it when you write a ``Transport``.
+public protocol ResponseBodySource: AnyObject, Sendable {
+    /// Returns all chunks that have arrived since the last call, and waits if there are none. Returns `nil` at the end of the body, and in
+    /// every call after that.
+    func nextBatch() async throws -> [Data]?
+    /// The durations of the exchange's steps so far, or `nil`, the default, if the transport doesn't measure them.
+    var timings: TransportTimings? { get }
+}
+
+extension ResponseBodySource {
+    /// The default implementation, which returns `nil`.
+    public var timings: TransportTimings? { nil }
+}
+
+// MARK: - Timings
+
+/// The durations of the steps of an exchange.
+///
+///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
+///     _ = try await response.body.collect(upTo: 1_000_000)
+///     if let timings = response.timings { print("first byte after", timings.firstByte, "total", timings.total ?? .zero) }
+///
+/// After redirects, these are the timings of the last exchange. With a proxy, the lookup and the connection are those of the proxy.
+public struct TransportTimings: Hashable, Sendable {
+    /// The duration of the name lookup, or `nil` if the exchange reused a connection or the engine doesn't measure it.
+    public var nameLookup: Duration?
+    /// The duration of connecting, after the lookup and without TLS, or `nil` in the same cases as ``nameLookup``.
+    public var connection: Duration?
+    /// The duration of the TLS handshake, after connecting, or `nil` without TLS and in the same cases as ``nameLookup``.
+    public var handshake: Duration?
+    /// The time from the start of the exchange to the first byte of its response.
+    public var firstByte: Duration
+    /// The time from the start of the exchange to the last byte of its response, or `nil` until that byte has arrived.
+    public var total: Duration?
+    /// Whether the exchange reused the connection of an earlier one, or `nil` if the engine doesn't report it.
+    public var isConnectionReused: Bool?
+
+    /// Creates timings. Transports call this initializer.
+    public init(
+        nameLookup: Duration? = nil, connection: Duration? = nil, handshake: Duration? = nil, firstByte: Duration,
+        total: Duration? = nil, isConnectionReused: Bool? = nil
+    ) {
+        self.nameLookup = nameLookup
+        self.connection = connection
+        self.handshake = handshake
+        self.firstByte = firstByte
+        self.total = total
+        self.isConnectionReused = isConnectionReused
+    }
 }

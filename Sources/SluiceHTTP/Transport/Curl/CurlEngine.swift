@@ -1,4 +1,9 @@
 #if !canImport(Darwin) || os(macOS)
+import CSluiceCurl
+import SluiceFiles
+import SluiceLock
+import Synchronization
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -31,6 +36,197 @@ final class CurlEngine: TransportEngine {
 
     func shutdown() async {
         for loop in loops { await loop.shutdown() }
+    }
+}
+
+// MARK: - The loop
+
+/// A thread that drives transfers with libcurl's multi interface (libcurl-multi(3)).
+///
+/// Other threads append commands to an array under a lock, and wake the thread only if it sleeps. The thread starts with the first
+/// command. It ends, and closes its connections, when the loop is closed or has been idle for a while.
+final class CurlLoop: ExchangeCarrier {
+    enum Command: Sendable {
+        /// Starts an exchange. `proxy` is the URL of its proxy, or "" for none.
+        case start(Exchange, proxy: String)
+        case resume(Exchange)
+        case stop(Exchange)
+    }
+
+    struct State {
+        var commands: [Command] = []
+        /// The handle that the thread sleeps in; `nil` while there is no thread.
+        var sleeper: Sleeper?
+        var hasThread = false
+        var sleeps = false
+        var isClosed = false
+        /// Whether no further exchange will start, so that the thread ends after the running ones.
+        var isRetired = false
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+
+        /// Notes that the thread ends, and returns what it leaves behind. It's one step: a command that comes after it starts another
+        /// thread, and must not be taken by this one.
+        mutating func threadEnds() -> Remains {
+            defer { (commands, waitingForEnd, hasThread) = ([], [], false) }
+            return Remains(commands: commands, waitingForEnd: waitingForEnd)
+        }
+    }
+
+    struct Remains {
+        /// The commands that the thread hasn't taken. It can't carry them out.
+        var commands: [Command]
+        /// The callers of `shutdown`.
+        var waitingForEnd: [CheckedContinuation<Void, Never>]
+    }
+
+    /// A multi handle that can only be woken, which is the one call that any thread may make while the handle exists
+    /// (libcurl-thread(3)).
+    struct Sleeper: @unchecked Sendable {
+        // The loop's thread removes the sleeper from the state, under the state's lock, before it frees the handle.
+        var multi: UnsafeMutableRawPointer
+
+        func wake() { curl_multi_wakeup(multi) }
+    }
+
+    private let configuration: HTTPTransport.Configuration
+    private let state = Lock(State())
+    private let open = Atomic(0)
+
+    var openCount: Int { open.load(ordering: .relaxed) }
+
+    init(_ configuration: HTTPTransport.Configuration) { self.configuration = configuration }
+
+    // MARK: Any thread
+
+    func start(_ exchange: Exchange) {
+        open.add(1, ordering: .relaxed)
+        send(.start(exchange, proxy: configuration.proxy.proxy(for: exchange.request.url) ?? ""))
+    }
+
+    func resume(_ exchange: Exchange) { send(.resume(exchange)) }
+
+    func stop(_ exchange: Exchange) { send(.stop(exchange)) }
+
+    private func send(_ command: Command) {
+        let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
+            // Without a thread there is no transfer to resume or to stop.
+            guard state.hasThread || !state.isClosed && command.isStart else { return (false, true) }
+            state.commands.append(command)
+            if state.sleeps {
+                state.sleeps = false
+                state.sleeper?.wake()
+            }
+            defer { state.hasThread = true }
+            return (!state.hasThread, false)
+        }
+        if isRefused { return refuse(command, .init(.shutDown, url: command.exchange.request.url)) }
+        if startsThread { startThread() }
+    }
+
+    private func refuse(_ command: Command, _ error: TransferError) {
+        guard case .start(let exchange, _) = command else { return }
+        open.subtract(1, ordering: .relaxed)
+        exchange.failed(error)
+        _ = exchange.deliver()
+    }
+
+    func retire() {
+        state.withLock { state in
+            state.isRetired = true
+            state.sleeper?.wake()
+        }
+    }
+
+    func shutdown() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                state.isClosed = true
+                state.sleeps = false
+                state.sleeper?.wake()
+                if !state.hasThread { return true }
+                state.waitingForEnd.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    private func startThread() {
+        let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
+        if result == 0 { return }
+        threadFailed(
+            detail: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
+    }
+
+    private func run() {
+        while true {
+            guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
+                return threadFailed(
+                    detail: "libcurl could not be started", remedy: "Check that enough memory is available.")
+            }
+            let sleeper = Sleeper(multi: driver.multi)
+            state.withLock { $0.sleeper = sleeper }
+            drive(driver)
+            state.withLock { $0.sleeper = nil }
+            driver.end()
+            let remains = state.withLock { state in
+                // Commands that arrived after `drive` last took them need a thread.
+                state.isClosed || state.commands.isEmpty ? state.threadEnds() : nil
+            }
+            if let remains { return end(remains) { TransferError(.shutDown, url: $0) } }
+        }
+    }
+
+    /// Fails the commands of a thread that can't run. A later exchange tries to start another.
+    private func threadFailed(detail: String, remedy: String?) {
+        end(state.withLock { $0.threadEnds() }) {
+            TransferError(.connectionFailed, url: $0, detail: detail, remedy: remedy)
+        }
+    }
+
+    private func end(_ remains: Remains, refusingWith error: (URL) -> TransferError) {
+        for command in remains.commands { refuse(command, error(command.exchange.request.url)) }
+        for continuation in remains.waitingForEnd { continuation.resume() }
+    }
+
+    /// Drives transfers until the loop is closed, was idle for long enough, or is retired and idle.
+    private func drive(_ driver: CurlDriver) {
+        while true {
+            let (commands, isClosed) = state.withLock { state in
+                defer { state.commands = [] }
+                return (state.commands, state.isClosed)
+            }
+            for command in commands { driver.take(command) }
+            if isClosed {
+                driver.failAll { TransferError(.shutDown, url: $0) }
+                return
+            }
+            driver.perform()
+            guard let limit = driver.timeToSleep else { return }
+            let (sleeps, isRetired) = state.withLock { state in
+                state.sleeps = state.commands.isEmpty && !state.isClosed
+                return (state.sleeps, state.isRetired)
+            }
+            if sleeps, isRetired, driver.isIdle { return }
+            if sleeps {
+                driver.sleep(atMost: limit)
+                state.withLock { $0.sleeps = false }
+            }
+        }
+    }
+}
+
+extension CurlLoop.Command {
+    fileprivate var isStart: Bool {
+        if case .start = self { true } else { false }
+    }
+
+    var exchange: Exchange {
+        switch self {
+        case .start(let exchange, _), .resume(let exchange), .stop(let exchange): exchange
+        }
     }
 }
 #endif

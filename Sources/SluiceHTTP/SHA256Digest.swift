@@ -68,3 +68,21 @@ package struct SHA256Digest: ~Copyable {
         return digest.finish()
     }
 }
+
+// MARK: - As text
+
+extension Sequence<UInt8> {
+    package var hexadecimal: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * underestimatedCount)
+        for byte in self {
+            text.append(Self.digit(byte >> 4))
+            text.append(Self.digit(byte & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+    }
+}
