@@ -1,6 +1,7 @@
 #if PostgreSQL
 internal import CSluicePostgres
-internal import SluiceFiles
+internal import SluiceConcurrency
+package import SluiceFiles
 internal import Synchronization
 
 /// One connection to a PostgreSQL server. No thread waits for the server: the socket is waited for by SluiceFiles' readiness lane.
@@ -22,9 +23,9 @@ internal import Synchronization
 package final class PostgresConnection: @unchecked Sendable {
     // No lock: `isInUse` makes one operation at a time the only user of `handle`, `end` and `notifications`.
     private let isInUse = Atomic(false)
-    var handle: OpaquePointer?
-    private(set) var end: PostgresError?
-    var notifications: [PostgresNotification] = []
+    private var handle: OpaquePointer?
+    private var end: PostgresError?
+    private var notifications: [PostgresNotification] = []
 
     let address: PostgresAddress
     let files: FileIO
@@ -42,7 +43,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Gives one operation the exclusive use of the connection.
-    func exclusively<R>(_ body: () async throws -> R) async throws -> R {
+    private func exclusively<R>(_ body: () async throws -> R) async throws -> R {
         begin()
         defer { isInUse.store(false, ordering: .releasing) }
         return try await body()
@@ -61,7 +62,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Ends the connection, so that later operations throw the error.
-    func discard(because error: PostgresError) {
+    private func discard(because error: PostgresError) {
         if let handle { PQfinish(handle) }
         handle = nil
         end = end ?? error
@@ -93,12 +94,12 @@ package final class PostgresConnection: @unchecked Sendable {
         return [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
     }
 
-    func wait(_ readiness: Readiness) async throws {
+    private func wait(_ readiness: Readiness) async throws {
         guard let handle else { throw end ?? .closed(subject) }
         try await files.waitUntilReady(PQsocket(handle), readiness, subject)
     }
 
-    func takeNotifications() {
+    private func takeNotifications() {
         while let handle, let found = PQnotifies(handle) {
             notifications.append(
                 PostgresNotification(
@@ -113,5 +114,274 @@ package final class PostgresConnection: @unchecked Sendable {
         defer { isInUse.store(false, ordering: .releasing) }
         notifications = []
     }
+}
+
+// MARK: - Opening
+
+extension PostgresConnection {
+    /// Connects to a server.
+    ///
+    /// Names are looked up on a thread of the file pool, because that blocks. A lookup that has begun is awaited even if the task is
+    /// cancelled or the time limit has passed.
+    ///
+    /// - Parameters:
+    ///   - address: The database.
+    ///   - timeout: The time limit, unless the URL has `connect_timeout`.
+    ///   - files: The engine that waits for the socket.
+    /// - Throws: ``PostgresError``; `CancellationError` if the task is cancelled.
+    package static func open(
+        _ address: PostgresAddress, timeout: Duration = .seconds(10), using files: FileIO = .shared
+    ) async throws -> PostgresConnection {
+        let connection = PostgresConnection(address, files)
+        let limit = address.connectTimeout ?? timeout
+        do {
+            try await withDeadline(timeout: limit) {
+                try await connection.exclusively { try await connection.connect(address) }
+            }
+            return connection
+        } catch let exceeded as DeadlineExceeded {
+            connection.close()
+            throw PostgresError(
+                .cannotConnect, subject: address.subject,
+                message: "The server didn't accept a connection within \(limit.components.seconds) seconds.",
+                remedy: "Check the host and the port in the URL, the network, and the firewalls between the machines.",
+                cause: exceeded)
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private func connect(_ address: PostgresAddress) async throws {
+        let started = try await files.runBlocking { Handle(Self.start(address)) }
+        guard let handle = started.pointer else { throw PostgresError.lost(address, "no memory") }
+        self.handle = handle
+        // PQconnectPoll is called as if it had asked to write before: see section 34.1 of PostgreSQL's documentation.
+        let isBad = PQstatus(handle) == CONNECTION_BAD
+        var progress = Progress(
+            status: isBad ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING, socket: PQsocket(handle))
+        while progress.status != PGRES_POLLING_OK {
+            switch progress.status {
+            case PGRES_POLLING_READING: try await files.waitUntilReady(progress.socket, .reading, subject)
+            case PGRES_POLLING_WRITING: try await files.waitUntilReady(progress.socket, .writing, subject)
+            default:
+                throw PostgresError(connecting: String(cString: PQerrorMessage(handle)), address: address)
+            }
+            // On the pool, because it looks up the next host's name and reads certificates. It may also open another socket.
+            progress = try await files.runBlocking { [handle = Handle(handle)] in
+                let status = PQconnectPoll(handle.pointer)
+                return Progress(status: status, socket: PQsocket(handle.pointer))
+            }
+        }
+        guard csluice_postgres_prepare(handle) == 1 else {
+            throw PostgresError.lost(address, String(cString: PQerrorMessage(handle)))
+        }
+    }
+
+    /// A connection that is passed to a thread of the pool and back. The task waits meanwhile.
+    private struct Handle: @unchecked Sendable {
+        let pointer: OpaquePointer?
+        init(_ pointer: OpaquePointer?) { self.pointer = pointer }
+    }
+
+    private struct Progress: Sendable {
+        var status: PostgresPollingStatusType
+        var socket: CInt
+    }
+
+    private static func start(_ address: PostgresAddress) -> OpaquePointer? {
+        // Later entries have precedence.
+        let options = [
+            ("keepalives", "1"), ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "30000"), ("fallback_application_name", "sluice"),
+            ("dbname", address.url), ("client_encoding", "UTF8"),
+        ]
+        return withStrings(options.map(\.0)) { keywords in
+            withStrings(options.map(\.1)) { values in csluice_postgres_start(keywords, values) }
+        }
+    }
+}
+
+/// Calls `body` with the strings as an array of C strings that ends with NULL.
+private func withStrings<R>(_ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
+    var bytes: [CChar] = []
+    let starts = strings.map { string in
+        defer { bytes += string.utf8CString }
+        return bytes.count
+    }
+    return bytes.withUnsafeBufferPointer { memory in
+        let pointers = starts.map { Optional(memory.baseAddress! + $0) } + [nil]
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress!) }
+    }
+}
+
+// MARK: - Statements
+
+extension PostgresConnection {
+    /// Runs statements in order, in one round trip, and returns the results.
+    ///
+    /// Outside of a transaction they are one: if a statement fails, those before it are undone, and those after it don't run.
+    ///
+    /// - Throws: ``PostgresError``: the error of the first statement that failed, or of the connection.
+    package func run(
+        _ statements: [PostgresStatement], timeout: Duration = .seconds(60)
+    ) async throws -> [PostgresResult] {
+        let outcome = try await outcome(of: statements, timeout: timeout)
+        if let error = outcome.error { throw error }
+        return outcome.results
+    }
+
+    /// Runs statements in order, and returns the results up to the first error.
+    func outcome(of statements: [PostgresStatement], timeout: Duration) async throws -> PipelineOutcome {
+        // In a task of its own, because a cancelled task can't wait. It ends before this function returns.
+        try await Task {
+            try await exclusively {
+                guard let handle else { throw end ?? .closed(subject) }
+                let error: PostgresError
+                do {
+                    return try await withDeadline(timeout: timeout) { try await exchange(statements, handle) }
+                } catch is DeadlineExceeded {
+                    error = .timedOut(subject, after: timeout)
+                } catch let failure {
+                    // The socket can't be waited for, so what the server does is unknown.
+                    error = .lost(address, "\(failure)")
+                }
+                discard(because: error)
+                return PipelineOutcome(error: error)
+            }
+        }.value
+    }
+
+    private func exchange(
+        _ statements: [PostgresStatement], _ handle: OpaquePointer
+    ) async throws -> PipelineOutcome {
+        for statement in statements where !statement.send(on: handle) { return lose() }
+        guard PQpipelineSync(handle) == 1 else { return lose() }
+        while true {
+            let left = PQflush(handle)
+            if left == 0 { break }
+            if left < 0 { return lose() }
+            // The server may stop reading until its results are read.
+            try await wait([.reading, .writing])
+            guard PQconsumeInput(handle) == 1 else { return lose() }
+        }
+        return try await collect(handle)
+    }
+
+    /// Reads results until the server has confirmed the end of the pipeline.
+    private func collect(_ handle: OpaquePointer) async throws -> PipelineOutcome {
+        var outcome = PipelineOutcome()
+        while true {
+            while PQisBusy(handle) == 1 {
+                try await wait(.reading)
+                guard PQconsumeInput(handle) == 1 else { return lose(after: outcome) }
+            }
+            takeNotifications()
+            guard let result = PQgetResult(handle) else {
+                // It separates the results of two statements.
+                if PQstatus(handle) == CONNECTION_BAD { return lose(after: outcome) }
+                continue
+            }
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+                outcome.results.append(PostgresResult(result))
+                continue
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                // The server goes on, although it uses the code of a lost connection: 08P01 is also a wrong number of parameters.
+                if outcome.error?.endsConnection == true { outcome.error?.code = .other }
+                return outcome
+            case PGRES_PIPELINE_ABORTED: break
+            default:
+                if outcome.error == nil {
+                    outcome.error = PostgresError(result: result, address: address)
+                    outcome.isServerError = csluice_postgres_sqlstate(result) != nil
+                }
+            }
+            PQclear(result)
+        }
+    }
+
+    /// Discards the connection. The reason is the server's last message, if there is one.
+    private func lose(after outcome: PipelineOutcome = PipelineOutcome()) -> PipelineOutcome {
+        var outcome = outcome
+        // Otherwise PQgetResult could block.
+        if let handle, outcome.error == nil, PQstatus(handle) == CONNECTION_BAD, let result = PQgetResult(handle) {
+            if PQresultStatus(result) == PGRES_FATAL_ERROR {
+                outcome.error = PostgresError(result: result, address: address)
+                outcome.isServerError = csluice_postgres_sqlstate(result) != nil
+            }
+            PQclear(result)
+        }
+        let reason = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
+        let error = outcome.error ?? .lost(address, reason)
+        outcome.error = error
+        discard(because: error.endsConnection ? error : .lost(address, reason))
+        return outcome
+    }
+}
+
+/// The results of a pipeline, and the error that ended it.
+struct PipelineOutcome: Sendable {
+    var results: [PostgresResult] = []
+    var error: PostgresError?
+    /// Whether the server reported the error, rather than libpq.
+    var isServerError = false
+}
+
+// MARK: - Notifications
+
+extension PostgresConnection {
+    /// Waits for notifications of the channels that the connection listens to, and returns them; none if the time is over.
+    ///
+    ///     _ = try await connection.run([.listen(to: "jobs")])
+    ///     let arrived = try await connection.notifications(timeout: .seconds(5))
+    ///
+    /// - Throws: ``PostgresError`` if the connection is lost; `CancellationError` if the task is cancelled. Cancellation doesn't harm
+    ///   the connection.
+    package func notifications(timeout: Duration) async throws -> [PostgresNotification] {
+        try await exclusively {
+            try Task.checkCancellation()
+            do {
+                try await withDeadline(timeout: timeout) { try await waitForNotification() }
+            } catch is DeadlineExceeded {}
+            defer { notifications = [] }
+            return notifications
+        }
+    }
+
+    private func waitForNotification() async throws {
+        while true {
+            guard let handle else { throw end ?? .closed(subject) }
+            guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else {
+                throw lose().error ?? .closed(subject)
+            }
+            takeNotifications()
+            if !notifications.isEmpty { return }
+            try await wait(.reading)
+        }
+    }
+}
+
+/// A message of NOTIFY.
+package struct PostgresNotification: Sendable, Hashable {
+    package var channel: String
+    package var payload: String
+}
+
+extension PostgresStatement {
+    /// Receives the notifications of a channel on this connection, from the end of the transaction. A pooler in transaction mode accepts the
+    /// statement, but the notifications don't arrive.
+    package static func listen(to channel: String) -> PostgresStatement {
+        PostgresStatement("LISTEN \(quoted(channel))")
+    }
+
+    /// Sends a notification when the transaction is committed. Equal ones of one transaction are sent once.
+    package static func notify(_ channel: String, _ payload: String = "") -> PostgresStatement {
+        PostgresStatement("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
+    }
+
+    /// Returns a name as an identifier that may contain any characters. PostgreSQL cuts identifiers off after 63 bytes.
+    package static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }
 #endif

@@ -1,9 +1,40 @@
 #if PostgreSQL
 internal import SluiceConcurrency
-package import SluiceDownloads
-package import SluiceFiles
+public import SluiceDownloads
+public import SluiceFiles
 internal import SluiceLock
 internal import Synchronization
+
+extension DownloadStore {
+    /// A queue in a PostgreSQL database, which many machines can share.
+    ///
+    ///     let downloads = DownloadCoordinator(
+    ///         store: .postgres("postgres://sluice@db.example/queue"), limits: .init(total: 100, perHost: 4))
+    ///
+    /// The first operation connects, and creates the tables if they are missing. The article <doc:FromOneMachineToMany> describes the
+    /// privileges, what is exact, and what happens when a part fails.
+    ///
+    /// **Limits** hold exactly for all workers of the queue together, on all machines. All of them must use the same limits.
+    ///
+    /// **Durability.** Enqueued jobs and recorded outcomes are on the server's disk when the operation returns. A crash of the server may
+    /// undo the last claims, and then the jobs are claimed again.
+    ///
+    /// **Secrets.** URLs are stored unchanged, and header fields aren't stored. Errors and logs never contain the password of `url`.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the database, as libpq reads it. What it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and from
+    ///     the password file.
+    ///   - queue: The name of the queue. A database can have several, each with its own jobs and limits.
+    ///   - namespace: The PostgreSQL schema of the tables, which is created if it is missing.
+    ///   - files: The engine that waits for the connections.
+    public static func postgres(
+        _ url: String, queue: String = "default", namespace: String = "sluice", using files: FileIO = .shared
+    ) -> DownloadStore {
+        DownloadStore(PostgresQueueStore(url, queue: queue, namespace: namespace, using: files))
+    }
+}
+
+// MARK: - The store
 
 /// A queue in a PostgreSQL database. See `DownloadStore.postgres(_:queue:namespace:using:)`.
 ///
@@ -202,7 +233,31 @@ extension PostgresQueueStore.Opened {
     }
 }
 
+// MARK: - The rows of queues
+
 extension PostgresDatabase {
+    /// Whether the schema has tables of queues, and a queue of this name.
+    fileprivate func hasQueue(_ name: String, namespace: String) async throws -> Bool {
+        let reading = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        // The server refuses a statement that names a missing table.
+        let tables = PostgresStatement("SELECT to_regclass('queue') IS NOT NULL")
+        guard try await run([tables], in: reading)[0].scalar() ?? false else { return false }
+        let queue = PostgresStatement("SELECT EXISTS (SELECT FROM queue WHERE name = $1)", [.text(name)])
+        return try await run([queue], in: reading)[0].scalar() ?? false
+    }
+
+    /// The numbers of the server's data directory, the table and the queue, or `nil` if the queue is missing.
+    fileprivate func identity(ofQueue name: String, namespace: String) async throws -> String? {
+        guard try await hasQueue(name, namespace: namespace) else { return nil }
+        let reading = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        let query = """
+            SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
+                (SELECT oid FROM pg_database WHERE datname = current_database()), 'queue'::regclass::oid, number)
+            FROM queue WHERE name = $1
+            """
+        return try await run([PostgresStatement(query, [.text(name)])], in: reading)[0].scalar()
+    }
+
     /// Returns the number of a queue, which is created if it is missing.
     fileprivate func findQueue(
         _ name: String, namespace: String, channel: String, lock: Int64
@@ -219,6 +274,39 @@ extension PostgresDatabase {
             throw PostgresError.unreadable("the queue '\(name)'")
         }
         return number
+    }
+}
+
+// MARK: - Errors
+
+extension QueueStoreError {
+    /// Converts an error, with its message and its remedy.
+    init(_ error: PostgresError) {
+        let code: Code =
+            switch error.code {
+            // During a failover, a server can be read before it can be written.
+            case .cannotConnect, .unavailable, .connectionLost, .outcomeUnknown, .readOnly: .unavailable
+            case .serializationFailure, .deadlock, .timedOut: .busy
+            case .full: .full
+            case .loginRefused, .notPermitted: .notWritable
+            case .invalidURL, .unknownDatabase, .unexpectedValue, .constraintViolated: .unusable
+            case .newerVersion: .newerVersion
+            case .closed: .closed
+            default: .other
+            }
+        self.init(code, subject: error.subject, message: error.message, remedy: error.remedy, cause: error)
+    }
+
+    /// Whether the operation may have been carried out.
+    var isUnknownOutcome: Bool { (cause as? PostgresError)?.code == .outcomeUnknown }
+}
+
+extension PostgresError {
+    /// A value that another program has written.
+    static func unreadable(_ what: String) -> PostgresError {
+        PostgresError(
+            .unexpectedValue, subject: what, message: "The value can't be read.",
+            remedy: "Check that no other program has changed the tables.")
     }
 }
 #endif

@@ -1,6 +1,101 @@
 #if PostgreSQL
 package import SluiceDownloads
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+// MARK: - New jobs
+
+extension PostgresQueueStore {
+    package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        try QueueStoreError.refuseSecrets(in: requests)
+        try QueueStoreError.refuseNames(of: requests, requests.map { ($0.user, options.batch) })
+        let operation = call(
+            "enqueue",
+            [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(place: options.place) + [
+                .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
+            ])
+        let rows = try await write([operation])[0]
+        return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
+    }
+}
+
+extension [DownloadRequest] {
+    /// The parameters that identify jobs. `place` is the machine to which absolute targets belong.
+    func columns(place: String?) -> [PostgresValue] {
+        [
+            .texts(map(\.url.absoluteString)), .texts(map(\.directory.absoluteString)), .texts(map(\.name)),
+            .byteArrays(map(\.targetPath.bytes)), .texts(map { $0.host.storedHost }), .texts(map { $0.place(place) }),
+            .bools(map(\.isUnresolved)),
+        ]
+    }
+}
+
+extension String {
+    /// The host as the tables have it. Hosts with the same long beginning, which no name service has, count as one.
+    var storedHost: String {
+        utf8.count > QueueStoreError.longestName
+            ? String(decoding: utf8.prefix(QueueStoreError.longestName), as: UTF8.self) : self
+    }
+}
+
+extension DownloadRequest {
+    /// The place of the request's job: empty if workers on every machine may claim it, because its target is relative.
+    func place(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
+}
+
+extension EnqueuedJob {
+    init(_ row: PostgresRow, for request: DownloadRequest) throws {
+        let outcome: DownloadHandle.Outcome =
+            switch try row.value("outcome", as: Int.self) {
+            case 0: .added
+            case 1: .joined
+            case 2: .kept
+            default: .conflict(with: URL(string: try row.value("other")) ?? request.url)
+            }
+        self.init(id: JobID(rawValue: try row.value("id")), outcome: outcome)
+    }
+}
+
+// MARK: - Jobs of another queue
+
+extension PostgresQueueStore: CopyableQueue {
+    package func unfinished(after id: JobID, atMost count: Int) async throws -> [QueuedDownload] {
+        let rows = try await read([Self.unfinishedQuery(after: id, atMost: count)])[0]
+        return try decoding { try rows.map(QueuedDownload.init) }
+    }
+
+    static func unfinishedQuery(after id: JobID, atMost count: Int) -> Operation {
+        Operation(
+            sql: """
+                SELECT * FROM download
+                WHERE queue = $1 AND id > $2 AND state IN (0, 1, 5, 6) AND NOT is_cancelled ORDER BY id LIMIT $3
+                """, parameters: [.integer(id.rawValue), .integer(Int64(count))])
+    }
+
+    package func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob] {
+        let requests = downloads.map(\.request)
+        try QueueStoreError.refuseSecrets(in: requests)
+        let members = downloads.flatMap(\.members)
+        try QueueStoreError.refuseNames(of: requests, members.map { ($0.user, $0.batch) })
+        let operation = call(
+            "copy",
+            requests.columns(place: place) + [
+                .integers(downloads.map { Int64($0.failureCount) }),
+                .integers(downloads.map { Int64($0.members.count) }),
+                .texts(members.map { $0.user ?? "" }), .texts(members.map { $0.batch ?? "" }),
+                .integers(members.map { Int64($0.priority) }), .bools(members.map(\.isPaused)),
+            ])
+        let rows = try await write([operation])[0]
+        return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
+    }
+}
+
+// MARK: - Changes of jobs
+
 extension PostgresQueueStore {
     package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try await change("cancel", selection)
