@@ -1,5 +1,6 @@
 package import GRDB
 package import SluiceFiles
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -150,6 +151,108 @@ package struct SluiceDatabase: Sendable {
         // Closing writes the file, and must happen in a cancelled task, too.
         try await FileIO.uninterrupted {
             try await files.runBlocking { try DatabaseFailure.mapping(path) { try queue.close() } }
+        }
+    }
+}
+
+// MARK: - Migrations
+
+/// The migrations that create and change the tables of a database. The number of applied migrations is stored in SQLite's `user_version`,
+/// and ``application`` in `application_id`.
+package struct DatabaseSchema: Sendable {
+    package var application: Int32
+    /// The migrations, oldest first. A released migration must not change.
+    package var migrations: [@Sendable (Database) throws -> Void]
+
+    package init(application: Int32, migrations: [@Sendable (Database) throws -> Void]) {
+        self.application = application
+        self.migrations = migrations
+    }
+
+    /// Applies the missing migrations, all or none: the caller must be in a transaction.
+    func apply(to database: Database, path: String) throws {
+        let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        let owner = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+        let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
+        guard owner == application || (owner == 0 && tables == 0) else {
+            throw DatabaseFailure(
+                .foreign, path: path, cause: "it belongs to another application, so it wasn't changed",
+                remedy: "Choose another file.")
+        }
+        guard found <= migrations.count else {
+            throw DatabaseFailure(
+                .newerVersion, path: path,
+                cause:
+                    "its tables have version \(found) and this program knows version \(migrations.count), so it wasn't changed",
+                remedy: "Use the newer program that wrote it, or choose another file.")
+        }
+        guard found < migrations.count else { return }
+        for migration in migrations[found...] { try migration(database) }
+        try database.execute(sql: "PRAGMA application_id = \(application)")
+        try database.execute(sql: "PRAGMA user_version = \(migrations.count)")
+    }
+}
+
+// MARK: - Groups of transactions
+
+/// Transactions of concurrent tasks that are committed together, because a commit costs more than a few small changes.
+///
+/// ```text
+/// task 1   ─ write ─▶ commit 1
+/// task 2      ─ write ──────────▶ commit 2        while commit 1 runs, the next ones wait and form a group
+/// task 3        ─ write ────────▶ commit 2
+/// ```
+///
+/// A group grows until its transaction begins. So a transaction without concurrent ones isn't delayed. If a group fails, each member runs
+/// again in a transaction of its own.
+final class TransactionGroup: Sendable {
+    struct Member: Sendable {
+        let mayWrite: Bool
+        /// Returns a closure that delivers the result.
+        let run: @Sendable (Database) throws -> @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    private let waiting = Lock<[Member]>([])
+
+    /// Adds a member. Returns whether the caller must schedule ``commit(in:_:)``.
+    func add(_ member: Member) -> Bool {
+        waiting.withLock { waiting in
+            waiting.append(member)
+            return waiting.count == 1
+        }
+    }
+
+    /// Runs the waiting members. Runs on the connection's queue.
+    func commit(in database: Database, _ path: String) {
+        let members = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        do {
+            for deliver in try commit(members, in: database, path) { deliver() }
+        } catch {
+            guard members.count > 1 else { return members.forEach { $0.fail(error) } }
+            for member in members {
+                do {
+                    for deliver in try commit([member], in: database, path) { deliver() }
+                } catch {
+                    member.fail(error)
+                }
+            }
+        }
+    }
+
+    private func commit(
+        _ members: [Member], in database: Database, _ path: String
+    ) throws -> [@Sendable () -> Void] {
+        try DatabaseFailure.mapping(path) {
+            var deliveries: [@Sendable () -> Void] = []
+            try database.inTransaction(members.contains(where: \.mayWrite) ? .immediate : .deferred) {
+                deliveries = try members.map { try $0.run(database) }
+                return .commit
+            }
+            return deliveries
         }
     }
 }
