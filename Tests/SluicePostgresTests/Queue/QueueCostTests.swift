@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Foundation
+import SluiceConcurrency
 import SluiceDownloads
 import TestSupport
 import Testing
@@ -145,6 +146,303 @@ import Testing
         let differences = PostgresStatement(
             "(\(counted) EXCEPT \(found)) UNION ALL (\(found) EXCEPT \(counted))", [.text(fixture.queue)])
         #expect(try await fixture.run([differences])[0].isEmpty)
+    }
+}
+
+/// A long history, and what the operations of workers and people read beside it.
+@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A PostgreSQL queue with a long history` {
+    /// The rows that scans and indexes have returned for each table, in the transaction.
+    private static let read = PostgresQueueStore.Operation(
+        sql: """
+            SELECT relname::text AS name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int8 AS rows
+            FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND $1::int8 IS NOT NULL
+            """, parameters: [])
+
+    /// Runs an operation and returns the numbers of rows that it has read, by table.
+    private static func rows(
+        _ store: PostgresQueueStore, _ operations: [PostgresQueueStore.Operation]
+    ) async throws -> [String: Int] {
+        let results = try await store.write([read] + operations + [read])
+        func counts(_ result: PostgresResult) throws -> [String: Int] {
+            try Dictionary(
+                result.map { (try $0.value("name", as: String.self), try $0.value("rows", as: Int.self)) },
+                uniquingKeysWith: +)
+        }
+        let before = try counts(results[0])
+        return try counts(results[results.count - 1]).map { ($0, $1 - before[$0, default: 0]) }.filter { $1 > 0 }
+            .reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+
+    /// Adds ended jobs by SQL: the store would take minutes.
+    private static func addHistory(_ fixture: QueueFixture, _ count: Int) async throws {
+        _ = try await fixture.run([
+            PostgresStatement(
+                """
+                INSERT INTO job (queue, id, url, directory, name, target, host, place, is_unresolved, rank, state, created, ended)
+                    SELECT number, 1000000 + i, 'https://h.example/' || i, 'file:///d/', i::text, ('/d/' || i)::bytea, 'h.example',
+                        '', false, -1, 2, 0, (extract(epoch FROM now()) * 1000)::int8 - i
+                    FROM queue, generate_series(1, $2::int8) AS i WHERE name = $1
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+            PostgresStatement(
+                """
+                INSERT INTO member (queue, job, position, user_name, batch, priority)
+                    SELECT number, 1000000 + i, 0, 'u', 'old', 0 FROM queue, generate_series(1, $2::int8) AS i WHERE name = $1
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+            PostgresStatement(
+                """
+                WITH last AS MATERIALIZED (
+                    SELECT queue.number AS queue, coalesce(max(event.number), 0) AS number
+                    FROM queue LEFT JOIN event ON event.queue = queue.number WHERE name = $1 GROUP BY queue.number)
+                INSERT INTO event (queue, number, time, job, kind, user_name, batch)
+                    SELECT queue, number + i, 0, i, 'done', '', '' FROM last, generate_series(1, $2::int8 + 105000) AS i
+                """, [.text(fixture.queue), .integer(Int64(count))]),
+        ])
+    }
+
+    @Test func `is pruned in steps, each of which reads and removes some hundreds of rows`() async throws {
+        try await QueueFixture.with { fixture async throws in
+            let store = fixture.store
+            // The sessions plan their statements for an empty queue.
+            #expect(try await !store.pruneSome(olderThan: .seconds(3600), keeping: 1000))
+            try await Self.addHistory(fixture, 100_000)
+            for _ in 0..<3 {
+                let step = store.call(
+                    "prune",
+                    [
+                        .integer(3_600_000), 1000, .integer(10 * Int64(keptEvents)), .integer(1000),
+                        .integer(Int64(prunedAtOnce)),
+                    ])
+                let rows = try await Self.rows(store, [step])
+                #expect(rows.values.reduce(0, +) < 6000, "\(rows)")
+            }
+            #expect(try await store.snapshot(listing: 0).counts == [.done: 100_000 - 3 * prunedAtOnce])
+            try await store.prune(olderThan: .seconds(3600), keeping: 99_000)
+            let snapshot = try await store.snapshot(listing: 1)
+            #expect(snapshot.counts == [.done: 99_000])
+            // The latest stay.
+            #expect(snapshot.ended.map(\.id.rawValue) == [1_000_001])
+            let events = try await store.events(after: nil, atMost: 200_000)
+            #expect(events.last?.kind == .removed && events.count == 10 * keptEvents)
+            let left = PostgresStatement(
+                "SELECT count(*) FROM member WHERE batch = 'old' AND queue = (SELECT number FROM queue WHERE name = $1)",
+                [.text(fixture.queue)])
+            #expect(try await fixture.run([left])[0].scalar() == 99_000)
+        }
+    }
+
+    @Test func `tables of version 1 are migrated, and their jobs are counted`() async throws {
+        let namespace = "migration_tests"
+        try await withDatabase { (database) async throws in
+            var schema = PostgresQueueSchema.schema(namespace: namespace)
+            schema.migrations = Array(schema.migrations.prefix(1))
+            try await schema.apply(to: database)
+            let settings = PostgresTransaction(namespace: namespace)
+            _ = try await database.run(
+                [
+                    PostgresStatement("INSERT INTO queue (name, channel) VALUES ('default', 'channel')"),
+                    PostgresStatement(
+                        """
+                        INSERT INTO job (queue, id, url, directory, name, target, host, place, is_unresolved, rank, state, created)
+                            SELECT number, i, 'https://h.example/' || i, 'file:///d/', i::text, i::text::bytea, 'h.example', '', false,
+                                -1, CASE WHEN i < 4 THEN 2 ELSE 6 END, 0
+                            FROM queue, generate_series(1, 10) AS i
+                        """),
+                ], in: settings)
+            let store = PostgresQueueStore(try Servers.url, namespace: namespace)
+            #expect(try await store.snapshot(listing: 0).counts == [.done: 3, .paused: 7])
+            try await store.close()
+            _ = try await database.run([PostgresStatement("DROP SCHEMA migration_tests CASCADE")])
+        }
+    }
+
+    @Test func `pruning also removes empty lanes and the counts of hosts that no longer run, and corrects counts`()
+        async throws
+    {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            _ = try await store.enqueue((0..<600).map { .numbered($0, hosts: 600, users: 300) }, options: .init())
+            let limits = DownloadCoordinator.Limits(total: 1000, perHost: 1)
+            let claimed = try await store.exchange(
+                [], claiming: JobClaim(worker: worker, count: 600, limits: limits, lease: .seconds(3600))
+            ).claimed
+            #expect(claimed.count == 600)
+            _ = try await store.exchange(
+                claimed.dropLast(2).map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }, claiming: nil)
+            let number = "(SELECT number FROM queue WHERE name = '\(fixture.queue)')"
+            _ = try await fixture.run([
+                PostgresStatement("UPDATE running SET number = 77 WHERE kind < 2 AND number > 0 AND queue = \(number)")
+            ])
+            try await store.prune(olderThan: .seconds(3600), keeping: 1000)
+            let left = try await fixture.run([
+                PostgresStatement("SELECT count(*) FROM lane WHERE queue = \(number)"),
+                PostgresStatement("SELECT sum(number)::int8 FROM running WHERE queue = \(number)"),
+                PostgresStatement("SELECT count(*) FROM running WHERE queue = \(number)"),
+            ])
+            // Two jobs run: in all, and on one host and for one user each.
+            #expect(try left.map { try $0.scalar(as: Int.self) } == [0, 6, 5])
+        }
+    }
+
+    /// Operations, and the rows of each table that they may read: 400 where a table isn't named. A claim of a batch reads all of its batch, and a
+    /// change of many downloads may scan the lines, which is cheaper than a look-up for each if they are few.
+    @Test(arguments: [false, true])
+    func `is read by no operation that doesn't ask for it`(_ isAnalyzed: Bool) async throws {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            _ = try await store.snapshot(listing: 1)
+            _ = try await store.enqueue(
+                (0..<3000).map { .numbered($0, hosts: 30, users: 7) }, options: .init(batch: "list"))
+            _ = try await store.enqueue((3000..<3040).map { .numbered($0) }, options: .init(batch: "mine"))
+            try await Self.addHistory(fixture, 20_000)
+            _ = try await fixture.run([
+                PostgresStatement(
+                    """
+                    INSERT INTO host (queue, name, until, failures, is_open)
+                        SELECT number, 'bad' || i, 1000, 1, false FROM queue, generate_series(1, 5000) AS i WHERE name = $1
+                    """, [.text(fixture.queue)])
+            ])
+            // Changes of many downloads are planned for the sizes of their sets and tables. Workers' statements don't need statistics.
+            if isAnalyzed { _ = try await fixture.run([PostgresStatement("ANALYZE job, member, line, head, lane")]) }
+            let limits = DownloadCoordinator.Limits(total: 100, perHost: 4)
+            func claim(_ batch: String?) -> PostgresQueueStore.Operation {
+                store.claiming(
+                    JobClaim(worker: worker, count: 8, limits: limits, lease: .seconds(3600), batch: batch),
+                    token: .random(in: 1...1 << 60), isAgain: false)
+            }
+            let none = PostgresValue.integers([])
+            let waiting = PostgresValue.integers([0, 1, 5, 6])
+            let ended = PostgresValue.integers([2, 3, 4])
+            let stopped = PostgresValue.integers([3, 4])
+            let some = PostgresValue.integers([11, 12, 13])
+            func enqueue(_ numbers: Range<Int>) -> PostgresQueueStore.Operation {
+                let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3, users: 2) }
+                return store.call(
+                    "enqueue",
+                    ["", true] + requests.columns(place: nil) + [
+                        .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
+                    ])
+            }
+            func copy(_ numbers: Range<Int>) -> PostgresQueueStore.Operation {
+                let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3) }
+                return store.call(
+                    "copy",
+                    requests.columns(place: nil) + [
+                        .integers(requests.map { _ in 0 }), .integers(requests.map { _ in 1 }),
+                        .texts(requests.map { _ in "copier" }), .texts(requests.map { _ in "" }),
+                        .integers(requests.map { _ in 0 }), .bools(requests.map { _ in false }),
+                    ])
+            }
+            // A batch and its lines.
+            let few = ["member": 1000, "line": 10_000, "job": 1000]
+            let cases: [(String, PostgresQueueStore.Operation, allowed: [String: Int])] = [
+                ("claim", claim(nil), [:]),
+                ("claim of a batch behind many jobs", claim("mine"), ["member": 2000, "job": 1500, "running": 1500]),
+                ("outlook", store.call("outlook", [.null]), [:]),
+                ("outlook of a batch", store.call("outlook", ["mine"]), [:]),
+                ("renew", store.call("renew", [.text(worker.name), 1000]), [:]),
+                ("detach", store.call("detach", ["none"]), [:]),
+                ("find", PostgresQueueStore.find([JobID(rawValue: 5)]), [:]),
+                ("enqueue", enqueue(5000..<5003), [:]),
+                ("enqueue a list", enqueue(4990..<5030), ["job": 600, "line": 600]),
+                ("enqueue a list again", enqueue(4990..<5030), ["job": 600, "member": 600, "line": 600]),
+                ("copy", copy(6000..<6010), ["job": 600, "member": 600]),
+                ("copy to known downloads", copy(6000..<6010), ["job": 600, "member": 600]),
+                ("pause a batch", store.call("change", ["pause", waiting, "batch", "mine", none]), few),
+                ("resume a batch", store.call("resume", [waiting, "batch", "mine", none]), few),
+                ("prioritize a batch", store.call("prioritize", [7, waiting, "batch", "mine", none]), few),
+                ("cancel a batch", store.call("change", ["cancel", waiting, "batch", "mine", none]), few),
+                ("retry what failed", store.call("retry", [stopped, "all", "", none]), few),
+                ("pause by numbers", store.call("change", ["pause", waiting, "ids", "", some]), [:]),
+                ("resume by numbers", store.call("resume", [waiting, "ids", "", some]), [:]),
+                ("prioritize by numbers", store.call("prioritize", [7, waiting, "ids", "", some]), [:]),
+                ("cancel by numbers", store.call("change", ["cancel", waiting, "ids", "", some]), [:]),
+                ("retry by numbers", store.call("retry", [stopped, "ids", "", some]), [:]),
+                ("remove by numbers", store.call("remove", [ended, "ids", "", .integers([1_000_001])]), [:]),
+                // Those that haven't ended are looked through.
+                (
+                    "pause a host's downloads",
+                    store.call("change", ["pause", waiting, "host", "h5.example", none]),
+                    ["job": 5000, "member": 1500, "line": 15_000, "head": 1500]
+                ),
+                (
+                    "prioritize a user's downloads", store.call("prioritize", [7, waiting, "user", "u5", none]),
+                    ["job": 8000, "member": 8000, "line": 15_000, "lane": 1500, "head": 1500]
+                ),
+            ]
+            for (name, operation, allowed) in cases {
+                let rows = try await Self.rows(store, [operation])
+                for (table, count) in rows {
+                    #expect(count <= allowed[table] ?? 400, "\(name): \(table) \(count)")
+                }
+            }
+            // What lists downloads reads those that it lists.
+            let before = try await Self.rows(store, [])
+            #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
+            let snapshot = try await store.snapshot(listing: 5)
+            #expect(snapshot.count(.done) == 19_999 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
+        }
+    }
+
+    @Test func `a change of many downloads takes a transaction for each thousand`() async throws {
+        let moments = Monitor(0)
+        let time = QueueTime {
+            moments.withState { $0 += 1 }
+            return 1_000_000
+        }
+        try await QueueFixture.with(time: time) { fixture async throws in
+            let store = fixture.store
+            let count = 2 * changedAtOnce + 1
+            let all = (1...Int64(count)).map { JobID(rawValue: $0) }
+            _ = try await store.enqueue((0..<count).map { .numbered($0, users: 2) }, options: .init(batch: "list"))
+            func expectSteps<R>(_ expected: Int, _ change: () async throws -> R) async throws -> R {
+                let before = moments.state
+                let result = try await change()
+                #expect(moments.state - before == expected)
+                return result
+            }
+            #expect(try await expectSteps(3) { try await store.pause(.batch("list")).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.resume(.all) } == all)
+            let changed = try await expectSteps(2) { try await store.prioritize(.user("u0"), priority: 1) }
+            #expect(changed == changedAtOnce + 1)
+            #expect(try await expectSteps(3) { try await store.cancel(.state(.waiting)).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.retry(.ids(all.reversed())) } == all)
+            #expect(try await expectSteps(3) { try await store.cancel(.host("h0.example")).stopped.map(\.id) } == all)
+            #expect(try await expectSteps(3) { try await store.remove(.all) } == count)
+            #expect(try await store.snapshot(listing: 0).counts == [:])
+        }
+    }
+
+    /// The plans of the statements outside of functions, with and without statistics.
+    @Test(arguments: [false, true]) func `no snapshot scans or sorts a table`(_ isAnalyzed: Bool) async throws {
+        try await QueueFixture.with { fixture async throws in
+            let store = fixture.store
+            _ = try await store.enqueue(
+                (0..<2000).map { .numbered($0, hosts: 30, users: 7) }, options: .init(batch: "list"))
+            try await Self.addHistory(fixture, 5000)
+            if isAnalyzed { _ = try await fixture.run([PostgresStatement("ANALYZE job, member, event, tally")]) }
+            let queries =
+                PostgresQueueStore.snapshotQueries(listing: 5) + PostgresQueueStore.eventQueries(after: 5, atMost: 5)
+                + [
+                    PostgresQueueStore.find([JobID(rawValue: 7)]),
+                    PostgresQueueStore.unfinishedQuery(after: JobID(rawValue: 7), atMost: 5),
+                ]
+            for query in queries {
+                let explain = PostgresQueueStore.Operation(sql: "EXPLAIN \(query.sql)", parameters: query.parameters)
+                let plan = try await store.read([explain])[0].map { try $0.value(at: 0, as: String.self) }
+                    .joined(separator: "\n")
+                // An index can be read from end to end, too.
+                let results = try await store.read([Self.read, query, Self.read])
+                let rows = try [results[0], results[2]].map {
+                    try $0.reduce(0) { $0 + (try $1.value("rows", as: Int.self)) }
+                }
+                #expect(rows[1] - rows[0] < 300, "\(query.sql)\n\(plan)")
+                // A queue has seven counts at most.
+                #expect(query.sql.contains("FROM tally") || !plan.contains("Seq Scan"), "\(query.sql)\n\(plan)")
+                // The limits bound the running jobs.
+                let maySort = query.sql.contains("state = 1")
+                #expect(maySort || !plan.contains("Sort"), "\(query.sql)\n\(plan)")
+            }
+        }
     }
 }
 #endif
