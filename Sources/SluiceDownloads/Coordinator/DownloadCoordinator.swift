@@ -1,13 +1,14 @@
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
 public import HTTPTypes
 import SluiceConcurrency
 public import SluiceFiles
 public import SluiceHTTP
 import SluiceLock
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// Runs a queue of downloads with limits on concurrency, and shows the queue as it changes.
 ///
@@ -168,6 +169,8 @@ public final class DownloadCoordinator: Sendable {
         try await store.close()
     }
 
+    // MARK: Running
+
     /// The condition that ends a run.
     public enum RunEnd: Sendable, Hashable {
         /// The run ends when its task is cancelled: for a service.
@@ -274,4 +277,175 @@ public final class DownloadCoordinator: Sendable {
             return result
         }
     }
+}
+
+// MARK: - Limits and the circuit breaker
+
+extension DownloadCoordinator {
+    /// Limits on the number of downloads that run concurrently.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum number of running downloads.
+        public var total: Int
+        /// The maximum number of running downloads from one host and port; `nil` for no such limit.
+        public var perHost: Int?
+        /// The maximum number of running downloads for one user; `nil` for no such limit. Requests without a user aren't counted. If a user
+        /// leaves a download that others have requested too, it counts for one of them, and this user can then have more for a while.
+        public var perUser: Int?
+
+        /// Creates limits, each of which must be at least 1.
+        public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
+            precondition(
+                total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1,
+                "Each limit of a coordinator must be at least 1; they are \(total), \(perHost ?? 1) and \(perUser ?? 1)."
+            )
+            self.total = total
+            self.perHost = perHost
+            self.perUser = perUser
+        }
+    }
+
+    /// The rule for a host to which no connection succeeds, such as during an outage of the network.
+    ///
+    ///     DownloadCoordinator.Configuration(circuitBreaker: .init(maximumFailures: 10, pause: .seconds(60)))
+    ///
+    /// After ``maximumFailures`` failed connections in succession, no download of the host starts for the ``pause``. Then one download is
+    /// tried. If it reaches the host, the others follow; otherwise there is another pause, and the download that was tried waits with the
+    /// others and loses no attempt. So an outage costs a few downloads an attempt, and the others wait for its end.
+    /// ``QueueSnapshot/hosts`` shows these hosts.
+    ///
+    /// A host that couldn't be connected to for the ``patience`` is given up: all its downloads fail, without further connections. After
+    /// another pause, one download is tried again.
+    ///
+    /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives a host
+    /// up only if no other process reaches it.
+    public struct CircuitBreaker: Sendable, Hashable {
+        /// The number of failed connections in succession after which a host is paused.
+        public var maximumFailures: Int
+        /// The time without connections before the next attempt.
+        public var pause: Duration
+        /// The time after the first failed connection for which the downloads of a host wait. Then they fail.
+        public var patience: Duration
+
+        /// Creates a rule. `maximumFailures` must be at least 1.
+        public init(
+            maximumFailures: Int = 5, pause: Duration = .seconds(30), patience: Duration = .seconds(3600)
+        ) {
+            precondition(
+                maximumFailures >= 1,
+                "A circuit breaker's maximumFailures must be at least 1; it is \(maximumFailures).")
+            self.maximumFailures = maximumFailures
+            self.pause = pause
+            self.patience = patience
+        }
+    }
+}
+
+// MARK: - Directories and partial files
+
+extension DownloadCoordinator {
+    /// The directory of relative targets.
+    var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
+
+    /// The requests with absolute targets, as this process downloads them.
+    func resolved(_ requests: [DownloadRequest]) -> [DownloadRequest] {
+        guard requests.contains(where: \.isRelative) else { return requests }
+        let directory = directory
+        return requests.map { $0.resolved(in: directory) }
+    }
+
+    /// Creates the missing directories of the requests, and checks that a file can be created in each.
+    ///
+    /// Call this method before you download a long list, so that an unusable directory is one error instead of one for each file.
+    ///
+    /// - Throws: `FileError` for the first directory that can't be created or written; `CancellationError`.
+    public func prepareDirectories(of requests: [DownloadRequest]) async throws {
+        for directory in Set(resolved(requests).map(\.directory)) {
+            try await files.makeDirectory(at: directory)
+            try await checkWriting(in: directory)
+        }
+    }
+
+    func checkWriting(in directory: URL) async throws {
+        // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
+        try await Task { try await probeWriting(in: directory) }.value
+    }
+
+    private func probeWriting(in directory: URL) async throws {
+        let probe = directory.appending(path: ".sluice-\(UInt64.random(in: 0 ... .max))", directoryHint: .notDirectory)
+        do {
+            try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
+            try await files.remove(probe)
+        } catch let error as FileError {
+            throw error.with(operation: "create a file in", path: directory.path(percentEncoded: false))
+        }
+    }
+
+    /// Removes the partial files of cancelled downloads. Those that can't be removed stay.
+    package func discardPartialFiles(of downloads: [QueuedDownload]) async {
+        let directory = directory
+        for download in downloads {
+            try? await Transfer.discardPartial(of: download.request.resolved(in: directory), files: files)
+        }
+    }
+}
+
+// MARK: - Events
+
+/// An event that a ``DownloadCoordinator`` reports while it runs.
+///
+/// The events of one download arrive in order. Different tasks report the events of different downloads, concurrently. Later versions may
+/// add cases, so a `switch` needs a `default`.
+public enum DownloadEvent: Sendable {
+    /// An attempt begins. The first one has the number 1.
+    case started(job: QueuedDownload.ID, attempt: Int)
+    /// The server responded. `announced` is the length of the whole file, if the server sent it; `resumed` bytes exist from an earlier
+    /// attempt.
+    case responded(job: QueuedDownload.ID, announced: Int64?, resumed: Int64)
+    /// The number of bytes of the file that have been received, including earlier attempts.
+    case received(job: QueuedDownload.ID, bytes: Int64)
+    /// An attempt failed, and another one follows after a delay. It may follow later, if the download waits for its host or for the network.
+    case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
+    /// The job was stopped because it was paused. It keeps its partial file.
+    case paused(job: QueuedDownload.ID)
+    /// The job no longer runs here: it waits again, for example because the run was stopped, or another worker has it.
+    case released(job: QueuedDownload.ID)
+    /// The job has ended, and the store has recorded it. This is the last event of the job.
+    case finished(job: QueuedDownload.ID, outcome: DownloadEvent.Outcome)
+
+    /// The job of the event.
+    public var job: QueuedDownload.ID {
+        switch self {
+        case .started(let job, _), .responded(let job, _, _), .received(let job, _), .retrying(let job, _, _),
+            .paused(let job), .released(let job), .finished(let job, _):
+            job
+        }
+    }
+
+    var isEnd: Bool {
+        if case .finished = self { true } else { false }
+    }
+}
+
+extension DownloadEvent {
+    /// The outcome of a download. Later versions may add cases.
+    public enum Outcome: Sendable {
+        /// The file exists under its final name, with this number of bytes.
+        case done(bytes: Int64)
+        /// The file already existed and wasn't changed.
+        case skipped
+        /// The download failed and isn't tried again.
+        case failed(TransferError)
+        /// The download was cancelled.
+        case cancelled
+    }
+}
+
+/// The steps of a job in this process; for tests that kill the process there.
+package enum JobPhase: Sendable, Hashable {
+    /// The store has handed out the job.
+    case claimed
+    /// The job's transfer has reached this step.
+    case transfer(TransferPhase)
+    /// The store has recorded the outcome. The checkpoint beside the file still exists.
+    case recorded
 }

@@ -1,3 +1,43 @@
+public import SluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The place where a ``DownloadCoordinator`` keeps its queue.
+///
+///     let downloads = DownloadCoordinator(store: .sqlite(at: directory.appending(path: "queue.db")))
+///
+/// The first operation that needs the queue opens it, and throws a ``QueueStoreError`` if that fails. The next operation tries again.
+public struct DownloadStore: Sendable {
+    package let queue: any QueueStore
+
+    package init(_ queue: any QueueStore) { self.queue = queue }
+
+    /// A queue in memory, which ends with the process. Each access creates a new one.
+    public static var memory: DownloadStore { DownloadStore(MemoryQueueStore()) }
+
+    /// A queue in an SQLite file, which is created if it is missing. It survives the end of the process, a kill and a loss of power.
+    ///
+    /// **Durability.** The changes of an operation are on the disk when it returns (`synchronous = FULL`, write-ahead log).
+    ///
+    /// **Secrets.** Only the file's owner can read it. URLs are stored unchanged, and header fields aren't stored.
+    ///
+    /// **Several processes** on one machine can use the file. The limits hold for all of them together. If a process is killed, the next
+    /// one that runs the queue takes over its downloads. The file must be on a local file system (sqlite.org/wal.html).
+    ///
+    /// - Parameters:
+    ///   - url: A file URL. Its directory must exist.
+    ///   - files: The engine that opens and locks the file.
+    public static func sqlite(at url: URL, using files: FileIO = .shared) -> DownloadStore {
+        DownloadStore(SQLiteQueueStore(at: url, using: files))
+    }
+}
+
+// MARK: - The store
+
 /// The store of a ``DownloadCoordinator``'s jobs.
 ///
 /// A store decides which jobs run: it hands out jobs under limits, each with a ``JobLease``, and records their outcomes. Several workers,
@@ -110,6 +150,9 @@ package protocol QueueStore: Sendable {
 extension QueueStore {
     package var spansMachines: Bool { false }
 
+    /// This machine, for ``JobClaim/place`` and ``EnqueueOptions/place``, or `nil` if all workers of the store are on one machine.
+    package var place: String? { spansMachines ? HostName.current : nil }
+
     package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
 
     /// Prunes in steps until nothing is left to remove. Others use the store between the steps.
@@ -133,3 +176,226 @@ package enum QueueAnnouncement: Sendable, Hashable {
 }
 
 package typealias JobID = QueuedDownload.ID
+
+// MARK: - Enqueuing and changing
+
+package struct EnqueueOptions: Sendable, Hashable {
+    package var batch: String?
+    package var keepsFinished: Bool
+    /// The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
+    package var place: String?
+
+    package init(batch: String? = nil, keepsFinished: Bool = false, place: String? = nil) {
+        self.batch = batch
+        self.keepsFinished = keepsFinished
+        self.place = place
+    }
+}
+
+package struct EnqueuedJob: Sendable, Hashable {
+    /// The job; after a conflict, the other job.
+    package var id: JobID
+    package var outcome: DownloadHandle.Outcome
+
+    package init(id: JobID, outcome: DownloadHandle.Outcome) {
+        self.id = id
+        self.outcome = outcome
+    }
+}
+
+/// What a store did with selected jobs. All lists are in the order of the jobs' numbers.
+package struct JobChange: Sendable, Hashable {
+    /// Jobs that are cancelled now, or paused.
+    package var stopped: [QueuedDownload]
+    /// Running jobs that their workers will cancel.
+    package var cancelling: [JobID]
+    /// Running jobs that their workers will pause.
+    package var pausing: [JobID]
+    /// Jobs that continue without some of their members, or with paused ones.
+    package var continuing: [JobID]
+
+    package init(
+        stopped: [QueuedDownload] = [], cancelling: [JobID] = [], pausing: [JobID] = [], continuing: [JobID] = []
+    ) {
+        self.stopped = stopped
+        self.cancelling = cancelling
+        self.pausing = pausing
+        self.continuing = continuing
+    }
+}
+
+// MARK: - Leases
+
+/// A worker of a store: one run of a coordinator.
+package struct QueueWorker: Sendable, Hashable {
+    package var name: String
+
+    package init(name: String) { self.name = name }
+}
+
+/// The right to work on a job for a limited time.
+///
+/// Each claim of a job has a different token. A worker that was suspended for too long can't record the outcome of a job that another
+/// worker has claimed meanwhile.
+package struct JobLease: Sendable, Hashable {
+    package var job: JobID
+    package var token: Int64
+
+    package init(job: JobID, token: Int64) {
+        self.job = job
+        self.token = token
+    }
+}
+
+package struct JobClaim: Sendable, Hashable {
+    package var worker: QueueWorker
+    package var count: Int
+    /// The limits, which count the jobs of all workers.
+    package var limits: DownloadCoordinator.Limits
+    package var lease: Duration
+    /// The batch to claim jobs from, or `nil` for all jobs.
+    package var batch: String?
+    /// Whether the worker can resolve requests that have an identifier instead of a URL. If not, they aren't claimed.
+    package var resolves: Bool
+    /// The machine of the worker, if the store spans machines. Jobs of other places aren't claimed, and jobs without a place always are.
+    package var place: String?
+    /// Hosts from which the stores in memory and on SQLite claim no job.
+    package var avoiding: Set<String>
+
+    /// A request for no jobs, which still takes back expired leases.
+    static let nothing = JobClaim(
+        worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
+
+    package init(
+        worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,
+        resolves: Bool = false, place: String? = nil, avoiding: Set<String> = []
+    ) {
+        self.avoiding = avoiding
+        self.worker = worker
+        self.count = count
+        self.limits = limits
+        self.lease = lease
+        self.batch = batch
+        self.resolves = resolves
+        self.place = place
+    }
+}
+
+package struct ClaimedJob: Sendable, Hashable {
+    package var lease: JobLease
+    /// The request of the charged member.
+    package var request: DownloadRequest
+    /// The host that the limits count the job for. It isn't that of the request if the job has moved.
+    package var host: String
+    package var failures: Int
+    /// Whether an earlier worker lost the job, and may have published the file without recording that.
+    package var mayBePublished: Bool
+
+    package init(
+        lease: JobLease, request: DownloadRequest, host: String? = nil, failures: Int, mayBePublished: Bool
+    ) {
+        self.lease = lease
+        self.request = request
+        self.host = host ?? request.host
+        self.failures = failures
+        self.mayBePublished = mayBePublished
+    }
+}
+
+package struct JobSettlement: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
+        case done(bytes: Int64)
+        case failed(message: String)
+        /// The job failed and is tried again after a delay.
+        case retry(after: Duration, message: String)
+        /// The job wasn't completed and waits again.
+        case released
+        /// The job wasn't completed and waits again after a delay, for another host if one is named. It loses no attempt.
+        case postponed(by: Duration, host: String? = nil)
+        /// The job waits again, for a host that its resolution has named.
+        case moved(host: String)
+        /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
+        case cancelled
+
+        /// Whether the job ends with it.
+        var isFinal: Bool {
+            switch self {
+            case .done, .failed: true
+            case .retry, .released, .postponed, .moved, .cancelled: false
+            }
+        }
+    }
+
+    package var lease: JobLease
+    package var outcome: Outcome
+    /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
+    package var host: HostReport?
+    /// Whether an earlier exchange, which failed with the code `unavailable`, may have recorded it.
+    package var mayBeRecorded = false
+
+    package init(lease: JobLease, outcome: Outcome, host: HostReport? = nil) {
+        self.lease = lease
+        self.outcome = outcome
+        self.host = host
+    }
+}
+
+package struct JobExchange: Sendable, Hashable {
+    /// The leases of settlements that had no effect because these leases were no longer valid. If such a job was done and waits now, the next
+    /// claim says that its file may be published.
+    package var refused: [JobLease]
+    package var claimed: [ClaimedJob]
+    /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.
+    package var nextDue: Duration?
+    /// Whether no job waits or runs, in the batch of the claim if it names one. False if the exchange had no claim.
+    package var isEmpty: Bool
+
+    package init(
+        refused: [JobLease] = [], claimed: [ClaimedJob] = [], nextDue: Duration? = nil, isEmpty: Bool = false
+    ) {
+        self.refused = refused
+        self.claimed = claimed
+        self.nextDue = nextDue
+        self.isEmpty = isEmpty
+    }
+}
+
+package struct RenewedLease: Sendable, Hashable {
+    package enum Stop: Sendable, Hashable {
+        /// The worker must stop the job and settle it as cancelled.
+        case cancelled
+        /// The worker must stop the job and release it: its members are paused.
+        case paused
+    }
+
+    package var lease: JobLease
+    package var stop: Stop?
+
+    package init(lease: JobLease, stop: Stop? = nil) {
+        self.lease = lease
+        self.stop = stop
+    }
+}
+
+// MARK: - Copying
+
+/// A store whose unfinished jobs can be copied to another store.
+package protocol CopyableQueue: QueueStore {
+    /// Returns at most `count` unfinished jobs with greater numbers than `id`, in the order of their numbers.
+    func unfinished(after id: JobID, atMost count: Int) async throws -> [QueuedDownload]
+
+    /// Adds jobs with all their members and failed attempts, in this order, and returns what was done with each. All of them are added, or
+    /// none.
+    ///
+    /// A job that is unfinished here gets the members that it doesn't have, and its own members aren't changed. A job that is done here
+    /// stays done.
+    ///
+    /// - Parameter place: The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
+    func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob]
+}
+
+extension CopyableQueue {
+    package func add(_ downloads: [QueuedDownload]) async throws -> [EnqueuedJob] {
+        try await add(downloads, place: nil)
+    }
+}

@@ -1,10 +1,11 @@
+public import HTTPTypes
+import SluiceHTTP
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
 public import Foundation
 #endif
-public import HTTPTypes
-import SluiceHTTP
 
 /// A request to download a URL to a file.
 ///
@@ -90,7 +91,7 @@ public struct DownloadRequest: Sendable, Hashable {
         self.init(Self.unresolvedURL(id, host: host), to: directory, name: name, user: user, priority: priority)
     }
 
-    static func unresolvedURL(_ id: String, host: String) -> URL {
+    private static func unresolvedURL(_ id: String, host: String) -> URL {
         precondition(!id.isEmpty, "The identifier of a download request must not be empty.")
         let path = Self.percentEncoded(id)
         guard let url = URL(string: "\(Self.unresolvedScheme)://\(host)/\(path)"), url.host()?.isEmpty == false else {
@@ -186,7 +187,7 @@ public struct DownloadRequest: Sendable, Hashable {
             || Self.companionEndings.contains { upper.hasSuffix($0.uppercased()) }
     }
 
-    var companionNames: [String] { Self.companionEndings.map(companionName) }
+    private var companionNames: [String] { Self.companionEndings.map(companionName) }
 
     private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
@@ -197,6 +198,90 @@ public struct DownloadRequest: Sendable, Hashable {
         return stem + tag + ending
     }
 }
+
+// MARK: - Relative directories
+
+extension DownloadRequest {
+    /// Creates a request to download `url` to a file below the directory of the process that downloads it.
+    ///
+    ///     DownloadRequest(url, below: "playlists/7", name: "Song.mp3")
+    ///     DownloadCoordinator.Configuration(directory: music)         // gets playlists/7/Song.mp3
+    ///
+    /// A queue stores only the relative path. The process that runs the queue adds it to
+    /// ``DownloadCoordinator/Configuration/directory``. So the directory can be a different one on each machine that shares the queue, and
+    /// after each update of an app, which may move its files.
+    ///
+    /// In a queue that spans machines, any machine can download this request. One with an absolute directory is downloaded only by the
+    /// machine that has enqueued it.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to download.
+    ///   - path: The names of directories, separated by slashes; empty for the directory itself. A path that isn't safe traps
+    ///     (``isSafePath(_:)``), so check paths from untrusted sources first.
+    ///   - name: The file's name, as in ``init(_:to:name:headerFields:user:priority:)``.
+    ///   - headerFields: Additional header fields.
+    ///   - user: The user that the file is downloaded for.
+    ///   - priority: The priority.
+    public init(
+        _ url: URL, below path: String, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
+        priority: Int = 0
+    ) {
+        self.init(
+            url, TargetDirectory.checked(path), name: name, headerFields: headerFields, user: user, priority: priority)
+    }
+
+    /// Creates a request for a resource whose URL isn't known yet, to a file below the directory of the process that downloads it.
+    ///
+    ///     DownloadRequest(resolving: "song 7", host: "cdn.example.com", below: "playlists/7", name: "Song.mp3")
+    ///
+    /// See ``init(resolving:host:to:name:user:priority:)`` and ``init(_:below:name:headerFields:user:priority:)``.
+    public init(
+        resolving id: String, host: String, below path: String, name: String, user: String? = nil, priority: Int = 0
+    ) {
+        self.init(
+            Self.unresolvedURL(id, host: host), TargetDirectory.checked(path), name: name, user: user,
+            priority: priority)
+    }
+
+    /// Whether a path can be that of a relative directory: names without a slash before, after or beside another, each of them safe
+    /// (`SafeFileName.isSafe(_:)`), or nothing. So it can't leave the directory.
+    public static func isSafePath(_ path: String) -> Bool { TargetDirectory.isSafe(path) }
+
+    /// Whether the directory is relative to that of the process that downloads the file.
+    package var isRelative: Bool { targetDirectory.relativePath != nil }
+
+    /// The request with a relative directory if its own is `base` or below it. Returns `nil` if it is relative already, elsewhere, or has
+    /// names that aren't safe.
+    package func relative(to base: URL) -> DownloadRequest? {
+        guard !isRelative, let base = TargetDirectory.of(base.absoluteURL.standardizedFileURL) else { return nil }
+        let (own, parent) = (targetDirectory.path(of: "").bytes, base.path(of: "").bytes)
+        guard own.starts(with: parent), var path = String(validating: own.dropFirst(parent.count), as: UTF8.self)
+        else { return nil }
+        if path.hasSuffix("/") { path.removeLast() }
+        guard Self.isSafePath(path) else { return nil }
+        var request = self
+        request.targetDirectory = TargetDirectory.below(path)
+        return request
+    }
+
+    /// The request with an absolute directory: its own, or the relative one below `base`.
+    package func resolved(in base: URL) -> DownloadRequest {
+        guard isRelative else { return self }
+        var request = self
+        request.targetDirectory = targetDirectory.resolved(in: base)
+        return request
+    }
+}
+
+extension TargetDirectory {
+    fileprivate static func checked(_ path: String) -> TargetDirectory {
+        precondition(
+            isSafe(path), "The path of a download request must consist of safe file names; it is '\(path)'.")
+        return below(path)
+    }
+}
+
+// MARK: - Conflicts
 
 extension DownloadRequest {
     /// Finds requests that can't be carried out together with an earlier request of the list, because they have the same target, or because
@@ -224,6 +309,8 @@ extension DownloadRequest {
     }
 }
 
+// MARK: - Description
+
 extension DownloadRequest: CustomStringConvertible, CustomReflectable {
     /// The URL, without its user name, password, query and fragment, and the path of the file.
     public var description: String { "\(url.redactedForDisplay) to \(target.path(percentEncoded: false))" }
@@ -237,5 +324,21 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
                 "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" }, "user": user as Any,
                 "priority": priority,
             ])
+    }
+}
+
+// MARK: - Resolutions
+
+/// The URL of a resource that a request names by an identifier. See ``DownloadCoordinator/Configuration/resolve``.
+public struct DownloadResolution: Sendable, Hashable {
+    /// The URL to download. It isn't stored.
+    public var url: URL
+    /// Additional header fields, which are sent only to the URL's origin and aren't stored.
+    public var headerFields: HTTPFields
+
+    /// Creates a resolution.
+    public init(url: URL, headerFields: HTTPFields = [:]) {
+        self.url = url
+        self.headerFields = headerFields
     }
 }

@@ -1,11 +1,12 @@
+import HTTPTypes
+import SluiceFiles
+import SluiceHTTP
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
 #endif
-import HTTPTypes
-import SluiceFiles
-import SluiceHTTP
 
 /// One attempt to download a URL to a file, which continues where an earlier attempt stopped.
 ///
@@ -108,7 +109,7 @@ struct Transfer {
     ///
     /// Throws ``Published`` if the job's file has its final name by now. A worker that has lost its lease, but not its lock, may have given
     /// it that name until this lock was taken, and no other worker can do it from then on.
-    func openPartial(_ mode: CheckpointedFile.OpeningMode) async throws -> PartialFile? {
+    fileprivate func openPartial(_ mode: CheckpointedFile.OpeningMode) async throws -> PartialFile? {
         let partial = try await PartialFile.openLocked(mode, for: self)
         guard mayBePublished, let partial, let size = try await sizeOfPublished() else { return partial }
         // The checkpoint stays until the outcome is recorded.
@@ -132,7 +133,7 @@ struct Transfer {
 
     // MARK: Errors
 
-    func error(of failure: TransferFailure) -> TransferError {
+    fileprivate func error(of failure: TransferFailure) -> TransferError {
         switch failure {
         case .status(let status): TransferError(status: status, url: request.url)
         case .length(let announced, let received):
@@ -148,4 +149,353 @@ struct Transfer {
 struct TransferResult: Sendable, Hashable {
     var bytes: Int64
     var isCheckpointed: Bool
+}
+
+/// The steps of a transfer, for tests that observe it or kill the process there.
+///
+/// ```text
+/// requested ─▶ responded ─▶ receiving ─▶ checkpointed … ─▶ complete ─▶ published
+/// ```
+///
+/// A small body, which is written and named in one step, has no `receiving` and no `checkpointed`. A transfer that starts again, or
+/// requests the rest of a range, returns to `requested`.
+package enum TransferPhase: Sendable, Hashable, CaseIterable {
+    case requested
+    case responded
+    /// The first bytes of this response are in the partial file.
+    case receiving
+    case checkpointed
+    /// All bytes have arrived in the right number. The file doesn't have its final name yet.
+    case complete
+    /// The file has its final name. The checkpoint still exists, so that a later process can recognize the file if this one dies now.
+    case published
+}
+
+// MARK: - The course of a transfer
+
+private struct TransferCourse {
+    private let transfer: Transfer
+    private var machine: TransferStateMachine
+    private(set) var partial: PartialFile?
+
+    init(transfer: Transfer, partial: PartialFile?) {
+        self.transfer = transfer
+        self.partial = partial
+        machine = TransferStateMachine(present: partial?.present)
+    }
+
+    mutating func run() async throws -> TransferResult {
+        while true {
+            let response = try await ask()
+            switch try answer(of: response) {
+            case .whole(let announced, let validator):
+                transfer.onResponse(announced, 0)
+                if partial == nil, let announced, announced <= Transfer.smallBody {
+                    return try await storeSmall(response.body, of: announced)
+                }
+                let partial = try await openPartial()
+                try await partial.begin(validator, total: announced)
+                guard try await receive(response.body, into: partial) else { continue }
+            case .rest(let offset, let total):
+                let partial = try await openPartial()
+                try await partial.resume(at: offset)
+                transfer.onResponse(total, offset)
+                guard try await receive(response.body, into: partial) else { continue }
+            case .complete(let size):
+                let partial = try await openPartial()
+                try await partial.resume(at: size)
+                transfer.onResponse(size, size)
+                return try await publish(partial, size)
+            case .startAgain:
+                try await partial?.empty()
+                continue
+            }
+            if case .complete(let size) = try machine.ended() {
+                let partial = try await openPartial()
+                return try await publish(partial, size)
+            }
+        }
+    }
+
+    private func ask() async throws -> TransportResponse {
+        var fields = transfer.request.headerFields
+        if case .rest(let offset, let validator) = machine.question {
+            fields[.range] = "bytes=\(offset)-"
+            fields[.ifRange] = validator.field
+        }
+        transfer.onPhase(.requested)
+        let response = try await transfer.transport.open(
+            TransportRequest(transfer.resolvedURL ?? transfer.request.url, headerFields: fields))
+        transfer.onPhase(.responded)
+        return response
+    }
+
+    private mutating func answer(of response: TransportResponse) throws -> TransferStateMachine.Answer {
+        let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
+        do {
+            return try machine.responded(
+                status: response.status, headerFields: response.headerFields, contentLength: response.contentLength,
+                now: now)
+        } catch {
+            var failure = transfer.error(of: error)
+            // A date is that of the server's clock, as its Date field is.
+            let sent = response.headerFields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
+            failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: sent)
+            throw failure
+        }
+    }
+
+    private mutating func openPartial() async throws -> PartialFile {
+        if let partial { return partial }
+        guard let opened = try await transfer.openPartial(.always) else {
+            preconditionFailure("A file that is always created wasn't opened.")
+        }
+        partial = opened
+        return opened
+    }
+
+    /// Reads a small body completely, then writes, syncs and names the file in one operation of the file pool.
+    private mutating func storeSmall(_ body: ResponseBody, of announced: Int64) async throws -> TransferResult {
+        var data = Data()
+        var iterator = body.makeAsyncIterator()
+        while let batch = try await iterator.nextBatch() {
+            for chunk in batch {
+                guard let received = try machine.received(chunk.count) else {
+                    preconditionFailure("A whole body became unusable.")
+                }
+                if data.isEmpty, received == announced {
+                    data = chunk
+                } else {
+                    data.append(chunk)
+                }
+                transfer.onReceived(received)
+            }
+        }
+        _ = try machine.ended()
+        transfer.onPhase(.complete)
+        let options = FileWriteOptions(
+            durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
+            temporaryName: transfer.request.temporaryName)
+        do {
+            try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
+        } catch let error as FileError where error.code == .exists && transfer.mayBePublished {
+            // A small file has no checkpoint to identify it, so its bytes are compared.
+            guard try await isTarget(data) else { throw error }
+        }
+        transfer.onPhase(.published)
+        return TransferResult(bytes: announced, isCheckpointed: false)
+    }
+
+    private func isTarget(_ data: Data) async throws -> Bool {
+        let (target, files) = (transfer.request.target, transfer.files)
+        guard let status = try await files.status(of: target, followingLinks: false), status.kind == .file,
+            status.size == data.count
+        else { return false }
+        do {
+            return try await Data(asyncContentsOf: target, maximumSize: data.count, using: files) == data
+        } catch let error as FileError where error.code == .limitExceeded {
+            return false
+        }
+    }
+
+    /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.
+    private mutating func receive(_ body: ResponseBody, into partial: PartialFile) async throws -> Bool {
+        let before = partial.size
+        var announced = false
+        return try await withThrowingTaskGroup(of: Checkpoint.self) { syncs in
+            var iterator = body.makeAsyncIterator()
+            while let batch = try await iterator.nextBatch() {
+                for chunk in batch {
+                    guard let received = try machine.received(chunk.count) else {
+                        try await partial.collect(from: &syncs)
+                        try await partial.empty()
+                        return false
+                    }
+                    transfer.onReceived(received)
+                }
+                // Received bytes are passed on to the disk before the next wait.
+                try await partial.take(batch)
+                if !announced, partial.size > before {
+                    announced = true
+                    transfer.onPhase(.receiving)
+                }
+                try await partial.checkpointIfDue(in: &syncs)
+            }
+            try await partial.flush()
+            if !announced, partial.size > before { transfer.onPhase(.receiving) }
+            try await partial.collect(from: &syncs)
+            return true
+        }
+    }
+
+    private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
+        transfer.onPhase(.complete)
+        try await partial.publish(
+            as: transfer.request.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
+        transfer.onPhase(.published)
+        return TransferResult(bytes: size, isCheckpointed: true)
+    }
+}
+
+// MARK: - The rules
+
+/// The rules of a transfer: the request to send, the meaning of a response, and the condition for a complete file.
+///
+/// ```text
+/// whole ── 200, 203 ──▶ receiving ── ended ──▶ complete
+///   ▲                       ▲  │
+///   │  unusable, once       │  └─ the range ended before the file ──▶ rest
+///   └────────────────────┐  │
+/// rest ── 206, fits ─────┼──┘   200: the file changed, or ranges are not served: receiving, from zero
+///      ── 416, fits ─────┼────────────────────▶ complete
+///      ── any other range response ───────────┘
+/// ```
+///
+/// `rest` sends Range and If-Range (RFC 9110, sections 14.2 and 13.1.5). The server returns the rest of the same bytes, or all new ones,
+/// so the file can't change between a check and the request.
+struct TransferStateMachine {
+    struct Present: Equatable {
+        var bytes: Int64
+        var validator: Validator
+        var total: Int64?
+    }
+
+    enum Question: Equatable {
+        case whole
+        /// Requests the bytes from an offset on, if the file still has the validator.
+        case rest(from: Int64, Validator)
+    }
+
+    enum Answer: Equatable {
+        /// The body is the whole file. Existing bytes are removed. If there is a validator, the transfer can be resumed later.
+        case whole(announced: Int64?, Validator?)
+        /// The body continues after the existing bytes.
+        case rest(from: Int64, total: Int64)
+        /// All bytes exist, and they are still those of the server.
+        case complete(Int64)
+        /// The response is unusable. Existing bytes are removed, and the whole file is requested.
+        case startAgain
+    }
+
+    enum End: Equatable {
+        case complete(Int64)
+        /// The body was a valid part of the range, and the rest is requested.
+        case askForRest
+    }
+
+    private enum State {
+        case asking(Present?)
+        /// `end` is the offset at which this body must end, and `total` the length of the file, if the server sent them.
+        case receiving(received: Int64, end: Int64?, total: Int64?, Validator?, isRange: Bool)
+        case complete
+    }
+
+    private var state: State
+    /// Whether an unusable response leads to a new request instead of an error. That happens once.
+    private var mayStartAgain = true
+
+    init(present: Present? = nil) {
+        state = .asking(present.flatMap { $0.bytes > 0 ? $0 : nil })
+    }
+
+    var question: Question {
+        guard case .asking(let present) = state else { preconditionFailure("A question was asked during a body.") }
+        return present.map { .rest(from: $0.bytes, $0.validator) } ?? .whole
+    }
+
+    mutating func responded(
+        status: HTTPResponse.Status, headerFields: HTTPFields, contentLength: Int64?, now: HTTPDate
+    ) throws(TransferFailure) -> Answer {
+        guard case .asking(let present) = state else { preconditionFailure("A response arrived without a question.") }
+        switch (status.code, present) {
+        case (200, _), (203, _):
+            let validator = Self.isEncoded(headerFields) ? nil : Validator(headerFields, now: now)
+            state = .receiving(received: 0, end: contentLength, total: contentLength, validator, isRange: false)
+            return .whole(announced: contentLength, validator)
+        case (206, let present?):
+            return try partial(headerFields, contentLength: contentLength, present)
+        case (416, let present?):
+            // RFC 9110, section 15.5.17: If-Range held, and there is nothing after the last existing byte.
+            guard case .unsatisfied(present.bytes) = headerFields[.contentRange].flatMap({ ContentRange($0) }),
+                present.total ?? present.bytes == present.bytes, !present.validator.isContradicted(by: headerFields)
+            else { return try startAgain("a 416 that doesn't fit the file") }
+            state = .complete
+            return .complete(present.bytes)
+        case (206, nil) where !mayStartAgain, (416, nil) where !mayStartAgain:
+            throw .range("it answered \(status.code) to a request without a range")
+        default:
+            throw .status(status)
+        }
+    }
+
+    /// Processes a 206 response to a range request (RFC 9110, section 15.3.7), and rejects it unless all its fields fit.
+    private mutating func partial(
+        _ fields: HTTPFields, contentLength: Int64?, _ present: Present
+    ) throws(TransferFailure) -> Answer {
+        // Several ranges weren't requested, and the offsets of a content coding would be different ones.
+        let type = fields[.contentType]?.lowercased() ?? ""
+        guard !type.hasPrefix("multipart/byteranges"), !Self.isEncoded(fields),
+            case .part(let first, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
+            first == present.bytes, let known = present.total ?? total, total ?? known == known, last < known,
+            contentLength ?? (last - first + 1) == last - first + 1,
+            !present.validator.isContradicted(by: fields)
+        else { return try startAgain("a 206 that doesn't fit the request") }
+        state = .receiving(
+            received: first, end: last + 1, total: known, present.validator, isRange: true)
+        return .rest(from: first, total: known)
+    }
+
+    private mutating func startAgain(_ cause: String) throws(TransferFailure) -> Answer {
+        guard mayStartAgain else { throw .range("it sent \(cause)") }
+        mayStartAgain = false
+        state = .asking(nil)
+        return .startAgain
+    }
+
+    /// Returns the total number of received bytes, or `nil` if the body is unusable and the whole file must be requested again.
+    mutating func received(_ count: Int) throws(TransferFailure) -> Int64? {
+        guard case .receiving(let before, let end, let total, let validator, let isRange) = state else {
+            preconditionFailure("Bytes arrived outside a body.")
+        }
+        let received = before + Int64(count)
+        if let end, received > end {
+            // The range continues past its end, so it is unknown which of its bytes are right.
+            if isRange, mayStartAgain {
+                mayStartAgain = false
+                state = .asking(nil)
+                return nil
+            }
+            throw .length(announced: end, received: received)
+        }
+        state = .receiving(received: received, end: end, total: total, validator, isRange: isRange)
+        return received
+    }
+
+    /// A body without an announced length is complete when the connection ends it, with its last chunk or by closing.
+    mutating func ended() throws(TransferFailure) -> End {
+        guard case .receiving(let received, let end, let total, let validator, _) = state else {
+            preconditionFailure("A body ended before its response.")
+        }
+        if let end, received != end { throw .length(announced: end, received: received) }
+        if let total, received < total, let validator {
+            // A range has at least one byte, so the remaining part becomes smaller and this terminates.
+            state = .asking(Present(bytes: received, validator: validator, total: total))
+            return .askForRest
+        }
+        state = .complete
+        return .complete(received)
+    }
+
+    /// Whether the body has a content coding. Codings aren't requested, and such bodies aren't resumed: a server may compress the same
+    /// file to different bytes each time.
+    private static func isEncoded(_ fields: HTTPFields) -> Bool {
+        fields[.contentEncoding].map { !["", "identity"].contains($0.lowercased()) } ?? false
+    }
+}
+
+enum TransferFailure: Error, Equatable {
+    case status(HTTPResponse.Status)
+    case length(announced: Int64, received: Int64)
+    /// The server's range responses contradict each other or the request, also after the transfer has started again.
+    case range(String)
 }

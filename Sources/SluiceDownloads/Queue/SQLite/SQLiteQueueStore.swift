@@ -21,9 +21,9 @@ package import Foundation
 /// **Cost.** A claim looks at the heads of the lanes in order (``QueueSchema``). If the limits hold back more than 64 lanes, it needs a few
 /// seeks for each host or for each user with waiting jobs, whichever are fewer. The number of waiting jobs doesn't matter.
 package final class SQLiteQueueStore: QueueStore {
-    let time: QueueTime
+    private let time: QueueTime
     private let url: URL
-    var path: String { url.path(percentEncoded: false) }
+    private var path: String { url.path(percentEncoded: false) }
     private let database: AsyncLazy<SluiceDatabase>
     private let isClosed = Atomic(false)
     private let files: FileIO
@@ -150,8 +150,192 @@ package final class SQLiteQueueStore: QueueStore {
 }
 
 extension Database {
+    func run(_ sql: String, _ arguments: StatementArguments) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
     fileprivate func forget(_ worker: String, now: Int64) throws {
         try releaseJobs(of: worker, now: now)
         try run("DELETE FROM worker WHERE name = ?", [worker])
+    }
+}
+
+// MARK: - Reading
+
+extension SQLiteQueueStore {
+    package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+        try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
+    }
+
+    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
+        let count = max(0, count)
+        return try await read { database, now in
+            var snapshot = QueueSnapshot()
+            let tally = try database.cachedStatement(sql: "SELECT state, number FROM tally WHERE number > 0")
+            for row in try Row.fetchAll(tally) {
+                snapshot.counts[QueuedDownload.State(column: try row.value("state")), default: 0] += try row.value(
+                    "number")
+            }
+            // The plus keeps SQLite from reading the whole table in this order.
+            snapshot.running = try database.list("WHERE state = 1 ORDER BY +id", limit: count).map {
+                .init(download: $0)
+            }
+            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, id", limit: count)
+            snapshot.paused = try database.list("WHERE state = 6 ORDER BY priority DESC, id", limit: count)
+            snapshot.ended = try database.list(
+                "WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC", limit: count)
+            snapshot.cursor = QueueEvent.Cursor(rawValue: try database.lastEvent)
+            snapshot.hosts = try database.hosts().compactMap { QueueSnapshot.Host($0, $1, now: now) }
+                .sorted { $0.name < $1.name }
+            return snapshot
+        }
+    }
+}
+
+extension Database {
+    func queuedDownload(_ id: Int64) throws -> QueuedDownload? {
+        try list("WHERE id = ?", [id], limit: 1).first
+    }
+
+    fileprivate func list(
+        _ rest: String, _ arguments: StatementArguments = [], limit count: Int
+    ) throws -> [QueuedDownload] {
+        let query = """
+            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged, is_cancelled FROM job \(rest) LIMIT ?
+            """
+        return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
+            try QueuedDownload(row: row, members: members(of: row.value("id")).members)
+        }
+    }
+}
+
+extension QueuedDownload {
+    fileprivate init(row: Row, members: [Member]) throws {
+        let notBefore: Int64? = try row.value("not_before")
+        let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
+        self.init(
+            id: JobID(rawValue: try row.value("id")), request: try DownloadRequest(row: row, user: user),
+            members: members,
+            state: QueuedDownload.State(column: try row.value("state")), failureCount: try row.value("failures"),
+            bytes: try row.value("bytes"), message: try row.value("message"),
+            notBefore: notBefore.map { Date(queueTime: $0) })
+        isCancelling = try row.value("is_cancelled")
+    }
+}
+
+extension DownloadRequest {
+    init(row: Row, user: String) throws {
+        let name: String = try row.value("name")
+        let stored = DownloadRequest(
+            storedURL: try row.value("url"), directory: try row.value("folder"), name: name, user: user,
+            priority: try row.value("priority"))
+        guard let stored else {
+            // Another program has written to the table.
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The job named '\(name)' can't be read.")
+        }
+        self = stored
+    }
+}
+
+// MARK: - Events
+
+extension SQLiteQueueStore {
+    package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
+        try await read { [path] database, _ in
+            if let number, try number < database.firstEvent - 1 {
+                throw QueueStoreError.eventsRemoved(after: number, path)
+            }
+            let query = """
+                SELECT number, time, job, kind, user, batch, bytes, message FROM event WHERE number > ?
+                ORDER BY number LIMIT ?
+                """
+            let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [number ?? 0, count])
+            return try rows.map { row in
+                var content = EventContent(
+                    QueueEvent.Kind(rawValue: try row.value("kind")), user: try row.value("user"),
+                    bytes: try row.value("bytes"), message: try row.value("message"))
+                content.batch = try row.value("batch")
+                return content.event(
+                    number: try row.value("number"), job: JobID(rawValue: try row.value("job")),
+                    time: try row.value("time"))
+            }
+        }
+    }
+}
+
+extension Database {
+    /// Gives an event the next number. Only one transaction writes at a time, and a number of a transaction that fails is used again.
+    func record(_ content: EventContent, _ job: Int64, now: Int64) throws {
+        try run(
+            "INSERT INTO event (time, job, kind, user, batch, bytes, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [now, job, content.kind.rawValue, content.user, content.batch, content.bytes, content.message])
+    }
+
+    /// The number of the last event, also if it has been removed; 0 if there was none.
+    var lastEvent: Int64 {
+        get throws {
+            let query = "SELECT seq FROM sqlite_sequence WHERE name = 'event'"
+            return try Int64.fetchOne(cachedStatement(sql: query)) ?? 0
+        }
+    }
+
+    /// The number of the first event that is kept, or of the next event if there is none.
+    var firstEvent: Int64 {
+        get throws {
+            try Int64.fetchOne(cachedStatement(sql: "SELECT min(number) FROM event")) ?? lastEvent + 1
+        }
+    }
+}
+
+// MARK: - Locks of workers
+
+/// A file lock that shows that a worker is alive. The system releases it when the process ends, for any reason.
+final class WorkerLock: Sendable {
+    private let stream: Lock<AsyncFileStream<WriteMode>?>
+
+    private init(_ stream: consuming sending AsyncFileStream<WriteMode>) {
+        self.stream = Lock(stream)
+    }
+
+    private static func file(of worker: QueueWorker, beside database: URL) -> URL {
+        database.deletingLastPathComponent()
+            .appending(path: "\(database.lastPathComponent)-worker-\(worker.name)", directoryHint: .notDirectory)
+    }
+
+    /// Returns `nil` if locks don't work here: then a worker's death is noticed when its leases expire.
+    static func taken(for worker: QueueWorker, beside database: URL, using files: FileIO) async -> WorkerLock? {
+        let file = file(of: worker, beside: database)
+        guard let stream = try? await file.openForWriting(existing: .fail, locked: true, using: files) else {
+            return nil
+        }
+        let lock = WorkerLock(stream)
+        // Some mounted file systems grant every lock, so that every worker would appear dead.
+        guard await !isFree(file, using: files) else {
+            await lock.release()
+            return nil
+        }
+        return lock
+    }
+
+    /// Whether a worker of another process is dead. If so, its file is removed.
+    static func isDead(_ worker: QueueWorker, beside database: URL, using files: FileIO) async -> Bool {
+        await isFree(file(of: worker, beside: database), removing: true, using: files)
+    }
+
+    /// Free means that no process holds a lock on the file, or that the file doesn't exist.
+    private static func isFree(_ file: URL, removing: Bool = false, using files: FileIO) async -> Bool {
+        do {
+            guard try await files.status(of: file) != nil else { return true }
+            let stream = try await file.openForWriting(existing: .append, locked: true, using: files)
+            if removing { try await stream.discard() } else { try await stream.close() }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func release() async {
+        let held = stream.withLock { $0.take() }
+        if let held { try? await held.discard() }
     }
 }
