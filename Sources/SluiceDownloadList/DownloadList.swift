@@ -128,6 +128,114 @@ public final class DownloadList {
     }
 }
 
+// MARK: - Totals
+
+extension DownloadList {
+    /// The bytes of the running downloads, the rate at which they arrive, and the time left.
+    ///
+    ///     func describe(_ totals: DownloadList.Totals) -> String {
+    ///         guard let rate = totals.bytesPerSecond, let left = totals.timeLeft else { return "" }
+    ///         return "\(rate / 1000) kB/s, \(left.components.seconds) s left"
+    ///     }
+    public struct Totals: Sendable, Hashable {
+        /// The number of received bytes of the running downloads, including those of resumed partial files.
+        public var receivedBytes: Int64
+        /// The size of the running downloads in bytes; `nil` if a size is unknown, or if no download runs.
+        public var expectedBytes: Int64?
+        /// The rate at which bytes arrive in this process, a mean in which bytes count less the older they are: after three seconds about
+        /// a third. `nil` if no download runs.
+        public var bytesPerSecond: Int64?
+        /// The estimated time until no download waits or runs, in whole seconds, at the current rate.
+        ///
+        /// Each download of unknown size counts with the mean of the known sizes. `nil` if no size or no rate is known, or while no bytes
+        /// arrive.
+        public var timeLeft: Duration?
+
+        /// Creates a value, by default of a queue without running downloads: for previews and tests.
+        public init(
+            receivedBytes: Int64 = 0, expectedBytes: Int64? = nil, bytesPerSecond: Int64? = nil,
+            timeLeft: Duration? = nil
+        ) {
+            self.receivedBytes = receivedBytes
+            self.expectedBytes = expectedBytes
+            self.bytesPerSecond = bytesPerSecond
+            self.timeLeft = timeLeft
+        }
+
+        /// The received fraction of the running downloads, from 0 to 1, if their size is known.
+        public var fractionCompleted: Double? {
+            guard let expectedBytes else { return nil }
+            return expectedBytes > 0 ? min(1, Double(receivedBytes) / Double(expectedBytes)) : 1
+        }
+    }
+}
+
+// MARK: - Following the queue
+
+/// The snapshots of a queue as results. After an error the iteration begins again, a second later.
+struct RepeatedSnapshots<Source: AsyncSequence<QueueSnapshot, any Error> & Sendable>: AsyncSequence, Sendable {
+    let snapshots: Source
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    func makeAsyncIterator() -> Iterator { Iterator(snapshots: snapshots, sleep: sleep) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate let snapshots: Source
+        fileprivate let sleep: @Sendable (Duration) async throws -> Void
+        private var iterator: Source.AsyncIterator?
+        private var lastError: QueueStoreError?
+
+        fileprivate init(snapshots: Source, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+            self.snapshots = snapshots
+            self.sleep = sleep
+        }
+
+        mutating func next() async -> Result<QueueSnapshot, QueueStoreError>? { await next(isolation: nil) }
+
+        mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async -> Result<QueueSnapshot, QueueStoreError>? {
+            if let lastError {
+                if lastError.code == .closed { return nil }
+                try? await sleep(.seconds(1))
+                self.lastError = nil
+                iterator = nil
+            }
+            guard !Task.isCancelled else { return nil }
+            var current = iterator ?? snapshots.makeAsyncIterator()
+            defer { iterator = current }
+            do {
+                return try await current.next(isolation: actor).map { .success($0) }
+            } catch {
+                guard !Task.isCancelled else { return nil }
+                let failure =
+                    error as? QueueStoreError
+                    ?? QueueStoreError(.other, subject: "queue", message: "The queue couldn't be read: \(error).")
+                lastError = failure
+                return .failure(failure)
+            }
+        }
+    }
+}
+
+/// A sequence with an element each second, until the task is cancelled.
+private struct Ticks: AsyncSequence, Sendable {
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    func makeAsyncIterator() -> Iterator { Iterator(sleep: sleep) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate let sleep: @Sendable (Duration) async throws -> Void
+
+        func next() async -> Void? { await next(isolation: nil) }
+
+        func next(isolation actor: isolated (any Actor)?) async -> Void? {
+            try? await sleep(.seconds(1))
+            return Task.isCancelled ? nil : ()
+        }
+    }
+}
+
 /// The clock of a list, which tests replace.
 struct ListTiming: Sendable {
     var now: @Sendable () -> ContinuousClock.Instant
