@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import LoopbackOrigin
 import SluiceFiles
 import SluiceHTTP
@@ -80,4 +81,27 @@ func downloading(
 /// The names in a directory, sorted.
 func names(in directory: URL) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+}
+
+/// Answers requests with a closure that gets the request and its number, from 1 on.
+struct AnsweringTransport: Transport {
+    typealias Answer = (status: HTTPResponse.Status, fields: HTTPFields)
+
+    let count = Guarded(0)
+    let answer: @Sendable (_ request: TransportRequest, _ number: Int) async throws -> Answer
+
+    init(_ answer: @escaping @Sendable (_ request: TransportRequest, _ number: Int) async throws -> Answer) {
+        self.answer = answer
+    }
+
+    func open(_ request: TransportRequest) async throws -> TransportResponse {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        let (status, fields) = try await answer(request, number)
+        return try await ScriptedTransport([
+            request.url: [.response(status: status, headerFields: fields, body: [Data("song".utf8)])]
+        ]).open(request)
+    }
 }

@@ -54,3 +54,18 @@ final class VirtualTime: Clock {
         state.withState { $0.now += duration.milliseconds }
     }
 }
+
+/// Moves a clock forward whenever a task waits for it, until the test is over.
+func withRunningClock<Result: Sendable>(
+    _ time: VirtualTime, step: Duration, _ body: () async throws -> Result
+) async throws -> Result {
+    let clock = Task {
+        while true {
+            try await time.sleeper(until: step)
+            time.advance(by: step)
+            await Task.yield()
+        }
+    }
+    defer { clock.cancel() }
+    return try await body()
+}
