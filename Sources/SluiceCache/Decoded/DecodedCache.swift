@@ -1,5 +1,6 @@
 import SluiceConcurrency
 import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -207,4 +208,37 @@ extension ResourceCache {
     ) -> DecodedCache<Value> {
         DecodedCache(self, maximumMemorySize: maximumMemorySize, cost: cost, decode: decode)
     }
+}
+
+// MARK: - The decoded caches of a cache
+
+/// A cache in memory of what was made of the responses of a ``ResourceCache``, which tells it when they change.
+protocol DependentCache: AnyObject, Sendable {
+    func trimMemory(toFraction fraction: Double)
+    /// The resource is out of date, and so is what is being made of it.
+    func invalidate(_ key: ResourceKey)
+    func invalidateAll()
+    /// The resource has a newer response.
+    func remove(_ key: ResourceKey)
+}
+
+/// The decoded caches of a cache, which it doesn't keep alive.
+final class DecodedCaches: Sendable {
+    private struct Entry {
+        weak var cache: (any DependentCache)?
+    }
+
+    private let entries = Lock<[Entry]>([])
+
+    func insert(_ cache: any DependentCache) {
+        let others = entries.withLock { entries in
+            let others = entries.compactMap(\.cache)
+            entries = (others + [cache]).map { Entry(cache: $0) }
+            return others
+        }
+        // These may be the last references, which must not be released under the lock.
+        _ = others
+    }
+
+    var all: [any DependentCache] { entries.withLock { $0.compactMap(\.cache) } }
 }

@@ -1,4 +1,6 @@
 import GRDB
+import GRDBSQLite
+import SluiceConcurrency
 import SluiceDatabase
 package import SluiceFiles
 package import SluiceHTTP
@@ -137,5 +139,360 @@ package struct CacheDirectory: Sendable {
         let path = place.path(percentEncoded: false)
         error.subject = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         return error
+    }
+}
+
+// MARK: - Entries
+
+extension CacheDirectory {
+    /// A stored response.
+    package struct Entry: Sendable, Equatable {
+        /// The URL, without a fragment. It may contain secrets.
+        package var url: String
+        package var status: Int
+        /// The length of the body.
+        package var size: Int
+        /// The time of the last use that the index knows. A use counts a little later: see `UseTimes`.
+        package var lastUse: Date
+        /// The seconds since the server created or confirmed the response, or `nil` if the clock was set back since then.
+        package var age: Int64?
+        /// The seconds for which the response stays fresh, negative if they are over. `nil` if the age is unknown, or if the server wants
+        /// each use to be validated.
+        package var freshFor: Int64?
+        package var isFresh: Bool
+        /// The names of the request fields that the response depends on (`Vary`), in lowercase.
+        package var variantFields: [String]
+    }
+
+    /// A place in the list of entries.
+    package struct Position: Sendable {
+        fileprivate var place: DiskIndex.Position
+        /// The place before the first entry.
+        package static let start = Self(place: DiskIndex.Position())
+    }
+
+    package struct Page: Sendable {
+        package var entries: [Entry]
+        /// The place of the next page, or `nil` after the last one.
+        package var next: Position?
+    }
+
+    /// The numbers of a cache.
+    package struct Totals: Sendable, Equatable {
+        package var entries = 0
+        package var fresh = 0
+        /// The size of all bodies with what an entry takes in addition, as the limit of a cache counts it.
+        package var bytes: Int64 = 0
+        /// The size of the index.
+        package var indexBytes: Int64 = 0
+        package var oldestUse: Date?
+        package var newestUse: Date?
+    }
+
+    /// A selection of URLs: those that begin with a text, or, if the text has a `*`, those that match it as a whole. A `*` stands for any
+    /// text.
+    package struct Pattern: Sendable {
+        let glob: String
+
+        package init(_ text: String) {
+            // The other special characters of SQLite's GLOB are frequent in URLs.
+            let escaped = text.reduce(into: "") { $0 += $1 == "?" || $1 == "[" ? "[\($1)]" : String($1) }
+            glob = text.contains("*") ? escaped : escaped + "*"
+        }
+    }
+
+    /// Returns entries, the most recently used first. An entry that is used meanwhile may be missing from the pages.
+    package func entries(
+        after position: Position, matching pattern: Pattern? = nil, most: Int = 500
+    ) async throws -> Page {
+        let rows = try await store.database.read { [policy] database in
+            try DiskIndex.byLastUse(
+                after: position.place, matching: pattern?.glob, most: most, policy, in: database)
+        }
+        let now = now()
+        let next = rows.count == most ? rows.last : nil
+        return Page(
+            entries: rows.compactMap { entry($0, now) },
+            next: next.map { Position(place: DiskIndex.Position(accessed: $0.accessed, id: $0.id)) })
+    }
+
+    /// Returns the numbers that need no look at the entries: all but those of fresh ones and of the index.
+    package func size() async throws -> Totals {
+        let (extent, used) = try await store.database.read { database in
+            (try DiskIndex.extent(in: database), try DiskIndex.usedBytes(in: database))
+        }
+        return Totals(
+            entries: extent.count, bytes: used, oldestUse: extent.oldest.map(Self.date),
+            newestUse: extent.newest.map(Self.date))
+    }
+
+    package func totals() async throws -> Totals {
+        var totals = try await size()
+        var position: Position? = .start
+        while let start = position {
+            let page = try await entries(after: start)
+            totals.fresh += page.entries.count { $0.isFresh }
+            position = page.next
+            try Task.checkCancellation()
+        }
+        for name in ["index.db", "index.db-wal"] {
+            let file = directory.appending(path: name, directoryHint: .notDirectory)
+            totals.indexBytes += try await store.files.status(of: file)?.size ?? 0
+        }
+        return totals
+    }
+
+    private func entry(_ row: DiskIndex.Listed, _ now: HTTPDate) -> Entry? {
+        guard let ready = row.ready else { return nil }
+        let freshness = ready.head.freshness
+        let age = freshness.isAgeKnown(at: now) ? freshness.age(at: now) : nil
+        let (left, overflows) = freshness.lifetime.subtractingReportingOverflow(age ?? 0)
+        return Entry(
+            url: row.key.text, status: ready.head.status, size: ready.bytes, lastUse: Self.date(row.accessed), age: age,
+            freshFor: age == nil || overflows || ready.head.control.noCache ? nil : left,
+            isFresh: policy.isFresh(ready.head, at: now),
+            variantFields: ready.head.variant.lines.split(separator: "\n").map {
+                String($0.prefix { $0 != ":" })
+            })
+    }
+
+    static func date(_ microseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    }
+}
+
+// MARK: - Removal
+
+// Each method returns the number of removed entries. Other processes may still have removed responses in memory.
+extension CacheDirectory {
+    private static let batch = 256
+
+    /// Removes all responses of a URL.
+    package func remove(_ url: URL) async throws -> Int {
+        let key = ResourceKey(url)
+        let found = try await store.find(key, policy)
+        let ids = found.ready.map(\.id) + found.garbage
+        return try await store.remove(ids.map { DiskIndex.Entry(id: $0, key: key) })
+    }
+
+    package func remove(matching pattern: Pattern) async throws -> Int {
+        try await remove(matching: pattern) { _ in true }
+    }
+
+    package func removeAll() async throws -> Int { try await store.trim(toBytes: 0) }
+
+    /// Removes the responses that aren't fresh. Without them, a server can't confirm a response, and sends it again.
+    package func removeStale() async throws -> Int {
+        let now = now()
+        return try await remove { [policy] row in row.ready.map { !policy.isFresh($0.head, at: now) } ?? true }
+    }
+
+    /// Removes the least recently used responses until the others take at most this many bytes.
+    package func trim(toBytes bytes: Int64) async throws -> Int { try await store.trim(toBytes: bytes) }
+
+    /// Removes the responses that weren't used since a time.
+    package func removeUnused(since time: Date) async throws -> Int {
+        // A caller may subtract any number of weeks.
+        let exact = (time.timeIntervalSince1970 * 1_000_000).rounded(.down)
+        let microseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
+        var removed = 0
+        while true {
+            let rows = try await store.database.read {
+                try DiskIndex.unused(since: microseconds, most: Self.batch, in: $0)
+            }
+            if rows.isEmpty { return removed }
+            removed += try await store.remove(rows)
+            try Task.checkCancellation()
+        }
+    }
+
+    private func remove(
+        matching pattern: Pattern? = nil, where isRemoved: @escaping @Sendable (DiskIndex.Listed) -> Bool
+    ) async throws -> Int {
+        var removed = 0
+        var last: Int64 = 0
+        while true {
+            let rows = try await store.database.read { [policy, last] in
+                try DiskIndex.byNumber(after: last, matching: pattern?.glob, most: Self.batch, policy, in: $0)
+            }
+            guard let end = rows.last?.id else { return removed }
+            last = end
+            let leaving = rows.filter(isRemoved).map { DiskIndex.Entry(id: $0.id, key: $0.key) }
+            if !leaving.isEmpty { removed += try await store.remove(leaving) }
+            try Task.checkCancellation()
+        }
+    }
+}
+
+// MARK: - Verification
+
+extension CacheDirectory {
+    /// Damage that a verification has found.
+    package struct Problem: Sendable {
+        package enum Kind: String, Sendable {
+            /// The file of an entry is missing, or has other bytes than were stored.
+            case damagedFile = "damaged file"
+            /// The row of an entry has impossible values.
+            case damagedRow = "damaged row"
+            /// A file of the cache belongs to no entry.
+            case strayFile = "stray file"
+            /// A file can't be read, so it is unknown whether it is damaged.
+            case unreadableFile = "unreadable file"
+            /// SQLite reports damage of the index.
+            case damagedIndex = "damaged index"
+            /// The index has another sum of sizes than its entries have, so the limit isn't kept or is kept too early.
+            case wrongSum = "wrong sum"
+        }
+
+        package var kind: Kind
+        /// The URL of the entry. It may contain secrets.
+        package var url: String?
+        package var file: URL
+        /// The system's or SQLite's text.
+        package var detail: String?
+        package var isRepaired = false
+    }
+
+    package struct Verification: Sendable, Equatable {
+        package var entries = 0
+        package var bytes: Int64 = 0
+        package var problems = 0
+        package var repaired = 0
+    }
+
+    /// Reads every body and compares its length and digest with the index, and looks for files of the cache that aren't in the index.
+    ///
+    /// A read doesn't count as a use of an entry. Files with other names than those of the cache are ignored. `isRepairing` removes damaged
+    /// entries and stray files; the other problems stay.
+    package func verify(
+        isRepairing: Bool, onProblem: (Problem) async -> Void
+    ) async throws -> Verification {
+        var result = Verification()
+        func note(_ problem: Problem) async {
+            result.problems += 1
+            if problem.isRepaired { result.repaired += 1 }
+            await onProblem(problem)
+        }
+        if let damage = try await store.database.read({ try DiskIndex.damage(in: $0) }) {
+            let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
+            await note(Problem(kind: .damagedIndex, file: index, detail: damage))
+        }
+        if var problem = try await verifySum() {
+            if isRepairing {
+                try await store.database.write { try DiskIndex.correctSum(in: $0) }
+                problem.isRepaired = true
+            }
+            await note(problem)
+        }
+        var last: Int64 = 0
+        while true {
+            let rows = try await store.database.read { [policy, last] in
+                try DiskIndex.byNumber(after: last, most: 32, policy, in: $0)
+            }
+            guard let end = rows.last?.id else { break }
+            last = end
+            let found = try await rows.concurrentMap(concurrency: 4) { row in
+                try await self.verify(row, isRepairing: isRepairing)
+            }
+            for (bytes, problem) in found {
+                result.entries += 1
+                result.bytes += Int64(bytes)
+                if let problem { await note(problem) }
+            }
+            // Fewer than a batch of uses, so none was written.
+            _ = store.uses.take()
+        }
+        try await store.forEachStrayFile { file in
+            if isRepairing { try await store.removeStray(file) }
+            await note(Problem(kind: .strayFile, file: file, isRepaired: isRepairing))
+        }
+        return result
+    }
+
+    private func verifySum() async throws -> Problem? {
+        guard let sums = try await store.database.read({ try DiskIndex.wrongSum(in: $0) }) else { return nil }
+        let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
+        return Problem(kind: .wrongSum, file: index, detail: "\(sums.recorded) bytes instead of \(sums.actual)")
+    }
+
+    private func verify(_ row: DiskIndex.Listed, isRepairing: Bool) async throws -> (Int, Problem?) {
+        let file = store.file(row.id, row.key)
+        var problem: Problem
+        if let ready = row.ready {
+            do {
+                switch try await store.body(of: ready, row.key) {
+                case .found(let body): return (body.count, nil)
+                case .missing: return (0, nil)
+                case .damaged: problem = Problem(kind: .damagedFile, url: row.key.text, file: file)
+                }
+            } catch let error as FileError where error.code != .cancelled {
+                return (0, Problem(kind: .unreadableFile, url: row.key.text, file: file, detail: error.message))
+            }
+        } else {
+            problem = Problem(kind: .damagedRow, url: row.key.text, file: file)
+        }
+        if isRepairing {
+            try await store.drop(row.id, row.key)
+            problem.isRepaired = true
+        }
+        return (0, problem)
+    }
+}
+
+// MARK: - The header of the index
+
+/// The numbers in an SQLite file that tell what it is, read without changing anything in its directory.
+///
+/// The file is never opened without SQLite. If a process closes any descriptor of a file, it loses all its locks on it, also those of SQLite
+/// (sqlite.org/howtocorrupt.html, section 2.2). Then another process that closes the database takes itself for the last one and removes the
+/// log, and the transactions of this process are lost.
+struct IndexHeader: Sendable {
+    var application: Int32
+    var version: Int32
+
+    /// Reads the file without its log. Blocks.
+    ///
+    /// - Throws: A `DatabaseError`.
+    init(of file: URL) throws {
+        // An immutable database is read without a lock. Otherwise, SQLite would create the files of the log beside it.
+        var connection: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+        let code = sqlite3_open_v2("\(file.absoluteURL.absoluteString)?immutable=1", &connection, flags, nil)
+        defer { sqlite3_close_v2(connection) }
+        guard code == SQLITE_OK else { throw Self.error(code, connection) }
+        application = try Self.number("PRAGMA application_id", connection)
+        version = try Self.number("PRAGMA user_version", connection)
+    }
+
+    /// Reads the file and its log. Blocks.
+    ///
+    /// - Throws: A `DatabaseError`.
+    init(withLogOf file: URL) throws {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = LockWait.busyMode
+        let queue = try DatabaseQueue(path: file.path(percentEncoded: false), configuration: configuration)
+        defer { try? queue.close() }
+        (application, version) = try queue.read { database in
+            (
+                try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0,
+                try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            )
+        }
+    }
+
+    private static func number(_ sql: String, _ connection: OpaquePointer?) throws -> Int32 {
+        var statement: OpaquePointer?
+        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        guard code == SQLITE_OK else { throw error(code, connection) }
+        code = sqlite3_step(statement)
+        guard code == SQLITE_ROW else { throw error(code, connection) }
+        return sqlite3_column_int(statement, 0)
+    }
+
+    private static func error(_ code: CInt, _ connection: OpaquePointer?) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
     }
 }

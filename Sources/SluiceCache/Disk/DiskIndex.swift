@@ -29,11 +29,11 @@ enum DiskIndex {
 
     /// The bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block, unless its texts
     /// are longer. Without them, the number of empty entries would be unlimited. The value is part of the schema.
-    static let overhead = 512
+    private static let overhead = 512
 
     /// The bytes that a row counts in addition to the body. A server chooses the length of the fields. The triggers of the table have this
     /// text, so every other sum over the rows must use it, too.
-    static func overheadSQL(of row: String) -> String {
+    private static func overheadSQL(of row: String) -> String {
         let texts = ["key", "fields", "variant"].map { "length(CAST(\(row)\($0) AS BLOB))" }.joined(separator: " + ")
         return "max(\(overhead), \(texts))"
     }
@@ -233,6 +233,12 @@ enum DiskIndex {
     /// The valid times. The range of some 30,000 years avoids overflows.
     private static let moments: Range<Int64> = 0..<(1 << 40)
 
+    /// Whether the index has never had a row.
+    static func isNew(in database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'entry')") ?? false
+    }
+
     static func isReady(_ id: Int64, in database: Database) throws -> Bool {
         let statement = try database.cachedStatement(sql: "SELECT state = 0 FROM entry WHERE id = ?")
         return try Bool.fetchOne(statement, arguments: [id]) ?? false
@@ -280,5 +286,256 @@ enum DiskIndex {
             excess -= entry.size
         }
         return (victims, excess <= 0)
+    }
+}
+
+// MARK: - Inserting, changing and removing
+
+extension DiskIndex {
+    // MARK: Inserting
+
+    /// Inserts a row in the state `writing`, whose body is then written to a file.
+    ///
+    /// - Parameter bytes: The length of the body, or the bytes to reserve for it.
+    static func insertWriting(
+        _ head: StoredResponse.Head, bytes: Int, digest: Data, key: ResourceKey, writer: Int, now: Int64,
+        in database: Database
+    ) throws -> Int64 {
+        try insert(head, bytes, digest, key, state: .writing, writer: writer, body: nil, now: now, in: database)
+    }
+
+    /// Inserts a ready row with its body, and marks the rows that it replaces as leaving. Returns the row, and the replaced rows that have
+    /// files.
+    static func insertReady(
+        _ response: StoredResponse, digest: Data, key: ResourceKey, replacing replaced: Replaced, writer: Int,
+        now: Int64, in database: Database
+    ) throws -> (id: Int64, old: [Entry]) {
+        let old = try markLeaving(key, response.head.variant.lines, replaced, writer: writer, in: database)
+        let id = try insert(
+            response.head, response.body.count, digest, key, state: .ready, writer: nil, body: response.body,
+            now: now, in: database)
+        return (id, old)
+    }
+
+    private static func insert(
+        _ head: StoredResponse.Head, _ bytes: Int, _ digest: Data, _ key: ResourceKey, state: State, writer: Int?,
+        body: Data?, now: Int64, in database: Database
+    ) throws -> Int64 {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO entry
+                    (key, state, writer, bytes, digest, accessed, status, requested, received, fields, variant, body)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        try statement.execute(arguments: [
+            key.text, state.rawValue, writer, bytes, digest, now, head.status, head.requested.secondsSince1970,
+            head.received.secondsSince1970, head.fields.lines, head.variant.lines, body,
+        ])
+        return database.lastInsertedRowID
+    }
+
+    // MARK: Changing
+
+    /// Changes the reserved bytes of a row that is being written.
+    static func resize(_ id: Int64, to bytes: Int, in database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE entry SET bytes = ? WHERE id = ? AND state = 1")
+            .execute(arguments: [bytes, id])
+    }
+
+    /// Sets what is known of a response only after its body has arrived.
+    static func complete(
+        _ id: Int64, _ head: StoredResponse.Head, bytes: Int, digest: Data, in database: Database
+    ) throws {
+        let sql = """
+            UPDATE entry SET bytes = ?, digest = ?, status = ?, requested = ?, received = ?, fields = ?, variant = ?
+            WHERE id = ? AND state = 1
+            """
+        try database.cachedStatement(sql: sql).execute(arguments: [
+            bytes, digest, head.status, head.requested.secondsSince1970, head.received.secondsSince1970,
+            head.fields.lines, head.variant.lines, id,
+        ])
+    }
+
+    /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and the
+    /// replaced rows that have files.
+    static func makeReady(
+        _ id: Int64, key: ResourceKey, replacing replaced: Replaced, writer: Int, in database: Database
+    ) throws -> (isReady: Bool, old: [Entry]) {
+        let variant = try String.fetchOne(
+            database.cachedStatement(sql: "SELECT variant FROM entry WHERE id = ? AND state = 1 AND writer = ?"),
+            arguments: [id, writer])
+        guard let variant else { return (false, []) }
+        let old = try markLeaving(key, variant, replaced, writer: writer, in: database)
+        try database.cachedStatement(sql: "UPDATE entry SET state = 0, writer = NULL WHERE id = ?")
+            .execute(arguments: [id])
+        return (true, old)
+    }
+
+    /// Updates the head of a ready row, and marks another row that has the new variant as leaving. Returns whether the row still existed,
+    /// and the replaced row if it has a file.
+    static func update(
+        _ id: Int64, _ key: ResourceKey, _ head: StoredResponse.Head, writer: Int, in database: Database
+    ) throws -> (isReady: Bool, old: [Entry]) {
+        guard try isReady(id, in: database) else { return (false, []) }
+        let variant = head.variant.lines
+        let sql = "SELECT \(Entry.columns) FROM entry WHERE key = ? AND variant = ? AND state = 0 AND id <> ?"
+        let rows = try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text, variant, id])
+        let old = try markLeaving(rows.map { Entry($0) }, writer: writer, in: database)
+        let update = "UPDATE entry SET requested = ?, received = ?, fields = ?, variant = ? WHERE id = ?"
+        try database.cachedStatement(sql: update).execute(arguments: [
+            head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, variant, id,
+        ])
+        return (true, old)
+    }
+
+    static func touch(_ uses: [Int64: Int64], in database: Database) throws {
+        guard !uses.isEmpty else { return }
+        let sql = "UPDATE entry SET accessed = max(accessed, ?) WHERE id = ? AND state = 0"
+        let statement = try database.cachedStatement(sql: sql)
+        for (id, time) in uses { try statement.execute(arguments: [time, id]) }
+    }
+
+    // MARK: Removing
+
+    /// Marks the ready rows of a key that a response with this variant replaces as leaving, and returns those that have files.
+    static func markLeaving(
+        _ key: ResourceKey, _ variant: String?, _ replaced: Replaced, writer: Int, in database: Database
+    ) throws -> [Entry] {
+        let sql = "SELECT \(Entry.columns), variant FROM entry WHERE key = ? AND state = 0"
+        let rows = try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text])
+        let leaving =
+            switch replaced {
+            case .all: rows
+            case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[5]) == variant }
+            }
+        return try markLeaving(leaving.map { Entry($0) }, writer: writer, in: database)
+    }
+
+    /// Marks ready rows as leaving, on behalf of this writer, and returns those that have files. The others are deleted.
+    static func markLeaving(_ entries: [Entry], writer: Int, in database: Database) throws -> [Entry] {
+        try delete(entries.filter(\.isInIndex).map(\.id), in: database)
+        let leaving = entries.filter { !$0.isInIndex }
+        for entry in leaving {
+            try database.cachedStatement(sql: "UPDATE entry SET state = 2, writer = ? WHERE id = ? AND state = 0")
+                .execute(arguments: [writer, entry.id])
+        }
+        return leaving
+    }
+
+    /// Returns the row if it is ready.
+    static func entry(_ id: Int64, in database: Database) throws -> Entry? {
+        try Row.fetchOne(
+            database, sql: "SELECT \(Entry.columns) FROM entry WHERE id = ? AND state = 0", arguments: [id]
+        ).map { Entry($0) }
+    }
+
+    static func delete(_ ids: [Int64], in database: Database) throws {
+        guard !ids.isEmpty else { return }
+        let statement = try database.cachedStatement(sql: "DELETE FROM entry WHERE id = ?")
+        for id in ids { try statement.execute(arguments: [id]) }
+    }
+}
+
+// MARK: - Reading all entries, for tools
+
+// The pages are separate transactions, so that other processes can write between them.
+extension DiskIndex {
+    /// A row as it is listed. `ready` is `nil` if its values are impossible.
+    struct Listed: Sendable {
+        var id: Int64
+        var key: ResourceKey
+        var accessed: Int64
+        var ready: Ready?
+    }
+
+    /// The place of a row in an order of rows.
+    struct Position: Sendable {
+        var accessed: Int64 = .max
+        var id: Int64 = .max
+    }
+
+    private static let columns =
+        "id, bytes, digest, status, requested, received, fields, variant, body, CAST(key AS TEXT), accessed"
+
+    /// Returns the ready rows after a position, the most recently used first.
+    static func byLastUse(
+        after position: Position, matching pattern: String?, most: Int, _ policy: CachePolicy, in database: Database
+    ) throws -> [Listed] {
+        let sql = """
+            SELECT \(columns) FROM entry
+            WHERE state = 0 AND (accessed, id) < (?, ?) AND (?3 IS NULL OR key GLOB ?3)
+            ORDER BY accessed DESC, id DESC LIMIT ?4
+            """
+        return try listed(sql, [position.accessed, position.id, pattern, most], policy, database)
+    }
+
+    /// Returns the ready rows with larger numbers, in the order of their numbers.
+    static func byNumber(
+        after id: Int64, matching pattern: String? = nil, most: Int, _ policy: CachePolicy, in database: Database
+    ) throws -> [Listed] {
+        let sql = """
+            SELECT \(columns) FROM entry
+            WHERE state = 0 AND id > ? AND (?2 IS NULL OR key GLOB ?2)
+            ORDER BY id LIMIT ?3
+            """
+        return try listed(sql, [id, pattern, most], policy, database)
+    }
+
+    /// Returns the ready rows that weren't used since a time, the least recently used first.
+    static func unused(since time: Int64, most: Int, in database: Database) throws -> [Entry] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT \(Entry.columns) FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
+            arguments: [time, most])
+        return rows.map { Entry($0) }
+    }
+
+    private static func listed(
+        _ sql: String, _ arguments: StatementArguments, _ policy: CachePolicy, _ database: Database
+    ) throws -> [Listed] {
+        try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
+            Listed(
+                id: row[0], key: ResourceKey(text: String.fromDatabaseValue(row[9]) ?? ""),
+                accessed: Int64.fromDatabaseValue(row[10]) ?? 0, ready: ready(row, policy))
+        }
+    }
+
+    /// The number of ready rows, and the first and last time of their use.
+    static func extent(in database: Database) throws -> (count: Int, oldest: Int64?, newest: Int64?) {
+        let row = try Row.fetchOne(
+            database, sql: "SELECT count(*), min(accessed), max(accessed) FROM entry WHERE state = 0")
+        return (
+            row?[0] ?? 0, row.flatMap { Int64.fromDatabaseValue($0[1]) }, row.flatMap { Int64.fromDatabaseValue($0[2]) }
+        )
+    }
+
+    /// The key of a row in any state.
+    static func key(of id: Int64, in database: Database) throws -> ResourceKey? {
+        try Row.fetchOne(database, sql: "SELECT key FROM entry WHERE id = ?", arguments: [id])
+            .map { ResourceKey(text: String.fromDatabaseValue($0[0]) ?? "") }
+    }
+
+    /// Returns the recorded and the actual sum of sizes, or `nil` if they are equal.
+    static func wrongSum(in database: Database) throws -> (recorded: String, actual: String)? {
+        let row = try Row.fetchOne(
+            database,
+            sql: """
+                SELECT CAST(bytes AS TEXT), CAST(actual AS TEXT), bytes IS actual
+                FROM usage, (SELECT \(actualSum) AS actual FROM entry)
+                """)
+        guard let row, Bool.fromDatabaseValue(row[2]) != true else { return nil }
+        return (String.fromDatabaseValue(row[0]) ?? "?", String.fromDatabaseValue(row[1]) ?? "?")
+    }
+
+    static func correctSum(in database: Database) throws {
+        try database.execute(sql: "UPDATE usage SET bytes = (SELECT \(actualSum) FROM entry)")
+    }
+
+    private static let actualSum = "coalesce(sum(entry.bytes + \(overheadSQL(of: "entry."))), 0)"
+
+    /// Returns the first line of SQLite's report about damage in the tables, or `nil` if they are undamaged.
+    static func damage(in database: Database) throws -> String? {
+        let line = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
+        return line == "ok" ? nil : line
     }
 }

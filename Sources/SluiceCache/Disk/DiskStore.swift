@@ -1,8 +1,10 @@
 import GRDB
+import HTTPTypes
 import SluiceConcurrency
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -157,6 +159,41 @@ final class DiskStore: Sendable {
         return .found(body)
     }
 
+    /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, as ``verification`` says, in
+    /// constant memory.
+    func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<RandomAccessFile> {
+        let url = file(row.id, key)
+        let body: RandomAccessFile
+        do {
+            guard let status = try await files.status(of: url, followingLinks: false) else {
+                return try await withoutFile(row)
+            }
+            guard status.kind == .file, status.size == row.bytes else { return .damaged }
+            body = try await url.openForRandomAccess(using: files)
+        } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
+            return try await withoutFile(row)
+        } catch let error as FileError where Self.meansDamage.contains(error.code) {
+            return .damaged
+        }
+        if verification == .always || verified.path(of: row.id) == nil {
+            guard try await digest(of: body) == row.digest else { return .damaged }
+            if verification == .firstRead { verified.insert(row.id, path: url.path(percentEncoded: false)) }
+        }
+        uses.note(row.id)
+        return .found(body)
+    }
+
+    @concurrent private func digest(of file: RandomAccessFile) async throws -> Data {
+        var digest = SHA256Digest()
+        var position: Int64 = 0
+        while true {
+            let piece = try await file.read(at: position, upToCount: 1 << 20)
+            if piece.isEmpty { return Data(digest.finish()) }
+            digest.update(piece)
+            position += Int64(piece.count)
+        }
+    }
+
     /// Returns whether the body has the digest of the row, or had it earlier if ``verification`` allows that.
     private func isVerified(_ body: Data, _ row: DiskIndex.Ready, path: String) async -> Bool {
         if verification == .firstRead, verified.path(of: row.id) != nil { return true }
@@ -168,7 +205,7 @@ final class DiskStore: Sendable {
     }
 
     /// The entry was removed after the row was read, or the file is lost.
-    func withoutFile<Body>(_ row: DiskIndex.Ready) async throws -> Read<Body> {
+    private func withoutFile<Body>(_ row: DiskIndex.Ready) async throws -> Read<Body> {
         try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
 
@@ -186,7 +223,7 @@ final class DiskStore: Sendable {
         return (row, body)
     }
 
-    static let meansDamage: Set<FileError.Code> = [
+    private static let meansDamage: Set<FileError.Code> = [
         .limitExceeded, .isDirectory, .tooManyLinks, .notRegularFile,
     ]
 
@@ -224,3 +261,170 @@ final class DiskStore: Sendable {
         return try await Task { try await limiter.runUninterrupted { try await body() } }.value
     }
 }
+
+// MARK: - Eviction
+
+// The directory stays below its limit because the store evicts entries before it writes a file.
+//
+// Every row counts until its file is removed. A row in the state `writing` counts with all bytes of its file, and a row in the state
+// `leaving` still counts. The sum over all rows never exceeds the limit, and a file never takes more bytes than its row counts.
+extension DiskStore {
+    /// Evicts entries if necessary, and calls `insert` in the transaction that has found enough room for `size` more bytes. Returns `nil` if
+    /// there isn't enough room, and the number of evicted entries.
+    ///
+    /// - Parameter isArriving: Whether the bytes are for a body that arrives. Such bodies reserve at most half of the directory, so that they
+    ///   don't evict everything.
+    func makeRoom<R: Sendable>(
+        for size: Int64, _ key: ResourceKey, isArriving: Bool = false,
+        _ insert: @escaping @Sendable (Database) throws -> R
+    ) async throws -> (inserted: R?, evicted: Int) {
+        guard size <= limit else { return (nil, 0) }
+        let pending = uses.take()
+        let first: (inserted: R?, evicted: Int, leaving: [DiskIndex.Entry]) = try await write(changing: key) {
+            [limit, verified, slot] database in
+            try DiskIndex.touch(pending, in: database)
+            let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - size, in: database)
+            let mayReserve = try !isArriving || DiskIndex.writingBytes(in: database) <= limit / 2 - size
+            guard areEnough, mayReserve else { return (nil, 0, []) }
+            for victim in victims { verified.forget(victim.key) }
+            let leaving = try DiskIndex.markLeaving(victims, writer: slot.number, in: database)
+            let inserted = leaving.isEmpty ? try insert(database) : nil
+            return (inserted, victims.count - leaving.count, leaving)
+        }
+        guard !first.leaving.isEmpty else { return (first.inserted, first.evicted) }
+
+        var gone: [Int64] = []
+        var failure: (any Error)?
+        for victim in first.leaving {
+            do {
+                try await removeFile(of: victim.id, victim.key)
+                gone.append(victim.id)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        // One transaction, so that no other writer takes the freed room.
+        let inserted: R? = try await write(changing: key) { [limit, gone] database in
+            try DiskIndex.delete(gone, in: database)
+            guard try DiskIndex.usedBytes(in: database) <= limit - size else { return nil }
+            return try insert(database)
+        }
+        if inserted == nil, let failure { throw failure }
+        return (inserted, first.evicted + gone.count)
+    }
+
+    func trim(toBytes bytes: Int64) async throws -> Int {
+        let pending = uses.take()
+        return try await change { [self] in
+            try await database.write { try DiskIndex.touch(pending, in: $0) }
+            var removed = 0
+            while true {
+                let (count, leaving) = try await database.write { [slot, verified] database in
+                    let victims = try DiskIndex.leastRecentlyUsed(downTo: bytes, most: 256, in: database).entries
+                    for victim in victims { verified.forget(victim.key) }
+                    return (victims.count, try DiskIndex.markLeaving(victims, writer: slot.number, in: database))
+                }
+                if count == 0 { return removed }
+                try await finishLeaving(leaving)
+                removed += count
+            }
+        }
+    }
+}
+
+// MARK: - Uses
+
+/// The times of the last uses of entries, collected in memory until the next write to the index.
+final class UseTimes: Sendable {
+    /// The number of collected uses after which a lookup writes them to the index.
+    static let batch = 512
+    /// The largest number of collected uses. Further ones are dropped, and the order of eviction is slightly less exact.
+    private static let limit = 4096
+
+    fileprivate struct State {
+        var pending: [Int64: Int64] = [:]
+        var last: Int64 = 0
+    }
+
+    private let state = Lock(State())
+
+    @discardableResult
+    func note(_ row: Int64) -> Bool {
+        let clock = Self.clock()
+        return state.withLock { state in
+            let time = state.next(clock)
+            if state.pending[row] != nil || state.pending.count < Self.limit { state.pending[row] = time }
+            return state.pending.count >= Self.batch
+        }
+    }
+
+    /// Whether the collected uses should be written to the index.
+    var isDue: Bool { state.withLock { $0.pending.count >= Self.batch } }
+
+    /// Returns a time that is later than all earlier ones: microseconds since 1970, or one more than the last time.
+    func next() -> Int64 {
+        let clock = Self.clock()
+        return state.withLock { $0.next(clock) }
+    }
+
+    func take() -> [Int64: Int64] {
+        state.withLock { state in
+            defer { state.pending = [:] }
+            return state.pending
+        }
+    }
+
+    private static func clock() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
+}
+
+extension UseTimes.State {
+    fileprivate mutating func next(_ clock: Int64) -> Int64 {
+        last = max(last + 1, clock)
+        return last
+    }
+}
+
+// MARK: - Verified rows
+
+/// The rows whose bodies this process has verified: the digest of a body is compared when the process reads it for the first time.
+///
+/// A body never changes and the number of its row is never used again, so a verified row stays verified. Each table is bounded. A row that is
+/// no longer in it is verified again.
+final class VerifiedRows: Sendable {
+    /// The path of the file of each verified row. It is empty for a body in the index.
+    private let paths = MemoryCache<Int64, String>(maximumCost: .max, maximumCount: 16_384)
+    /// The row of each key that has only one, which is for all requests. It contains a small body. Another process may have replaced it.
+    private let rows = MemoryCache<ResourceKey, DiskIndex.Ready>(maximumCost: 4 << 20, maximumCount: .max)
+
+    func path(of row: Int64) -> String? { paths.value(for: row) }
+
+    func insert(_ row: Int64, path: String) { paths.insert(path, for: row, cost: 1) }
+
+    func remove(_ row: Int64) { paths.remove(row) }
+
+    // MARK: Keys
+
+    /// Returns the only row of a key and the path of its file, if the row is verified.
+    func row(for key: ResourceKey) -> (row: DiskIndex.Ready, path: String)? {
+        guard let row = rows.value(for: key), let path = paths.value(for: row.id) else { return nil }
+        return (row, path)
+    }
+
+    /// Records the rows of a key. Call this within the transaction that has read them: the transactions of a process run one after another,
+    /// so no row is recorded after another transaction has removed it.
+    func note(_ found: DiskIndex.Found, of key: ResourceKey) {
+        guard found.ready.count == 1, found.garbage.isEmpty, found.ready[0].head.variant.isAny else {
+            forget(key)
+            return
+        }
+        let fields = found.ready[0].head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
+        rows.insert(
+            found.ready[0], for: key, cost: 512 + key.text.utf8.count + fields + (found.ready[0].body?.count ?? 0))
+    }
+
+    /// Forgets the rows of a key. Call this within the transaction that changes them.
+    func forget(_ key: ResourceKey) { rows.remove(key) }
+}
+
+/// Returns the SHA-256 of the data. It runs off the caller's actor, because a large body takes milliseconds.
+@concurrent func sha256(_ data: Data) async -> Data { Data(SHA256Digest.of(data)) }

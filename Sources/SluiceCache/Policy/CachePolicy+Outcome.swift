@@ -1,6 +1,12 @@
 import HTTPTypes
 import SluiceHTTP
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 // What a response changes (RFC 9111, sections 3 and 4.3.3).
 extension CachePolicy {
     /// Returns what to store, update and remove, and the answer for the caller.
@@ -60,7 +66,7 @@ extension CachePolicy {
     }
 
     /// Stores a response in place of others. Removes the oldest of too many variants.
-    func add(
+    private func add(
         _ addition: Outcome.Addition, inPlaceOf replaced: [Int], to outcome: inout Outcome,
         _ stored: [StoredResponse.Head]
     ) {
@@ -72,7 +78,340 @@ extension CachePolicy {
     }
 
     /// Returns the stored responses that could answer the request (section 4.1).
-    func matching(_ stored: [StoredResponse.Head], _ request: TransportRequest) -> [Int] {
+    private func matching(_ stored: [StoredResponse.Head], _ request: TransportRequest) -> [Int] {
         stored.indices.filter { stored[$0].variant.matches(request.headerFields, policy: self) }
+    }
+}
+
+// MARK: - Whether a response may be stored (RFC 9111, section 3)
+
+extension CachePolicy {
+    /// The statuses that are cacheable without explicit freshness (RFC 9110, section 15.1).
+    static let cacheableStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
+
+    /// The statuses with caching rules that this policy follows: those above, redirects and "not modified".
+    private static let understoodStatuses = cacheableStatuses.union([302, 303, 304, 307])
+
+    /// The statuses about the conditions or the range of a request. The response is no answer to other requests.
+    private static let statusesOfConditions: Set<Int> = [304, 412, 416]
+
+    /// Returns whether the response to a request may be stored, and can be used or validated later.
+    func mayStore(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
+        switch request.method {
+        case .get: mayStore(head, requestControl: CacheControl(request.headerFields, rules: rules))
+        case .post: mayStorePost(head, for: request)
+        default: false
+        }
+    }
+
+    private func mayStore(_ head: StoredResponse.Head, requestControl: CacheControl) -> Bool {
+        if rules[.requestNoStore], requestControl.noStore { return false }
+        return mayStore(head) && (!rules[.usefulOnly] || isUseful(head))
+    }
+
+    /// Returns whether the server allows to store the response to a `GET`.
+    func mayStore(_ head: StoredResponse.Head) -> Bool {
+        let (status, control) = (head.status, head.control)
+        // Other numbers are invalid (RFC 9110, section 15).
+        guard (200..<600).contains(status) else { return false }
+        if rules[.answersToConditions], Self.statusesOfConditions.contains(status) { return false }
+        // In the cache of one user, `private` and `Authorization` need no rule (sections 3.5 and 5.2.2.7).
+        if control.mustUnderstand, rules[.mustUnderstand] {
+            guard Self.understoodStatuses.contains(status) else { return false }
+        } else if control.noStore, rules[.responseNoStore] {
+            return false
+        }
+        if rules[.varyStar],
+            (head.fields[.vary] ?? "").split(separator: ",").contains(where: { $0.trimmingSpaces() == "*" })
+        {
+            return false
+        }
+        // A part without a valid range can't be told from the whole (section 3.3), and a whole with a range may be a part.
+        if status == 206 ? head.part == nil : head.fields[.contentRange] != nil { return false }
+        return !rules[.unknownStatusNeedsPermission] || Self.cacheableStatuses.contains(status)
+            || control.isPublic || control.isPrivate || head.hasExplicitFreshness
+    }
+
+    /// Returns whether the response is fresh on arrival, can be validated, or may be used while it is stale.
+    private func isUseful(_ head: StoredResponse.Head) -> Bool {
+        isFresh(head, at: head.received)
+            || conditions(for: head) != nil
+            || mayBeStale(head)
+                && max(head.control.staleWhileRevalidate ?? 0, head.control.staleIfError ?? 0) > 0
+    }
+
+    /// The response to a `POST` is the state of the resource if it says so (RFC 9110, section 9.3.3). `GET` can use it then.
+    private func mayStorePost(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
+        guard head.status == 200,
+            mayStore(head, requestControl: CacheControl(request.headerFields, rules: rules))
+        else { return false }
+        if rules[.postNeedsFreshness], !head.hasExplicitFreshness { return false }
+        guard rules[.postNeedsLocation] else { return true }
+        guard let location = head.fields[.contentLocation] else { return false }
+        return resolved(location, of: request.url).map { ResourceKey($0) } == ResourceKey(request.url)
+    }
+}
+
+// MARK: - Updates
+
+// Responses that change the fields of stored ones: 304, and those to HEAD (RFC 9111, sections 3.2, 4.3.4 and 4.3.5).
+extension CachePolicy {
+    /// A 304 updates the stored responses that it confirms, and one of them is the answer (sections 4.3.3 and 4.3.4).
+    private func confirmation(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
+        let (request, client) = (exchange.request, exchange.request.headerFields)
+        let fields = exchange.response.headerFields
+        let known = stored.indices.filter { stored[$0].variant.isForUser(of: client, policy: self) }
+        let asked = client[.ifNoneMatch] == nil ? asked(by: exchange.sent, known, stored) : []
+        let confirmed = confirmed(by: fields, asked: asked, known: known, stored: stored)
+        let heads = Dictionary(
+            uniqueKeysWithValues: confirmed.map { index in
+                (index, stored[index].updated(by: exchange, policy: self))
+            })
+        var all = stored
+        for (index, head) in heads { all[index] = head }
+        // If the server has confirmed another variant, that one is the answer.
+        var answers: [(Int, Served)] = []
+        if let selected = selection(of: all, for: request, at: exchange.received, isValidated: true),
+            heads[selected.0] != nil
+        {
+            answers = [selected]
+        } else {
+            answers = confirmed.compactMap { index in
+                served(all[index], for: request, at: exchange.received, isValidated: true).map { (index, $0) }
+            }
+        }
+        guard let answer = answers.first else {
+            let isForClient = client[.ifNoneMatch] != nil || client[.ifModifiedSince] != nil
+            return Outcome(answer: isForClient ? .response : .again)
+        }
+        var outcome = Outcome(answer: .stored(answer.0, answer.1))
+        update(&outcome, heads, for: request)
+        // The 304 may have changed `Vary`. It belongs to this request.
+        if let head = outcome.updates[answer.0], head.fields[.vary] != stored[answer.0].fields[.vary] {
+            outcome.updates[answer.0] = Variant(of: head.fields, for: client, policy: self).map {
+                head.of($0, policy: self)
+            }
+            if outcome.updates[answer.0] == nil { outcome.removals.insert(answer.0) }
+        }
+        return outcome
+    }
+
+    /// Returns which of the `known` stored responses a 304 confirms (section 4.3.4). The others are those of other users.
+    ///
+    /// - With a strong entity tag, it confirms those with the same strong tag.
+    /// - With a weak one, or only a date of modification, it confirms the most recent of those with the same validator.
+    /// - Without validators, it confirms the only response that the request asked about. (The RFC allows this only if that response has no
+    ///   validator either. But servers omit the fields, and a 304 can't mean another response if the client has none.)
+    private func confirmed(
+        by confirmation: HTTPFields, asked: [Int], known: [Int], stored: [StoredResponse.Head]
+    ) -> [Int] {
+        func latest(_ matches: [Int]) -> [Int] {
+            matches.max { stored[$0].created < stored[$1].created }.map { [$0] } ?? []
+        }
+        if let field = confirmation[.eTag] {
+            guard let tag = EntityTag(field) else { return [] }
+            let matches = known.filter { index in
+                EntityTag(of: stored[index].fields).map { own in
+                    tag.isWeak || !rules[.strongConfirmation] ? own.matchesWeakly(tag) : own.matchesStrongly(tag)
+                } ?? false
+            }
+            return tag.isWeak ? latest(matches) : matches
+        }
+        if let modified = confirmation[.lastModified]?.trimmingSpaces() {
+            let matches = asked.filter { stored[$0].fields[.lastModified]?.trimmingSpaces() == modified }
+            if !matches.isEmpty { return latest(matches) }
+            // A date contradicts another date, but not an entity tag alone.
+            return asked.count == 1 && stored[asked[0]].fields[.lastModified] == nil ? asked : []
+        }
+        return asked.count == 1 ? asked : []
+    }
+
+    private func asked(by sent: HTTPFields, _ known: [Int], _ stored: [StoredResponse.Head]) -> [Int] {
+        let tags = sent[.ifNoneMatch].map(EntityTag.list) ?? []
+        return known.filter { index in
+            EntityTag(of: stored[index].fields).map(tags.contains) ?? false
+                || sent[.ifModifiedSince] != nil && sent[.ifModifiedSince] == stored[index].modified
+        }
+    }
+
+    private func update(
+        _ outcome: inout Outcome, _ heads: [Int: StoredResponse.Head], for request: TransportRequest
+    ) {
+        // A request with no-store leaves no trace.
+        if rules[.requestNoStore], CacheControl(request.headerFields, rules: rules).noStore { return }
+        for (index, head) in heads {
+            if mayStore(head) { outcome.updates[index] = head } else { outcome.removals.insert(index) }
+        }
+    }
+
+    /// A response to `HEAD` updates the stored responses that it could describe, or removes them if it contradicts them (section 4.3.5).
+    private func headUpdate(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
+        let fields = exchange.response.headerFields
+        var outcome = Outcome(answer: .response)
+        guard rules[.headUpdates] else { return outcome }
+        var heads: [Int: StoredResponse.Head] = [:]
+        for index in matching(stored, exchange.request) {
+            let head = stored[index]
+            let isSame =
+                [.eTag, .lastModified].allSatisfy { name in
+                    fields[name].map { $0.trimmingSpaces() == head.fields[name]?.trimmingSpaces() } ?? true
+                } && (fields[.contentLength].map { $0.trimmingSpaces() == head.total.map(String.init) } ?? true)
+            if isSame {
+                heads[index] = head.updated(by: exchange, policy: self)
+            } else {
+                outcome.removals.insert(index)
+            }
+        }
+        update(&outcome, heads, for: exchange.request)
+        return outcome
+    }
+}
+
+// MARK: - Parts of a representation (RFC 9111, sections 3.3 and 3.4)
+
+extension CachePolicy {
+    /// A part is combined with a stored response that has the same strong validator (section 3.4), or stored.
+    private func part(_ new: StoredResponse.Head?, _ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
+        let (request, isCompletion) = (exchange.request, exchange.isCompletion)
+        guard let new, let range = new.part, range.upperBound - range.lowerBound == new.length else {
+            return Outcome(answer: isCompletion ? .again : .response)
+        }
+        let replaced = matching(stored, request)
+        var outcome = Outcome(answer: .response)
+        if let index = replaced.first(where: { canCombine(stored[$0], new) }) {
+            let old = stored[index]
+            if old.part == nil {
+                update(&outcome, [index: old.updated(by: exchange, policy: self)], for: request)
+                return outcome
+            }
+            if let (head, body) = combination(old, index, new, exchange), mayStore(head, for: request) {
+                add(Outcome.Addition(head: head, body: body), inPlaceOf: replaced, to: &outcome, stored)
+                if isCompletion {
+                    let served = served(head, for: request, at: exchange.received, isValidated: true)
+                    outcome.answer = served.map { .addition($0) } ?? .again
+                }
+                return outcome
+            }
+        }
+        if isCompletion {
+            // Another version of the representation, or not the missing rest.
+            return Outcome(answer: .again, removals: Set(replaced.filter { stored[$0].part != nil }))
+        }
+        let whole = new.total == new.length && range.lowerBound == 0 ? new.asWhole(policy: self) : new
+        if mayStore(whole, for: request) {
+            add(Outcome.Addition(head: whole, body: [.response]), inPlaceOf: replaced, to: &outcome, stored)
+        }
+        return outcome
+    }
+
+    private func canCombine(_ old: StoredResponse.Head, _ new: StoredResponse.Head) -> Bool {
+        guard old.status == 200 || old.status == 206 else { return false }
+        if let total = old.total, let other = new.total, total != other { return false }
+        guard rules[.strongCombination] else { return true }
+        guard let validator = Validator(old.fields, now: old.received) else { return false }
+        return validator == Validator(new.fields, now: new.received)
+    }
+
+    /// Returns the union of two parts, or `nil` if there is a gap between them.
+    private func combination(
+        _ old: StoredResponse.Head, _ index: Int, _ new: StoredResponse.Head, _ exchange: Exchange
+    ) -> (StoredResponse.Head, [Outcome.Piece])? {
+        guard let first = old.part, let second = new.part, second.lowerBound <= first.upperBound,
+            first.lowerBound <= second.upperBound
+        else { return nil }
+        var body: [Outcome.Piece] = []
+        if first.lowerBound < second.lowerBound {
+            body.append(.stored(index, 0..<second.lowerBound - first.lowerBound))
+        }
+        body.append(.response)
+        if second.upperBound < first.upperBound {
+            body.append(.stored(index, second.upperBound - first.lowerBound..<first.upperBound - first.lowerBound))
+        }
+        let union = min(first.lowerBound, second.lowerBound)..<max(first.upperBound, second.upperBound)
+        let updated = old.updated(by: exchange, policy: self)
+        return (updated.asPart(union, total: old.total ?? new.total, policy: self), body)
+    }
+
+    /// A response that was cut off is a part, if a strong validator tells whether the rest belongs to it (section 3.3). It doesn't take the
+    /// place of a whole response, which may be the only answer if the server fails again.
+    private func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
+        guard rules[.cutOffParts], exchange.request.method == .get, exchange.bodyLength > 0,
+            let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,
+            matching(stored, exchange.request).allSatisfy({ stored[$0].part != nil })
+        else { return Outcome(answer: .response) }
+        let announced: Range<Int64>
+        switch (head.status, head.part, head.announcedLength) {
+        case (200, _, let length?): announced = 0..<length
+        case (206, let part?, _): announced = part
+        default: return Outcome(answer: .response)
+        }
+        let start = announced.lowerBound
+        guard head.length < announced.upperBound - start else { return Outcome(answer: .response) }
+        let total = head.status == 206 ? head.total : announced.upperBound
+        let received = head.asPart(start..<start + head.length, total: total, policy: self)
+        var outcome = part(received, exchange, stored)
+        outcome.answer = .response
+        return outcome
+    }
+}
+
+// MARK: - Requests that change the resource (RFC 9111, section 4.4)
+
+extension CachePolicy {
+    /// A successful request with an unsafe method invalidates its URL and those of the same origin that its response names. A response to
+    /// `POST` may be stored.
+    private func unsafe(_ exchange: Exchange) -> Outcome {
+        let (request, response) = (exchange.request, exchange.response)
+        var outcome = Outcome(answer: .response)
+        let isSuccess = (200..<400).contains(response.status.code) || !rules[.failuresInvalidateNothing]
+        guard isSuccess else { return outcome }
+        outcome.invalidations = invalidations(by: exchange)
+        if exchange.isComplete, let head = head(of: exchange), mayStore(head, for: request) {
+            outcome.addition = Outcome.Addition(head: head, body: [.response])
+        }
+        return outcome
+    }
+
+    /// Returns the URLs whose stored responses a response removes. It depends on the head of the response only, because the request has
+    /// changed the resource even if the body is cut off.
+    func invalidations(by exchange: Exchange) -> Set<ResourceKey> {
+        let (request, response) = (exchange.request, exchange.response)
+        let isSuccess = (200..<400).contains(response.status.code) || !rules[.failuresInvalidateNothing]
+        guard !Self.safeMethods.contains(request.method), isSuccess, rules[.unsafeMethods] else { return [] }
+        var urls = [request.url]
+        for name in [HTTPField.Name.location, .contentLocation] where rules[.relatedURLs] {
+            guard let field = response.headerFields[name], let url = resolved(field, of: request.url) else {
+                continue
+            }
+            if !rules[.sameOrigin] || url.origin == request.url.origin { urls.append(url) }
+        }
+        return Set(urls.map { withoutCredentials($0) }.flatMap { [$0, normalized($0)] }.map { ResourceKey($0) })
+    }
+
+    static let safeMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace]
+
+    /// Nothing is stored for a URL with credentials, but the server has the same resource without them.
+    private func withoutCredentials(_ url: URL) -> URL {
+        guard url.holdsCredentials, var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
+            return url
+        }
+        parts.user = nil
+        parts.password = nil
+        return parts.url ?? url
+    }
+
+    /// Returns the usual spelling of a URL (RFC 9110, section 4.2.3), because the server may use another one than the cache's users.
+    private func normalized(_ url: URL) -> URL {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
+        let scheme = parts.scheme?.lowercased()
+        parts.scheme = scheme
+        parts.host = parts.host?.lowercased()
+        if parts.port == (scheme == "https" ? 443 : 80) { parts.port = nil }
+        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+        return parts.url ?? url
+    }
+
+    private func resolved(_ reference: String, of base: URL) -> URL? {
+        URL(string: reference.trimmingSpaces(), relativeTo: base)?.absoluteURL
     }
 }

@@ -113,3 +113,379 @@ struct CachePolicy: Sendable {
         var invalidations: Set<ResourceKey> = []
     }
 }
+
+// MARK: - Whether a stored response answers a request (RFC 9111, sections 4, 4.1, 4.2.4 and 5.2.1)
+
+extension CachePolicy {
+    /// Returns what to do with a request.
+    ///
+    /// - Parameter stored: All stored responses of the request's URL.
+    func decision(
+        for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate
+    ) -> Decision {
+        let control = control(of: request, mode)
+        let elsewhere: Decision = control.onlyIfCached && rules[.onlyIfCached] ? .fail : .fetch
+        // The field doesn't stop an unsafe method (section 4.4), but the mode is the program's own.
+        guard isAnswerable(request) else { return mode == .cacheOnly ? .fail : .fetch }
+        guard mode != .reload, !hasOriginConditions(request) else { return elsewhere }
+        guard let (index, served) = selection(of: stored, for: request, at: now) else {
+            return elsewhere == .fail ? .fail : missing(request, stored, at: now)
+        }
+        let head = stored[index]
+        switch use(head, control, at: now) {
+        case .fresh, .accepted: return .serve(index, served)
+        case .whileRevalidating:
+            if elsewhere == .fail { return .serve(index, served) }
+            let fields = validation(of: request, with: head) ?? request.headerFields
+            return .serveAndRevalidate(index, served, fields)
+        case .needsValidation:
+            if elsewhere == .fail { return .fail }
+            return validation(of: request, with: head).map { .validate($0) } ?? .fetch
+        }
+    }
+
+    /// The statuses that a stale response may replace (RFC 5861, section 4).
+    static let failures: Set<Int> = [500, 502, 503, 504]
+
+    /// Returns the stale response to use because the server can't be reached (`isOffline`), or has answered with an error
+    /// (RFC 5861, section 4).
+    func staleResponse(
+        for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate,
+        isOffline: Bool
+    ) -> (Int, Served)? {
+        let control = control(of: request, mode)
+        guard isAnswerable(request), mode != .reload, !hasOriginConditions(request),
+            let (index, served) = selection(of: stored, for: request, at: now)
+        else { return nil }
+        let head = stored[index]
+        guard mayBeStale(head), head.freshness.isAgeKnown(at: now) else { return nil }
+        if isOffline, mode == .staleIfOffline { return (index, served) }
+        // A client that asks for validation gets a stale response only if it asks for that, too.
+        let allowed = control.noCache ? [control.staleIfError] : [control.staleIfError, head.control.staleIfError]
+        guard rules[.staleIfError], let limit = allowed.compactMap({ $0 }).max() else { return nil }
+        return head.freshness.age(at: now) - head.freshness.lifetime <= limit ? (index, served) : nil
+    }
+
+    /// Returns whether stored responses can answer the request. All other methods are for the server, and so are responses to `POST`,
+    /// although `GET` may use them (RFC 9110, section 9.3.3).
+    private func isAnswerable(_ request: TransportRequest) -> Bool {
+        request.method == .get || request.method == .head || !rules[.safeMethodsOnly]
+    }
+
+    /// The server has the current state of the resource, which these conditions are about (section 4.3.2).
+    private func hasOriginConditions(_ request: TransportRequest) -> Bool {
+        rules[.originConditions]
+            && (request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil)
+    }
+
+    private func control(of request: TransportRequest, _ mode: LookupMode) -> CacheControl {
+        var control = CacheControl.ofRequest(request.headerFields, rules: rules)
+        if mode == .cacheOnly {
+            control.onlyIfCached = true
+            control.maxStale = .max
+        }
+        return control
+    }
+
+    // MARK: Freshness for a request
+
+    private enum Use {
+        case fresh
+        /// Stale, and the client accepts that.
+        case accepted
+        case whileRevalidating
+        case needsValidation
+    }
+
+    /// Returns whether a stored response answers a request without header fields. That is the usual case, which must be fast.
+    func isFresh(_ head: StoredResponse.Head, at now: HTTPDate) -> Bool {
+        isImmutable || !(head.control.noCache && rules[.responseNoCache]) && head.freshness.isFresh(at: now)
+    }
+
+    private func use(_ head: StoredResponse.Head, _ control: CacheControl, at now: HTTPDate) -> Use {
+        if isImmutable { return .fresh }
+        let freshness = head.freshness
+        guard freshness.isAgeKnown(at: now), !(head.control.noCache && rules[.responseNoCache]),
+            !(control.noCache && rules[.requestNoCache])
+        else { return .needsValidation }
+        let age = freshness.age(at: now)
+        if let minimum = control.minFresh, rules[.minFresh], freshness.lifetime - age < minimum {
+            return .needsValidation
+        }
+        let maxAge = rules[.requestMaxAge] ? control.maxAge : nil
+        let isImmutable = head.control.isImmutable && rules[.immutable]
+        if isFresh(head, at: now), isImmutable || maxAge.map({ age <= $0 }) ?? true { return .fresh }
+        guard mayBeStale(head) else { return .needsValidation }
+        let staleness = age - freshness.lifetime
+        if rules[.maxStale], let limit = control.maxStale {
+            return max(staleness, maxAge.map { age - $0 } ?? 0) <= limit ? .accepted : .needsValidation
+        }
+        // Without max-stale, a client that names an age accepts no stale response (section 5.2.1.1).
+        if rules[.staleWhileRevalidate], let limit = head.control.staleWhileRevalidate, maxAge == nil,
+            staleness <= limit
+        {
+            return .whileRevalidating
+        }
+        return .needsValidation
+    }
+
+    /// Returns whether the server allows any use of the response while it is stale (section 4.2.4).
+    func mayBeStale(_ head: StoredResponse.Head) -> Bool {
+        !(head.control.mustRevalidate && rules[.mustRevalidate]) && !(head.control.noCache && rules[.responseNoCache])
+    }
+
+    // MARK: Selection
+
+    /// Returns the stored response that answers the request if it is fresh, and its answer.
+    func selection(
+        of stored: [StoredResponse.Head], for request: TransportRequest, at now: HTTPDate, isValidated: Bool = false
+    ) -> (Int, Served)? {
+        let candidates = stored.indices.lazy
+            .filter { stored[$0].variant.matches(request.headerFields, policy: self) }
+            .compactMap { index in
+                served(stored[index], for: request, at: now, isValidated: isValidated).map { (index, $0) }
+            }
+        return candidates.max { one, other in
+            let (one, other) = (stored[one.0], stored[other.0])
+            if rules[.varyFirst], one.variant.isAny != other.variant.isAny { return one.variant.isAny }
+            return rules[.mostRecent] ? one.created < other.created : false
+        }
+    }
+
+    /// What to send if no stored response answers the request: the entity tags of the other variants, or a request for the rest of a part.
+    private func missing(
+        _ request: TransportRequest, _ stored: [StoredResponse.Head], at now: HTTPDate
+    ) -> Decision {
+        let fields = request.headerFields
+        guard request.method == .get, fields[.range] == nil, fields[.ifModifiedSince] == nil else { return .fetch }
+        if fields[.ifNoneMatch] == nil,
+            let part = stored.first(where: { $0.variant.matches(fields, policy: self) && $0.part != nil }),
+            let range = part.part, range.lowerBound == 0, let validator = Validator(part.fields, now: part.received)
+        {
+            var fields = fields
+            fields[.range] = "bytes=\(range.upperBound)-"
+            fields[.ifRange] = validator.field
+            return .complete(fields)
+        }
+        let variants = rules[.tagsOfVariants] ? stored : []
+        let tags = variants.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
+            .compactMap { EntityTag(of: $0.fields) }
+        return tags.isEmpty ? .fetch : union(of: fields, with: tags).map { .validate($0) } ?? .fetch
+    }
+}
+
+// MARK: - The answer from a stored response
+
+// The whole, a range of it, or "not modified" (RFC 9111, section 4.3.2; RFC 9110, sections 13 and 14).
+extension CachePolicy {
+    /// Returns the answer, or `nil` if the stored response can't answer the request, because it is a part and lacks the bytes.
+    ///
+    /// - Parameter isValidated: Whether the server has just confirmed the response.
+    func served(
+        _ head: StoredResponse.Head, for request: TransportRequest, at now: HTTPDate, isValidated: Bool
+    ) -> Served? {
+        let fields = fields(of: head, at: now, isValidated: isValidated)
+        let range = request.method == .get ? RequestedRange(request.headerFields) : nil
+        if rules[.partsAreNotWhole], let part = head.part {
+            guard let range, ifRangeHolds(request, head) else { return nil }
+            guard let bytes = head.total.map({ range.bytes(of: $0) }) ?? range.bytes,
+                part.lowerBound <= bytes.lowerBound, bytes.upperBound <= part.upperBound
+            else { return nil }
+            return self.part(bytes, of: head, fields, startingAt: part.lowerBound)
+        }
+        // Conditions apply only to a response that would be a success without them (RFC 9110, section 13.2.1).
+        if head.status == 200, isNotModified(head, for: request) {
+            return Served(status: 304, fields: notModified(fields), bytes: 0..<0)
+        }
+        if head.status == 200, rules[.rangesOfWhole], let range, ifRangeHolds(request, head) {
+            guard let bytes = range.bytes(of: head.length) else {
+                var fields: HTTPFields = [.contentRange: "bytes */\(head.length)"]
+                fields[.date] = head.fields[.date]
+                return Served(status: 416, fields: fields, bytes: 0..<0)
+            }
+            return part(bytes, of: head, fields, startingAt: 0)
+        }
+        return Served(status: head.status, fields: fields, bytes: 0..<(request.method == .head ? 0 : head.length))
+    }
+
+    private func part(
+        _ bytes: Range<Int64>, of head: StoredResponse.Head, _ fields: HTTPFields, startingAt start: Int64
+    ) -> Served {
+        var fields = fields
+        let total = head.total.map { "\($0)" } ?? "*"
+        fields[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(total)"
+        fields[.contentLength] = "\(bytes.count)"
+        return Served(status: 206, fields: fields, bytes: bytes.lowerBound - start..<bytes.upperBound - start)
+    }
+
+    private func fields(of head: StoredResponse.Head, at now: HTTPDate, isValidated: Bool) -> HTTPFields {
+        var fields = head.fields
+        if rules[.generatedAge] { fields[.age] = "\(head.freshness.age(at: now))" }
+        if !isValidated {
+            for name in head.control.noCacheFields.compactMap({ HTTPField.Name($0) }) { fields[name] = nil }
+        }
+        return fields
+    }
+
+    /// Returns whether the client has the stored response. `If-None-Match` precedes `If-Modified-Since`.
+    private func isNotModified(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
+        if let field = request.headerFields[.ifNoneMatch] {
+            guard rules[.clientTags] else { return false }
+            if field.trimmingSpaces() == "*" { return true }
+            guard let tag = EntityTag(of: head.fields) else { return false }
+            return EntityTag.list(field).contains { $0.matchesWeakly(tag) }
+        }
+        guard rules[.clientDates], let field = request.headerFields[.ifModifiedSince],
+            let since = HTTPDate(parsing: field, now: head.received)
+        else { return false }
+        let modified = head.fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: head.received) }
+        return (modified?.secondsSince1970 ?? head.created) <= since.secondsSince1970
+    }
+
+    /// The fields of a 304 (RFC 9110, section 15.4.5).
+    private func notModified(_ fields: HTTPFields) -> HTTPFields {
+        let kept: Set<HTTPField.Name> = [
+            .age, .cacheControl, .contentLocation, .date, .eTag, .expires, .lastModified, .vary,
+        ]
+        return HTTPFields(fields.filter { kept.contains($0.name) })
+    }
+
+    /// Returns whether the client wants a range of the stored response, and not the whole of a newer one.
+    private func ifRangeHolds(_ request: TransportRequest, _ head: StoredResponse.Head) -> Bool {
+        guard rules[.ifRange], let field = request.headerFields[.ifRange] else { return true }
+        return Validator(head.fields, now: head.received)?.field == field.trimmingSpaces()
+    }
+}
+
+// MARK: - Conditional requests (RFC 9111, section 4.3)
+
+extension CachePolicy {
+    /// Returns the fields of a request that validates a stored response (sections 4.3.1 and 4.3.2), or `nil` if the response has no
+    /// validator that the request can use.
+    func validation(of request: TransportRequest, with head: StoredResponse.Head) -> HTTPFields? {
+        guard let conditions = conditions(for: head) else { return nil }
+        var fields = request.headerFields
+        if let tag = conditions[.ifNoneMatch].flatMap({ EntityTag($0) }) {
+            guard let united = union(of: fields, with: [tag]) else { return nil }
+            fields = united
+        } else if fields[.ifNoneMatch] != nil {
+            // The server would ignore a date next to the client's tags.
+            return nil
+        }
+        // The date replaces the client's, which the cache compares itself after a 304.
+        if let modified = conditions[.ifModifiedSince] { fields[.ifModifiedSince] = modified }
+        return fields
+    }
+
+    /// Returns the fields with these tags in addition to the client's, or `nil` if the client's condition is `*`.
+    private func union(of fields: HTTPFields, with tags: [EntityTag]) -> HTTPFields? {
+        let clients = fields[.ifNoneMatch]
+        if clients?.trimmingSpaces() == "*" { return nil }
+        let known = rules[.tagsOfClient] ? clients.map(EntityTag.list) ?? [] : []
+        var all: [EntityTag] = []
+        for tag in known + tags where !all.contains(tag) { all.append(tag) }
+        var fields = fields
+        fields[.ifNoneMatch] = all.map(\.description).joined(separator: ", ")
+        return fields
+    }
+
+    /// Returns the fields that validate a stored response, or `nil` if it has no validator.
+    func conditions(for head: StoredResponse.Head) -> HTTPFields? {
+        var conditions: HTTPFields = [:]
+        if rules[.entityTags], let tag = EntityTag(of: head.fields) { conditions[.ifNoneMatch] = tag.description }
+        if rules[.modificationDates], let modified = head.modified { conditions[.ifModifiedSince] = modified }
+        return conditions.isEmpty ? nil : conditions
+    }
+}
+
+// MARK: - Entity tags and ranges
+
+/// An entity tag, `"…"` or `W/"…"` (RFC 9110, section 8.8.3).
+struct EntityTag: Sendable, Hashable, CustomStringConvertible {
+    var isWeak: Bool
+    /// The tag with its quotes, without `W/`.
+    var opaque: String
+
+    var description: String { isWeak ? "W/" + opaque : opaque }
+
+    /// Parses a tag, or returns `nil` if the text isn't one.
+    init?(_ text: some StringProtocol) {
+        let text = text.trimmingSpaces()
+        isWeak = text.hasPrefix("W/")
+        opaque = isWeak ? String(text.dropFirst(2)) : text
+        guard opaque.utf8.count >= 2, opaque.first == "\"", opaque.last == "\"",
+            !opaque.dropFirst().dropLast().utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 <= 0x20 || $0 == 0x7F }
+            )
+        else { return nil }
+    }
+
+    /// The tag of a response.
+    init?(of response: HTTPFields) {
+        guard let field = response[.eTag] else { return nil }
+        self.init(field)
+    }
+
+    /// Parses the tags of an `If-None-Match` field. Members that aren't tags are ignored.
+    static func list(_ field: String) -> [EntityTag] {
+        field.splitOutsideQuotes(at: UInt8(ascii: ",")).compactMap { EntityTag($0) }
+    }
+
+    /// Compares two tags weakly (section 8.8.3.2), as for `If-None-Match`.
+    func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+
+    /// Compares two tags strongly.
+    func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
+}
+
+/// The range of bytes that a request asks for (RFC 9110, section 14.2).
+///
+///     RequestedRange([.range: "bytes=0-99"])      // .from(0, through: 99)
+///     RequestedRange([.range: "bytes=100-"])      // .from(100, through: .max)
+///     RequestedRange([.range: "bytes=-100"])      // .last(100)
+///
+/// A malformed field, another unit and several ranges count as no range, because a server may always send the whole.
+enum RequestedRange: Sendable, Hashable {
+    case from(Int64, through: Int64)
+    case last(Int64)
+
+    init?(_ request: HTTPFields) {
+        guard let field = request[.range]?.trimmingSpaces() else { return nil }
+        let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
+        let bounds = parts[1].trimmingSpaces().split(separator: "-", omittingEmptySubsequences: false)
+        guard bounds.count == 2 else { return nil }
+        switch (bounds[0].isEmpty, bounds[1].isEmpty) {
+        case (true, false):
+            guard let count = Self.number(bounds[1]) else { return nil }
+            self = .last(count)
+        case (false, true):
+            guard let first = Self.number(bounds[0]) else { return nil }
+            self = .from(first, through: .max)
+        case (false, false):
+            guard let first = Self.number(bounds[0]), let last = Self.number(bounds[1]), first <= last else {
+                return nil
+            }
+            self = .from(first, through: last)
+        case (true, true): return nil
+        }
+    }
+
+    /// Returns the bytes of a representation with a length, or `nil` if the range contains none of them.
+    func bytes(of length: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first, let last): first < length ? first..<min(last, length - 1) + 1 : nil
+        case .last(let count): count > 0 && length > 0 ? max(0, length - count)..<length : nil
+        }
+    }
+
+    /// Returns the bytes of a representation with an unknown length, or `nil` if they depend on it.
+    var bytes: Range<Int64>? {
+        guard case .from(let first, let last) = self, last < .max else { return nil }
+        return first..<last + 1
+    }
+
+    /// A number that is too large counts as the largest one.
+    private static func number(_ digits: Substring) -> Int64? {
+        digits.isDigits ? Int64(digits) ?? .max : nil
+    }
+}

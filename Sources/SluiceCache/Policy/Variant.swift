@@ -85,7 +85,7 @@ struct Variant: Sendable, Hashable {
     }
 }
 
-// MARK: The index
+// MARK: - The index
 
 extension Variant {
     /// One line for each name, sorted: `name` if the request had no such field, otherwise `name:digest`. Equal variants have equal texts.

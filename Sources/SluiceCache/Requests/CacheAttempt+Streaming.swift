@@ -151,68 +151,11 @@ extension CacheAttempt {
     }
 }
 
-// MARK: The answer
-
 extension Answer {
-    /// A body that isn't in memory.
-    enum Stream: Sendable {
-        case file(RandomAccessFile, Range<Int64>)
-        /// The reader keeps the beginning of the body until all callers have readers of their own.
-        case transfer(SharedTransfer, SharedBodyReader)
-    }
-
     fileprivate init(_ transfer: SharedTransfer) {
         guard let reader = transfer.makeReader() else {
             preconditionFailure("The first reader of a body must find its beginning.")
         }
         self.init(transfer, reader)
-    }
-
-    init(_ transfer: SharedTransfer, _ reader: SharedBodyReader) {
-        self.init(response: transfer.response, stream: .transfer(transfer, reader))
-    }
-
-    /// Returns the response with its whole body.
-    func whole(of url: URL, upTo limit: Int) async throws -> CachedResponse {
-        guard stream != nil else { return response }
-        var response = response
-        do {
-            response.body = try await body(of: url).collect(upTo: limit)
-        } catch is ResponseBody.TooLong {
-            throw TransferError.tooLarge(url, limit: limit)
-        }
-        return response
-    }
-
-    /// Reads a body that arrives to its end, because its transfer ends with its last reader. A body that isn't stored is read up to `limit`.
-    func drain(upTo limit: Int) async {
-        guard case .transfer(let transfer, let reader) = stream else { return }
-        var unstored = 0
-        while unstored <= limit, let batch = try? await reader.nextBatch() {
-            if !transfer.isSpooling { unstored += batch.reduce(0) { $0 + $1.count } }
-        }
-    }
-
-    func streamed(for url: URL) -> StreamedResponse {
-        StreamedResponse(
-            status: response.status, headerFields: response.headerFields, body: body(of: url),
-            source: response.source)
-    }
-
-    /// Returns the answer with a reader of its own. The reader of a shared answer is released with it: if it stayed at the beginning, a body
-    /// that isn't stored would stop when the memory is full.
-    func forOneCaller() -> Answer {
-        guard case .transfer(let transfer, _) = stream, let reader = transfer.makeReader() else { return self }
-        var answer = self
-        answer.stream = .transfer(transfer, reader)
-        return answer
-    }
-
-    private func body(of url: URL) -> ResponseBody {
-        switch stream {
-        case nil: ResponseBody(DataBodyReader(response.body))
-        case .file(let file, let range): ResponseBody(FileBodyReader(file, range, of: url))
-        case .transfer(_, let reader): ResponseBody(reader)
-        }
     }
 }

@@ -1,0 +1,520 @@
+import GRDB
+import HTTPTypes
+import SluiceConcurrency
+import SluiceDatabase
+import SluiceHTTP
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One attempt to answer a request, by the decisions of ``CachePolicy``.
+///
+/// ```text
+/// look up ─▶ decision ─┬─ stored response ─────────────▶ caller
+///    ▲                 └─ exchange ─▶ outcome ─▶ store ─▶ caller
+///    └───── again, or after a transient error ──┘
+/// ```
+struct CacheAttempt: Sendable {
+    let cache: ResourceCache
+    let request: CacheRequest
+    /// What the attempt finds may be stored only while this visit is current.
+    let visit: ResourceCache.Visit
+    /// Whether no attempt follows, so that a response such as 503 is the answer.
+    let isLast: Bool
+
+    /// A stored response. Its body is in memory, or in the file of `row`.
+    struct Stored: Sendable {
+        var head: StoredResponse.Head
+        var row: DiskIndex.Ready?
+        var body: Data?
+    }
+
+    var key: ResourceKey { visit.key }
+    var policy: CachePolicy { cache.policy }
+
+    func answer() async throws -> Answer {
+        if let answer = inMemory() { return answer }
+        var stored = try await lookUp()
+        while true {
+            let index: Int
+            let served: CachePolicy.Served
+            var background: HTTPFields?
+            switch policy.decision(
+                for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now())
+            {
+            case .serve(let chosen, let answer): (index, served) = (chosen, answer)
+            case .serveAndRevalidate(let chosen, let answer, let fields):
+                (index, served, background) = (chosen, answer, fields)
+            case .fetch: return try await send(request.headerFields, stored)
+            case .validate(let fields), .complete(let fields): return try await send(fields, stored)
+            case .fail: return Answer(response: CachedResponse(504, [:], Data(), .cache))
+            }
+            if let answer = try await answer(served, from: &stored[index]) {
+                noteUse(of: stored[index], from: answer.response.source, total: stored.count)
+                if let background { validateInBackground(background) }
+                return answer
+            }
+            // Decide again without the response whose body is lost.
+            stored.remove(at: index)
+        }
+    }
+
+    private func send(_ fields: HTTPFields, _ stored: [Stored]) async throws -> Answer {
+        var (fields, stored, isAgain) = (fields, stored, false)
+        while true {
+            let received: Received
+            if request.arrives {
+                switch try await stream(fields, stored) {
+                case .arriving(let answer): return answer
+                case .whole(let whole): received = whole
+                }
+            } else {
+                received = try await cache.whileOpen(for: request.url) { [fields] in try await exchange(fields) }
+            }
+            if let answer = try await apply(received, to: &stored, isAgain: isAgain) { return answer }
+            (fields, stored, isAgain) = (request.headerFields, [], true)
+        }
+    }
+
+    /// Validates the response that the caller gets (`stale-while-revalidate`), unless that is already happening. If the validation fails,
+    /// a later request tries again.
+    private func validateInBackground(_ fields: HTTPFields) {
+        cache.validations.start(request.key) { [cache, request, key] in
+            let attempt = CacheAttempt(cache: cache, request: request, visit: cache.memory.visit(key), isLast: true)
+            let answer = try? await attempt.send(fields, attempt.lookUp())
+            await answer?.drain(upTo: cache.configuration.maximumResponseSize)
+        }
+    }
+
+    /// Returns a stale response if the rules allow it after this error, and throws the error otherwise.
+    func stale(after error: TransferError) async throws -> Answer {
+        guard error.isTransient, error.status == nil else { throw error }
+        var stored = try await lookUp()
+        let stale = policy.staleResponse(
+            for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now(), isOffline: true)
+        guard let (index, served) = stale, let answer = try await answer(served, from: &stored[index]) else {
+            throw error
+        }
+        return answer
+    }
+}
+
+// MARK: - Stored responses
+
+// In memory, and on disk. Errors of the disk count as disk failures, and the request continues without it.
+extension CacheAttempt {
+    /// Returns an answer from memory. This needs no index.
+    private func inMemory() -> Answer? {
+        guard !request.isAlone, let all = cache.memory.value(for: key), all.areAll else { return nil }
+        let kept = all.responses
+        guard
+            case .serve(let index, let served) = policy.decision(
+                for: request.transport, mode: request.mode, stored: kept.map(\.head), at: cache.now()),
+            let response = served.response(from: kept[index].body, .memory)
+        else { return nil }
+        cache.noteMemoryHit(kept[index])
+        return Answer(response: response, stored: .init(head: kept[index].head, row: kept[index].row))
+    }
+
+    /// Returns all stored responses of the URL. Throws only `CancellationError`.
+    private func lookUp() async throws -> [Stored] {
+        guard !request.isAlone else { return [] }
+        let kept = cache.memory.value(for: key)?.responses ?? []
+        do {
+            try await cache.removeOutOfDateRows(key)
+            let found = try await cache.disk.find(key, policy)
+            for row in found.garbage { try await cache.drop(row, key) }
+            var stored = found.ready.map { row in
+                Stored(head: row.head, row: row, body: kept.first { $0.row == row.id }?.body)
+            }
+            for response in kept where response.row == nil {
+                guard !stored.contains(where: { $0.head.variant == response.head.variant }) else { continue }
+                stored.append(Stored(head: response.head, body: response.body))
+            }
+            return stored
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            cache.noteDiskFailure(error)
+            return kept.map { Stored(head: $0.head, body: $0.body) }
+        }
+    }
+
+    /// Returns the body of a stored response, or `nil` if it is lost. Removes a damaged one.
+    func body(of stored: inout Stored) async throws -> Data? {
+        if let body = stored.body { return body }
+        if stored.head.length == 0 {
+            stored.body = Data()
+            return Data()
+        }
+        guard let row = stored.row else { return nil }
+        stored.body = try await read(row, cache.disk.body)
+        return stored.body
+    }
+
+    /// Returns the body of a row, or `nil` if it is lost. Removes a damaged one. Throws only `CancellationError`.
+    private func read<Body>(
+        _ row: DiskIndex.Ready, _ read: (DiskIndex.Ready, ResourceKey) async throws -> DiskStore.Read<Body>
+    ) async throws -> Body? {
+        do {
+            switch try await read(row, key) {
+            case .found(let body): return body
+            case .damaged: try await cache.drop(row.id, key)
+            case .missing: break
+            }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            cache.noteDiskFailure(error)
+        }
+        return nil
+    }
+
+    /// Returns the answer from a stored response, or `nil` if its body is lost.
+    func answer(
+        _ served: CachePolicy.Served, from stored: inout Stored, _ source: CachedResponse.Source? = nil
+    ) async throws -> Answer? {
+        if request.isStreamed, stored.body == nil, served.bytes.count > SharedBodyState.piece {
+            return try await opened(served, stored, source ?? .disk)
+        }
+        let source = source ?? (stored.body == nil ? .disk : .memory)
+        // A 304 and the response to HEAD need no body.
+        let needsNone = served.bytes.isEmpty && stored.head.length > 0
+        let body = needsNone ? Data() : try await body(of: &stored)
+        return served.response(from: body, source).map {
+            Answer(response: $0, stored: .init(head: stored.head, row: stored.row?.id))
+        }
+    }
+
+    /// Returns the answer from a large file, or `nil` if it is lost.
+    private func opened(
+        _ served: CachePolicy.Served, _ stored: Stored, _ source: CachedResponse.Source
+    ) async throws -> Answer? {
+        guard let row = stored.row, let file = try await read(row, cache.disk.openBody) else { return nil }
+        return Answer(
+            response: CachedResponse(served.status, served.fields, Data(), source),
+            stream: .file(file, served.bytes), stored: .init(head: stored.head, row: row.id))
+    }
+
+    private func noteUse(of stored: Stored, from source: CachedResponse.Source, total: Int) {
+        cache.count { if source == .memory { $0.memoryHits += 1 } else { $0.diskHits += 1 } }
+        guard let body = stored.body else { return }
+        keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id), of: total)
+    }
+
+    private func keepInMemory(_ response: StoredResponse, of total: Int) {
+        if request.keepsInMemory { cache.keepInMemory(response, visit, of: total) }
+    }
+}
+
+extension ResourceCache {
+    /// Removes a damaged response, and counts it.
+    func drop(_ row: Int64, _ key: ResourceKey) async throws {
+        count { $0.damaged += 1 }
+        try await disk.drop(row, key)
+    }
+
+    func noteDiskFailure(_ error: any Error) {
+        let text = "\(error)"
+        count {
+            $0.diskFailures += 1
+            $0.lastDiskFailure = text
+        }
+    }
+}
+
+extension CachePolicy.Served {
+    /// Returns the response with its bytes of a stored body, or `nil` without the body.
+    func response(from body: Data?, _ source: CachedResponse.Source) -> CachedResponse? {
+        guard let body else { return nil }
+        guard !bytes.isEmpty else { return CachedResponse(status, fields, Data(), source) }
+        guard bytes.upperBound <= body.count else { return nil }
+        let part = body.dropFirst(Int(bytes.lowerBound)).prefix(bytes.count)
+        return CachedResponse(status, fields, part.count == body.count ? body : Data(part), source)
+    }
+}
+
+// MARK: - The exchange with the server, behind the limiter
+
+extension CacheAttempt {
+    struct Received: Sendable {
+        var exchange: CachePolicy.Exchange
+        var body: Data
+        var wasRedirected: Bool
+        /// The visit in which the response may be stored.
+        var visit: ResourceCache.Visit
+        /// The error that ended the body.
+        var failure: TransferError?
+    }
+
+    /// Sends a request, and returns the response with its whole body.
+    private func exchange(_ sent: HTTPFields) async throws -> Received {
+        try await cache.limiter.run(for: request.host) {
+            let requested = cache.now()
+            return try await receive(openExchange(sent), sent, requested: requested)
+        }
+    }
+
+    /// Opens an exchange, which needs a place of the limiter.
+    func openExchange(_ sent: HTTPFields) async throws -> TransportResponse {
+        var outgoing = request.transport
+        outgoing.headerFields = sent
+        do {
+            return try await cache.transport.open(outgoing)
+        } catch {
+            throw known(error)
+        }
+    }
+
+    /// A transport of the application may throw any error.
+    func known(_ error: any Error) -> any Error {
+        if error is CancellationError || error is TransferError { return error }
+        let detail = Redaction(of: request.transport).redacted("\(error)")
+        return TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)
+    }
+
+    func exchange(
+        of response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate
+    ) -> CachePolicy.Exchange {
+        CachePolicy.Exchange(
+            request: request.transport, mode: request.mode, sent: sent,
+            response: HTTPResponse(status: response.status, headerFields: response.headerFields), bodyLength: 0,
+            requested: requested, received: cache.now())
+    }
+
+    /// Receives a body, and returns it with its response. Throws a transient status as an error if another attempt follows.
+    func receive(_ response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate) async throws -> Received {
+        var exchange = exchange(of: response, sent, requested: requested)
+        let visit = await invalidating(by: exchange)
+        let (body, failure) = try await collect(response)
+        exchange.bodyLength = Int64(body.count)
+        exchange.isComplete = failure == nil
+        if !isLast, request.isSafe, RetryPolicy.isTransient(response.status) {
+            var error = TransferError(status: response.status, url: request.url)
+            error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: cache.now())
+            // If no attempt follows, the response is the answer.
+            if error.retryAfter ?? .zero <= cache.configuration.retries.maximumRetryAfter { throw error }
+        }
+        if failure == nil, response.status.code != 304 { cache.count { $0.fetched += 1 } }
+        return Received(
+            exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
+    }
+
+    /// Removes what the head of a response to `PUT` and the like invalidates, even if its body doesn't arrive. Returns the visit in which the
+    /// response itself may be stored.
+    private func invalidating(by exchange: CachePolicy.Exchange) async -> ResourceCache.Visit {
+        let keys = policy.invalidations(by: exchange)
+        guard !keys.isEmpty else { return visit }
+        for key in keys {
+            do {
+                try await cache.invalidate(key)
+            } catch {
+                cache.noteDiskFailure(error)
+            }
+        }
+        return cache.memory.visit(key)
+    }
+
+    /// The length that a response announces for its body. In the response to `HEAD` and in a 304, the field is about another one (RFC 9110,
+    /// section 8.6).
+    func announcedLength(of response: TransportResponse) -> Int64? {
+        request.transport.method == .head || response.status.code == 304 ? nil : response.contentLength
+    }
+
+    /// Reports the progress of a `GET` to those that observe the resource.
+    func report(received: Int64, of announced: Int64?) {
+        guard request.transport.method == .get, request.transport.body == nil else { return }
+        cache.progress.report(request.key, received: received, of: announced)
+    }
+
+    /// Returns what arrives of a body, and the error that ended it.
+    private func collect(_ response: TransportResponse) async throws -> (Data, TransferError?) {
+        let limit = cache.configuration.maximumResponseSize
+        let tooLarge = TransferError.tooLarge(request.url, limit: limit)
+        let announced = announcedLength(of: response)
+        if let announced, announced > limit { throw tooLarge }
+        var body = Data()
+        var batches = response.body.makeAsyncIterator()
+        do {
+            while let batch = try await batches.nextBatch() {
+                for chunk in batch {
+                    guard chunk.count <= limit - body.count else { throw tooLarge }
+                    body.append(chunk)
+                }
+                report(received: Int64(body.count), of: announced)
+            }
+        } catch let error as TransferError where error.code != .responseTooLarge {
+            return (body, error)
+        } catch {
+            throw known(error)
+        }
+        if let announced, announced != Int64(body.count) {
+            return (body, .length(announced: announced, received: Int64(body.count), url: request.url))
+        }
+        return (body, nil)
+    }
+}
+
+extension TransferError {
+    static func tooLarge(_ url: URL, limit: Int) -> TransferError {
+        TransferError(.responseTooLarge, url: url, detail: "more than \(limit) bytes")
+    }
+}
+
+// MARK: - What a response changes
+
+extension CacheAttempt {
+    /// The body of a response to store.
+    enum AddedBody: Sendable {
+        case data(Data)
+        /// It is in a file of the cache already.
+        case written(DiskWriter)
+    }
+
+    /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
+    ///
+    /// - Parameter isAgain: Whether it was sent as it is, so that any response is the answer.
+    private func apply(_ received: Received, to stored: inout [Stored], isAgain: Bool) async throws -> Answer? {
+        let exchange = received.exchange
+        let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
+        if !outcome.invalidations.isEmpty { stored = [] }
+        let addition = try await body(of: outcome.addition, received.body, &stored)
+        if outcome.addition != nil, addition == nil { return nil }
+        var answer: Answer?
+        switch outcome.answer {
+        case .stored(let index, let served):
+            let isConfirmed = exchange.response.status.code == 304
+            answer = try await self.answer(served, from: &stored[index], isConfirmed ? .validated : nil)
+            if answer != nil, isConfirmed { cache.count { $0.revalidated += 1 } }
+            if let head = outcome.updates[index] { answer?.stored?.head = head }
+        case .addition(let served):
+            answer = served.response(from: addition, .validated).map { Answer(response: $0) }
+        case .again where !isAgain: break
+        case .response, .again, .interim:
+            answer = Answer(
+                response: CachedResponse(
+                    exchange.response.status.code, exchange.response.headerFields, received.body, .network))
+        }
+        if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
+            if case .stored = outcome.answer {} else { answer?.stored = kept }
+        }
+        if let failure = received.failure { throw failure }
+        return answer
+    }
+
+    /// Returns what the rules say about an exchange, and what this cache and its transport add to the rules.
+    func outcome(
+        of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Stored]
+    ) -> CachePolicy.Outcome {
+        var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
+        if wasRedirected, cache.configuration.policy != .immutable {
+            // The response is that of another URL.
+            let isForCache = exchange.response.status.code == 304 || exchange.response.status.code == 206
+            let isSentAsItIs = exchange.sent == request.headerFields
+            outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
+        }
+        // The transport sets the field, and two processes may use the directory with different ones.
+        let variesByTransport =
+            request.headerFields[.userAgent] == nil
+            && exchange.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
+        if variesByTransport { outcome.addition = nil }
+        return outcome
+    }
+
+    /// Returns the body of an addition, or `nil` if there is none or a stored part of it is lost.
+    private func body(
+        of addition: CachePolicy.Outcome.Addition?, _ received: Data, _ stored: inout [Stored]
+    ) async throws -> Data? {
+        guard let pieces = addition?.body else { return nil }
+        if pieces == [.response] { return received }
+        var data = Data()
+        for piece in pieces {
+            switch piece {
+            case .response: data += received
+            case .stored(let index, let range):
+                guard let body = try await body(of: &stored[index]) else { return nil }
+                data += body.dropFirst(Int(range.lowerBound)).prefix(range.count)
+            }
+        }
+        return data
+    }
+
+    /// Stores what an outcome changes, on disk and then in memory, so that the row of a response in memory is known. Returns the response
+    /// that is stored. Doesn't throw, because the caller has its response.
+    ///
+    /// If the resource was invalidated since the visit began, the response isn't stored. It may be older than the invalidation.
+    func settle(
+        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Stored], _ visit: ResourceCache.Visit
+    ) async -> Answer.Stored? {
+        guard !request.isAlone else { return nil }
+        let hasAddition = outcome.addition != nil && addition != nil
+        guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
+        let change = cache.memory.beginChange(visit)
+        let isSuperseded = Lock(false)
+        let now = cache.now()
+        var kept: StoredResponse?
+        var confirmed: Set<Int> = []
+        let removed = outcome.removals.compactMap { stored[$0].row?.id }
+        do {
+            for (index, head) in outcome.updates {
+                stored[index].head = head
+                guard let row = stored[index].row?.id else {
+                    confirmed.insert(index)
+                    continue
+                }
+                if try await cache.disk.update(row, key, head, while: { _ in visit.isCurrent }) {
+                    confirmed.insert(index)
+                }
+            }
+            switch (outcome.addition?.head, addition) {
+            case (let head?, .data(let body)) where visit.isCurrent:
+                let response = StoredResponse(head: head, body: body)
+                kept = response
+                let result = try await cache.disk.store(response, for: key, replacing: .rows(removed)) {
+                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                }
+                cache.count { $0.evicted += result.evicted }
+                kept?.row = result.row
+                if isSuperseded.withLock({ $0 }) { kept = nil }
+            case (let head?, .written(let writer)):
+                let row = try await writer.finish(head, replacing: .rows(removed)) {
+                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                }
+                if row == nil, !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
+            default:
+                if !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
+            }
+        } catch {
+            cache.noteDiskFailure(error)
+            // They are out of date, and may still be in the index.
+            if !removed.isEmpty, visit.isCurrent { cache.noteRemoval(of: key, hasFailed: true) }
+        }
+        let rest = stored.count - outcome.removals.count
+        var inMemory: StoredResponse?
+        if let kept {
+            inMemory = kept
+        } else if case .stored(let index, _) = outcome.answer, confirmed.contains(index), let body = stored[index].body
+        {
+            inMemory = StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id)
+        }
+        cache.end(
+            change, keeping: request.keepsInMemory ? inMemory : nil, of: kept == nil ? rest : rest + 1)
+        if hasAddition { for cache in cache.decodedCaches.all { cache.remove(key) } }
+        return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
+    }
+
+    /// Whether a response may still be stored, as the transaction sees the index. It isn't if the resource was invalidated, or if another
+    /// exchange of this process or another one has stored a more recent response meanwhile.
+    private func mayStore(
+        _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ now: HTTPDate,
+        _ isSuperseded: borrowing Lock<Bool>, in database: Database
+    ) throws -> Bool {
+        let isOlder = try DiskIndex.supersedes(head, key, at: now, policy, in: database)
+        isSuperseded.withLock { $0 = isOlder }
+        return visit.isCurrent && !isOlder
+    }
+}

@@ -1,0 +1,443 @@
+import HTTPTypes
+import SluiceConcurrency
+public import SluiceFiles
+public import SluiceHTTP
+import SluiceLock
+import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A cache of resources by URL, in memory and on disk, that fetches missing and stale ones from the network.
+///
+///     try await ResourceCache.withCache(directory: directory, configuration: .init(concurrency: 10)) { cache in
+///         let image = try await cache.data(for: url)
+///     }
+///
+/// Without a scope, call ``shutdown()``:
+///
+///     let cache = try await ResourceCache(directory: directory)
+///     let image = try await cache.data(for: url)
+///     try await cache.shutdown()
+///
+/// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
+/// see ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
+/// ``response(for:mode:)`` returns any response. The cache compares the length of each file that it reads, and
+/// its SHA-256 at the first read (``Configuration/verification``), and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
+///
+/// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
+///   cancelled. A response that has arrived completely is stored even then. No partial file and no reserved space remain.
+/// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
+///   network can answer: the request returns the bytes, and the failure counts in ``ResourceCache/Statistics/diskFailures``.
+/// - Processes: Several processes may use one directory. No process reads a file that another one is writing, or removes it. Each process
+///   has its own memory stage and remembers small bodies of the disk stage, so it may return a fresh response that another process has
+///   removed.
+/// - Limits: ``Configuration/concurrency`` limits all requests together, and ``Configuration/concurrencyPerHost`` those to one host. The
+///   hosts take turns.
+/// - Priority: A fetch has the highest task priority of the callers that have waited for it. So a visible image that is requested by a task
+///   of priority `high` overtakes images of its host that tasks of priority `low` have requested in advance.
+public final class ResourceCache: Sendable {
+    /// The configuration that the cache was created with.
+    public let configuration: Configuration
+    /// The directory of the files.
+    public let directory: URL
+
+    typealias Visit = ResourceMemory<ResponsesInMemory>.Visit
+
+    let memory: ResourceMemory<ResponsesInMemory>
+    let disk: DiskStore
+    /// Keys whose rows are out of date and couldn't be removed.
+    let unremoved = Lock<Set<ResourceKey>>([])
+    let flights = SingleFlight<ResponseKey, Answer>()
+    /// Validations of stale responses that callers already have (`stale-while-revalidate`).
+    let validations = BackgroundWork<ResponseKey>()
+    /// Decoders of the decoded caches, whose callers may have left.
+    let decodings = BackgroundWork<UUID>()
+    /// The exchanges whose bodies callers read while they arrive.
+    let transfers = BackgroundWork<UUID>()
+    /// Those of them that other callers may join.
+    let running = RunningTransfers()
+    let progress = ProgressObservers()
+    let decodedCaches = DecodedCaches()
+    #if canImport(Darwin)
+    private let memoryPressure = Lock<MemoryPressureSource?>(nil)
+    #endif
+    /// The keys are hosts.
+    let limiter: KeyedLimiter<String>
+    let transport: any Transport
+    let policy: CachePolicy
+    let counters = Lock(ResourceCache.Statistics())
+    let clock: any Clock<Duration>
+    let now: @Sendable () -> HTTPDate
+
+    private let isShutDown = Atomic(false)
+    private let (ended, end) = Condition.makeCondition()
+
+    /// Opens the cache in a directory. A missing directory is created, with access for the current user only.
+    ///
+    /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files.
+    /// The cache doesn't shut `transport` down.
+    ///
+    /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
+    ///   created.
+    public convenience init(
+        directory: URL, configuration: Configuration = .init(),
+        transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared
+    ) async throws {
+        try await self.init(
+            directory: directory, configuration: configuration, transport: transport, files: files,
+            clock: ContinuousClock(), now: { HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) })
+    }
+
+    package convenience init(
+        directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate,
+        largestInIndex: Int? = nil
+    ) async throws {
+        let disk = try await DiskStore.open(
+            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
+            largestInIndex: largestInIndex ?? DiskStore.largestInIndex, verification: configuration.verification,
+            files: files)
+        self.init(
+            directory: directory, configuration: configuration, transport: transport, disk: disk, clock: clock, now: now
+        )
+    }
+
+    /// This doesn't throw: Swift 6.3 crashes when it optimizes the destruction of a partly initialized object with an atomic value.
+    private init(
+        directory: URL, configuration: Configuration, transport: any Transport, disk: DiskStore,
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
+    ) {
+        self.configuration = configuration
+        self.directory = directory
+        self.disk = disk
+        self.transport = transport
+        self.clock = clock
+        self.now = now
+        memory = ResourceMemory(maximumCost: configuration.maximumMemorySize)
+        limiter = KeyedLimiter(
+            perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
+        policy = CachePolicy(
+            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.components.seconds),
+            isImmutable: configuration.policy == .immutable, salt: disk.salt)
+        #if canImport(Darwin)
+        let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }
+        memoryPressure.withLock { $0 = source }
+        #endif
+    }
+
+    /// Shuts the cache down: ends running fetches, validations and decoders, waits until running writes are complete, and closes the index.
+    ///
+    /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even
+    /// if the task is cancelled. Further calls have no effect.
+    ///
+    /// - Throws: An error of closing the index.
+    public func shutdown() async throws {
+        guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        end.signal()
+        await validations.end()
+        await transfers.end()
+        await decodings.end()
+        try await disk.close()
+    }
+
+    /// Waits until the validations that run in the background have ended, or cancels them after this time.
+    package func finishValidations(within limit: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { await self.validations.finish() }
+            group.addTask { try? await self.clock.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Runs `body`, and cancels it when the cache is shut down. Then it throws `TransferError` with the code `shutDown` for `url`.
+    func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
+        try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask { try await body() }
+            group.addTask { [ended] in
+                try await ended.waitUnlessCancelled()
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next(), let result else { throw Self.shutDown(url) }
+            return result
+        }
+    }
+
+    /// The counts of hits, fetches and failures since the cache was opened.
+    public var statistics: ResourceCache.Statistics { counters.withLock { $0 } }
+
+    func count(_ change: (inout ResourceCache.Statistics) -> Void) {
+        counters.withLock { change(&$0) }
+    }
+
+    var hasShutDown: Bool { isShutDown.load(ordering: .acquiring) }
+
+    static func shutDown(_ url: URL) -> TransferError {
+        TransferError(.shutDown, url: url, message: "The cache has been shut down.", remedy: "Open a new cache.")
+    }
+
+    func checkOpen(for url: URL) throws {
+        if hasShutDown { throw Self.shutDown(url) }
+    }
+}
+
+extension ResourceCache {
+    /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
+    ///
+    /// - Throws: The error of `body`, or an error of opening the cache or of ``ResourceCache/shutdown()``.
+    public static func withCache<Result>(
+        directory: URL, configuration: Configuration = .init(),
+        transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
+        _ body: (ResourceCache) async throws -> Result
+    ) async throws -> Result {
+        let cache = try await ResourceCache(
+            directory: directory, configuration: configuration, transport: transport, using: files)
+        return try await cache.shutDown(after: body)
+    }
+
+    func shutDown<R>(after body: (ResourceCache) async throws -> R) async throws -> R {
+        let result: R
+        do {
+            result = try await body(self)
+        } catch {
+            try? await shutdown()
+            throw error
+        }
+        try await shutdown()
+        return result
+    }
+}
+
+// MARK: - Stored responses, without requests
+
+extension ResourceCache {
+    /// Returns whether ``data(for:)`` would return a stored response without a request. Checks the memory and the index, but not the file.
+    ///
+    /// - Throws: An error of the index.
+    public func contains(_ url: URL) async throws -> Bool {
+        guard !url.holdsCredentials else { return false }
+        if freshInMemory(url) != nil { return true }
+        let key = ResourceKey(url)
+        try await removeOutOfDateRows(key)
+        let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
+        return policy.selection(of: heads, for: TransportRequest(url), at: now())
+            .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
+    }
+
+    /// Stores bytes as if `url` had just returned them, and returns whether they are on disk.
+    ///
+    ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
+    ///
+    /// The bytes replace a stored response. A fetch of the URL that is running returns its response to its callers, and doesn't store it.
+    /// Bytes that are larger than the limit of a stage aren't stored in that stage. Nothing is stored for a URL with a user name or password,
+    /// because stored responses are for all callers.
+    ///
+    /// - Throws: An error of the index, or a `FileError`. The bytes may be in memory even after an error.
+    @discardableResult
+    public func store(
+        _ data: Data, for url: URL, freshFor lifetime: Duration = .seconds(365 * 86_400)
+    ) async throws -> Bool {
+        try checkOpen(for: url)
+        guard !url.holdsCredentials else { return false }
+        let now = now()
+        let head = StoredResponse.Head(
+            status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"],
+            length: Int64(data.count), requested: now, received: now, policy: policy)
+        let response = StoredResponse(head: head, body: data)
+        let key = ResourceKey(url)
+        forget(key)
+        let visit = memory.visit(key)
+        keepInMemory(response, visit, of: 1)
+        var kept = response
+        let change = memory.beginChange(visit)
+        // Values that were decoded from the older response while this one was being stored
+        defer { for cache in decodedCaches.all { cache.invalidate(key) } }
+        do {
+            let stored = try await disk.store(response, for: key, replacing: .all) { _ in visit.isCurrent }
+            count { $0.evicted += stored.evicted }
+            kept.row = stored.row
+            if stored.row != nil { noteRemoval(of: key, hasFailed: false) }
+        } catch {
+            noteRemoval(of: key, hasFailed: true)
+            end(change, keeping: response, of: 1)
+            throw error
+        }
+        end(change, keeping: kept, of: 1)
+        return kept.row != nil
+    }
+
+    /// Removes the stored responses of a URL, and the values that were decoded from them.
+    ///
+    /// A fetch of the URL that is running returns its response to its callers, and doesn't store it. Later requests don't join it.
+    ///
+    /// - Throws: An error of the index, or a `FileError`.
+    public func remove(_ url: URL) async throws { try await invalidate(ResourceKey(url)) }
+
+    /// Removes all stored responses, and the values that were decoded from them. For running fetches, see ``remove(_:)``.
+    ///
+    /// - Throws: An error of the index, or a `FileError`.
+    public func removeAll() async throws {
+        forgetAll()
+        // What began after the first call may have read the rows.
+        defer { forgetAll() }
+        _ = try await disk.trim(toBytes: 0)
+    }
+
+    /// Removes the least recently used files until the remaining ones take at most `bytes`.
+    ///
+    /// - Throws: An error of the index, or a `FileError`.
+    public func trim(toBytes bytes: Int64) async throws {
+        precondition(bytes >= 0, "The size to which a cache is trimmed must not be negative; it is \(bytes).")
+        let evicted = try await disk.trim(toBytes: bytes)
+        count { $0.evicted += evicted }
+    }
+
+    /// Evicts responses, and the values of the decoded caches of this cache, from memory. Those that remain take at most `fraction` of
+    /// each memory limit. Nothing is removed from the disk.
+    ///
+    ///     cache.trimMemory(toFraction: 0)
+    ///
+    /// On Apple's platforms, the cache calls this method itself when the system reports memory pressure: with 0.25 at a warning, and
+    /// with 0 at the critical level. Linux reports pressure for each control group (`memory.pressure`, see the kernel's documentation of
+    /// PSI); call this method when your program is told of it.
+    ///
+    /// - Precondition: The fraction is between 0 and 1.
+    public func trimMemory(toFraction fraction: Double) {
+        precondition((0...1).contains(fraction), "The fraction must be between 0 and 1; it is \(fraction).")
+        memory.trim(toFraction: fraction)
+        for cache in decodedCaches.all { cache.trimMemory(toFraction: fraction) }
+    }
+}
+
+// MARK: - Configuration and lookup modes
+
+extension ResourceCache {
+    /// The settings of a cache. Sizes are in bytes.
+    public struct Configuration: Sendable {
+        /// The rule for how long a stored response may be used.
+        public enum Policy: Sendable, Hashable {
+            /// The server decides (RFC 9111). A stale response is validated with `If-None-Match` or `If-Modified-Since`.
+            case http
+            /// A stored response may be used forever. Use it for URLs whose content never changes. Responses that the server forbids to
+            /// store (`no-store`) aren't stored.
+            case immutable
+        }
+
+        /// When the digest of a body on disk is compared. The length is compared at each read.
+        public enum Verification: Sendable, Hashable {
+            /// When the process reads the body for the first time. Later damage that doesn't change the length isn't detected.
+            case firstRead
+            /// At each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a tenth.
+            case always
+        }
+
+        /// The largest number of concurrent exchanges with servers.
+        public var concurrency: Int
+        /// The largest number of concurrent exchanges with one host, to be considerate of servers.
+        public var concurrencyPerHost: Int
+        /// The limit on the total size of the responses in memory. A URL whose responses take more than a tenth of it isn't stored in memory.
+        /// The disk stage remembers rows of its index in addition, up to 4 MiB, with bodies of up to 2 KiB.
+        public var maximumMemorySize: Int
+        /// The limit on the total size of the files, including those that are being written. Each response counts with its body, and with
+        /// its URL and header fields, or 512 bytes if they are shorter. The rest of the index, with some hundred bytes per entry, doesn't
+        /// count.
+        public var maximumDiskSize: Int64
+        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk. A body that
+        /// arrives is stored only if it takes at most half of ``maximumDiskSize``.
+        public var maximumDiskEntrySize: Int64
+        /// The limit on the body of one response. A larger one fails with `TransferError.Code.responseTooLarge`.
+        public var maximumResponseSize: Int
+        /// The rule for how long a stored response may be used.
+        public var policy: Policy
+        /// When the digest of a body on disk is compared.
+        public var verification: Verification
+        /// The longest lifetime of a response that states none. Such a response is fresh for a tenth of the time since its last
+        /// modification, up to this limit.
+        public var maximumHeuristicLifetime: Duration
+        /// The policy for trying again after a transient error.
+        public var retries: RetryPolicy
+
+        /// Creates a configuration. The defaults suit the images of an app. The default of `maximumDiskEntrySize` is a tenth of
+        /// `maximumDiskSize`.
+        public init(
+            concurrency: Int = 10, concurrencyPerHost: Int = 6, maximumMemorySize: Int = 64 << 20,
+            maximumDiskSize: Int64 = 512 << 20,
+            maximumDiskEntrySize: Int64? = nil, maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
+            verification: Verification = .firstRead, maximumHeuristicLifetime: Duration = .seconds(86_400),
+            retries: RetryPolicy = RetryPolicy(
+                maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
+        ) {
+            precondition(concurrency >= 1, "A cache's concurrency must be at least 1; it is \(concurrency).")
+            precondition(
+                concurrencyPerHost >= 1, "A cache's concurrencyPerHost must be at least 1; it is \(concurrencyPerHost)."
+            )
+            Self.check(maximumMemorySize, "maximumMemorySize")
+            Self.check(maximumDiskSize, "maximumDiskSize")
+            Self.check(maximumDiskEntrySize ?? 0, "maximumDiskEntrySize")
+            Self.check(maximumResponseSize, "maximumResponseSize")
+            self.concurrency = concurrency
+            self.concurrencyPerHost = concurrencyPerHost
+            self.maximumMemorySize = maximumMemorySize
+            self.maximumDiskSize = maximumDiskSize
+            self.maximumDiskEntrySize = maximumDiskEntrySize ?? maximumDiskSize / 10
+            self.maximumResponseSize = maximumResponseSize
+            self.policy = policy
+            self.verification = verification
+            self.maximumHeuristicLifetime = maximumHeuristicLifetime
+            self.retries = retries
+        }
+
+        private static func check(_ size: some BinaryInteger, _ name: StaticString) {
+            precondition(size >= 0, "A cache's \(name) must not be negative; it is \(size).")
+        }
+    }
+
+    /// How a request uses stored responses, in addition to its `Cache-Control` field.
+    public struct LookupMode: Sendable, Hashable {
+        private enum Value: Sendable { case useCache, reload, cacheOnly, staleIfOffline }
+        private let value: Value
+
+        /// As HTTP's rules allow.
+        public static let useCache = Self(value: .useCache)
+        /// Not at all. The response is stored.
+        public static let reload = Self(value: .reload)
+        /// Only stored responses. A stale response is used unless its server forbids that. If no response is suitable, the status is 504.
+        public static let cacheOnly = Self(value: .cacheOnly)
+        /// As HTTP's rules allow. If the server can't be reached, a stale response is used unless its server forbids that.
+        public static let staleIfOffline = Self(value: .staleIfOffline)
+    }
+}
+
+// MARK: - Statistics
+
+extension ResourceCache {
+    /// The counts of a ``ResourceCache`` since its creation.
+    public struct Statistics: Sendable, Hashable {
+        /// Requests answered from memory.
+        public internal(set) var memoryHits = 0
+        /// Lookups answered from disk. If several callers wait for the same lookup, it counts once here; the other callers count as
+        /// ``coalesced``.
+        public internal(set) var diskHits = 0
+        /// Bodies received from the network.
+        public internal(set) var fetched = 0
+        /// Callers that waited for a lookup or a fetch that another caller had started.
+        public internal(set) var coalesced = 0
+        /// Stored responses that their server confirmed (304).
+        public internal(set) var revalidated = 0
+        /// Further attempts after a failed one.
+        public internal(set) var retries = 0
+        /// Damaged entries on disk, which were removed.
+        public internal(set) var damaged = 0
+        /// Entries on disk that were evicted.
+        public internal(set) var evicted = 0
+        /// Failed operations of the disk stage. The requests continued without it.
+        public internal(set) var diskFailures = 0
+        /// The description of the last error in ``diskFailures``.
+        public internal(set) var lastDiskFailure: String?
+    }
+}
