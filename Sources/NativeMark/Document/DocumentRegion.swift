@@ -160,3 +160,131 @@ final class DocumentRegion: @unchecked Sendable {
         }
     }
 }
+
+// MARK: - Nodes
+
+/// The kind of a node in one byte. ``NodeRecord/value`` and ``NodeRecord/extra`` hold the associated values.
+enum NodeTag: UInt8, Sendable {
+    // Blocks. Their positions are offsets in the source.
+    case document, blockQuote, list, item, footnoteDefinition
+    case paragraph, heading, codeBlock, thematicBreak
+    case table, tableRow, tableCell
+    // Inline nodes. Their positions are offsets in the content; see SourceMap.
+    case text, softBreak, lineBreak, code
+    case emphasis, strong, strikethrough, link, image, footnoteReference
+
+    var isInline: Bool { rawValue >= Self.text.rawValue }
+
+    var isLeaf: Bool {
+        switch self {
+        case .thematicBreak, .text, .softBreak, .lineBreak, .code, .footnoteReference: true
+        default: false
+        }
+    }
+}
+
+/// One node: 40 bytes. Nodes refer to each other by index; -1 means none.
+struct NodeRecord: Sendable {
+    var tag: NodeTag
+    /// | tag | |
+    /// |---|---|
+    /// | heading | the level |
+    /// | list | the marker |
+    /// | item | 0 without a task box, 1 for an open task, 2 for a done task |
+    /// | codeBlock | 1 if fenced |
+    /// | tableRow | 1 for the header |
+    /// | tableCell | the alignment |
+    var detail: UInt8 = 0
+    /// For a list: whether it is tight.
+    var flag = false
+    var parent: Int32 = -1
+    var firstChild: Int32 = -1
+    var lastChild: Int32 = -1
+    var next: Int32 = -1
+    var previous: Int32 = -1
+    /// The position: in the source for blocks, in the content for inline nodes.
+    var start: Int32
+    var end: Int32
+    /// | tag | value | extra |
+    /// |---|---|---|
+    /// | text, code | offset in the bytes | length |
+    /// | list | the first number, -1 for bullets | |
+    /// | codeBlock | index of its info in the strings, -1 for none | |
+    /// | link, image | index of its destination in the strings | index of its title, -1 for none |
+    /// | table | index of its first alignment | number of columns |
+    /// | footnoteDefinition, footnoteReference | index of its label in the strings | its number |
+    var value: Int32 = -1
+    var extra: Int32 = 0
+
+    init(_ tag: NodeTag, start: Int, end: Int) {
+        self.tag = tag
+        self.start = Int32(truncatingIfNeeded: start)
+        self.end = Int32(truncatingIfNeeded: end)
+    }
+}
+
+// MARK: - Traversal
+
+/// A traversal of one region without a stack or recursion: every node stores the index of its parent.
+struct TreeWalk: Sendable {
+    struct Step {
+        var node: NodeRecord
+        var isEnter: Bool
+    }
+
+    private let start: Int
+    private var upcoming: (index: Int, isEnter: Bool)?
+
+    init(from start: Int) {
+        self.start = start
+        upcoming = (start, true)
+    }
+
+    @inline(__always) mutating func next(in region: DocumentRegion) -> Step? {
+        guard let (index, isEnter) = upcoming else { return nil }
+        let node = region[index]
+        if isEnter, node.firstChild >= 0 {
+            upcoming = (Int(node.firstChild), true)
+        } else if isEnter, !node.tag.isLeaf {
+            upcoming = (index, false)
+        } else if index == start {
+            upcoming = nil
+        } else if node.next >= 0 {
+            upcoming = (Int(node.next), true)
+        } else {
+            upcoming = (Int(node.parent), false)
+        }
+        return Step(node: node, isEnter: isEnter)
+    }
+}
+
+// MARK: - Memory
+
+/// The memory of several regions that were parsed together: one allocation instead of one for each region.
+///
+/// A text of a megabyte has thousands of regions. The C library returns many small pieces of memory to the system when they are released,
+/// and the next parse would pay for new pages. The memory is released with the last region in it. Only the parse that creates it takes
+/// parts of it; after that it is immutable, so regions can be shared by threads.
+final class RegionMemory: @unchecked Sendable {
+    static let maximumSize = 4 << 20
+
+    private let memory: UnsafeMutableRawBufferPointer
+    private var used = 0
+
+    init(size: Int) {
+        memory = .allocate(byteCount: size, alignment: MemoryLayout<NodeRecord>.alignment)
+    }
+
+    deinit { memory.deallocate() }
+
+    func hasRoom(for size: Int) -> Bool { used + size <= memory.count }
+
+    /// Returns the next part. The memory must have room for it.
+    func take(_ size: Int) -> UnsafeMutableRawBufferPointer {
+        precondition(hasRoom(for: size))
+        let part = UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + size])
+        let alignment = MemoryLayout<NodeRecord>.alignment
+        used = min(memory.count, (used + size + alignment - 1) / alignment * alignment)
+        return part
+    }
+}

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The strings of an app in all its languages, from an Xcode string catalog (`Localizable.xcstrings`).
 ///
 ///     let catalog = try StringCatalog(json: text)
@@ -108,5 +114,204 @@ extension Document {
         }
         let filled = LocalizedFormat(format).filled(with: arguments.map { String(describing: $0) }, options: options)
         self.init(filled, options: options)
+    }
+}
+
+// MARK: - JSON
+
+extension StringCatalog {
+    /// Creates a catalog from the JSON that Xcode writes.
+    ///
+    /// ```json
+    /// {
+    ///   "sourceLanguage": "en",
+    ///   "strings": {
+    ///     "welcome": {
+    ///       "localizations": {
+    ///         "de": { "stringUnit": { "state": "translated", "value": "Hallo **%@**" } }
+    ///       }
+    ///     }
+    ///   },
+    ///   "version": "1.0"
+    /// }
+    /// ```
+    ///
+    /// Unknown keys are ignored, because new versions of Xcode add keys. A key without texts is its own text in the source language.
+    ///
+    /// - Throws: A ``NativeMarkError`` that names the position.
+    public init(json: String) throws(NativeMarkError) {
+        do {
+            self = try JSONDecoder().decode(FileOfCatalog.self, from: Data(json.utf8)).catalog()
+        } catch let error as NativeMarkError {
+            throw error
+        } catch let error as DecodingError {
+            throw NativeMarkError(stringCatalog: error)
+        } catch {
+            throw NativeMarkError(
+                .stringCatalog, at: "", "can't be read: \(error)", remedy: "Check that it is valid JSON")
+        }
+    }
+}
+
+/// The parts of the file that are read. The types aren't recursive, which limits the depth of nesting.
+private struct FileOfCatalog: Decodable {
+    var sourceLanguage: String
+    var strings: [String: Key]
+
+    struct Key: Decodable {
+        var localizations: [String: Localization]?
+    }
+
+    struct Localization: Decodable {
+        var stringUnit: Unit?
+        var variations: Variations?
+    }
+
+    struct Variations: Decodable {
+        var plural: [String: Variation]?
+        var device: [String: DeviceVariation]?
+    }
+
+    struct DeviceVariation: Decodable {
+        var stringUnit: Unit?
+        var variations: PluralVariations?
+    }
+
+    struct PluralVariations: Decodable {
+        var plural: [String: Variation]?
+    }
+
+    struct Variation: Decodable {
+        var stringUnit: Unit?
+    }
+
+    struct Unit: Decodable {
+        var state: String?
+        var value: String
+
+        /// The text, or `nil` if it isn't translated yet.
+        var text: String? { state == "new" || value.isEmpty ? nil : value }
+    }
+
+    func catalog() throws(NativeMarkError) -> StringCatalog {
+        var catalog = StringCatalog(sourceLanguage: sourceLanguage)
+        for (key, entry) in strings {
+            var languages: [String: StringCatalog.Entry] = [:]
+            for (language, localization) in entry.localizations ?? [:] {
+                let device = localization.variations?.device?["other"]
+                let plurals = localization.variations?.plural ?? device?.variations?.plural ?? [:]
+                var read = StringCatalog.Entry(value: (localization.stringUnit ?? device?.stringUnit)?.text)
+                for (name, variation) in plurals {
+                    guard let category = PluralCategory(rawValue: name) else {
+                        throw NativeMarkError(
+                            .stringCatalog, at: "strings.\(key).localizations.\(language).variations.plural.\(name)",
+                            "isn't a plural category",
+                            remedy: "Use one of: \(PluralCategory.allCases.map(\.rawValue).joined(separator: ", "))")
+                    }
+                    read.plurals[category] = variation.stringUnit?.text
+                }
+                languages[language] = read
+            }
+            catalog.entries[key] = languages
+        }
+        return catalog
+    }
+}
+
+extension NativeMarkError {
+    fileprivate init(stringCatalog error: DecodingError) {
+        let found: (path: [any CodingKey], problem: String, remedy: String) =
+            switch error {
+            case .keyNotFound(let key, let context):
+                (context.codingPath, "has no '\(key.stringValue)'", "Export the catalog from Xcode again")
+            case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+                (
+                    context.codingPath, type == String.self ? "isn't a string" : "isn't an object",
+                    type == String.self ? "Write a string" : "Write { … } with names and values"
+                )
+            case .dataCorrupted(let context):
+                (context.codingPath, context.whyNotJSON, "Look for a missing comma, quote or bracket")
+            @unknown default: ([], "can't be read: \(error)", "Check that it is valid JSON")
+            }
+        self.init(.stringCatalog, at: found.path, found.problem, remedy: found.remedy, cause: error)
+    }
+}
+
+// MARK: - Plural categories
+
+/// The plural categories of a language's grammar (CLDR 47, Language Plural Rules).
+///
+///     PluralCategory(of: 2, language: "pl")   // .few
+///
+/// Supports whole numbers in the languages below. In other languages, every number is ``other``.
+///
+/// | numbers as in | languages |
+/// |---|---|
+/// | English: 1 | en de nl sv da nb nn no fi et el hu bg tr |
+/// | Italian: 1, millions | it es ca pt-PT |
+/// | French: 0 and 1, millions | fr pt |
+/// | Hindi: 0 and 1 | hi fa |
+/// | Russian: 1, 2 to 4, the rest | ru uk |
+/// | Polish | pl |
+/// | Czech | cs sk |
+/// | Hebrew: 1, 2 | he |
+/// | Arabic: 0, 1, 2, 3 to 10, 11 to 99 | ar |
+/// | Japanese: none | ja zh ko th vi id ms |
+public enum PluralCategory: String, Sendable, Hashable, CaseIterable {
+    /// Zero. In every language, a text for this category is used for 0.
+    case zero
+    /// One, and numbers with the same grammar.
+    case one
+    /// Two.
+    case two
+    /// A few.
+    case few
+    /// Many.
+    case many
+    /// All other numbers. Every language has this category.
+    case other
+
+    /// Creates the category of a whole number in a language. The sign of a negative number is ignored.
+    public init(of count: Int, language: String) {
+        let number = count.magnitude
+        let parts = language.lowercased().split { $0 == "-" || $0 == "_" }
+        let isMillions = number != 0 && number % 1_000_000 == 0
+        let (tens, ones) = (number % 100, number % 10)
+        switch parts.first ?? "" {
+        case "pt" where parts.dropFirst().contains("pt"), "it", "es", "ca":
+            self = number == 1 ? .one : isMillions ? .many : .other
+        case "fr", "pt": self = number < 2 ? .one : isMillions ? .many : .other
+        case "hi", "fa": self = number < 2 ? .one : .other
+        case "en", "de", "nl", "sv", "da", "nb", "nn", "no", "fi", "et", "el", "hu", "bg", "tr":
+            self = number == 1 ? .one : .other
+        case "ru", "uk":
+            if ones == 1, tens != 11 {
+                self = .one
+            } else if (2...4).contains(ones), !(12...14).contains(tens) {
+                self = .few
+            } else {
+                self = .many
+            }
+        case "pl":
+            if number == 1 {
+                self = .one
+            } else if (2...4).contains(ones), !(12...14).contains(tens) {
+                self = .few
+            } else {
+                self = .many
+            }
+        case "cs", "sk": self = number == 1 ? .one : (2...4).contains(number) ? .few : .other
+        case "he", "iw": self = number == 1 ? .one : number == 2 ? .two : .other
+        case "ar":
+            switch (number, tens) {
+            case (0, _): self = .zero
+            case (1, _): self = .one
+            case (2, _): self = .two
+            case (_, 3...10): self = .few
+            case (_, 11...99): self = .many
+            default: self = .other
+            }
+        default: self = .other
+        }
     }
 }

@@ -16,15 +16,15 @@ struct BlockParser {
 
     // The current line: its range in the source, and the position of the parser in it.
     var lineNumber = 0
-    var lineStart = 0
+    private var lineStart = 0
     var lineEnd = 0
     var offset = 0
     var column = 0
     /// The number of columns already read of the tab at `offset`.
-    var tabRead = 0
+    private var tabRead = 0
     // The first character after the spaces and tabs at `offset`.
     var nonspace = 0
-    var nonspaceColumn = 0
+    private var nonspaceColumn = 0
     var indent: Int { nonspaceColumn - column }
     var isBlank: Bool { nonspace >= lineEnd }
 
@@ -238,7 +238,7 @@ struct BlockParser {
         addParagraphLine(to: open.count - 1)
     }
 
-    mutating func addParagraphLine(to index: Int) {
+    private mutating func addParagraphLine(to index: Int) {
         open[index].lastLine = builder.content.count
         open[index].lastLineSource = nonspace
         open[index].indentation = indent
@@ -285,5 +285,247 @@ struct BlockParser {
             start = zero + 1
         }
         builder.content.append(0x0A)
+    }
+}
+
+// MARK: - Columns
+
+/// The position in a line. A tab extends to the next column that is a multiple of four, and may be read partially.
+extension BlockParser {
+    private mutating func findNonspace() {
+        var index = offset
+        var position = column
+        while index < lineEnd {
+            if source[index] == 0x20 {
+                position += 1
+            } else if source[index] == 0x09 {
+                position += 4 - position % 4
+            } else {
+                break
+            }
+            index += 1
+        }
+        builder.steps &+= index - offset
+        nonspace = index
+        nonspaceColumn = position
+    }
+
+    mutating func readToNonspace() {
+        offset = nonspace
+        column = nonspaceColumn
+        tabRead = 0
+    }
+
+    /// The bytes must not contain tabs.
+    mutating func advance(_ count: Int) {
+        offset += count
+        column += count
+        tabRead = 0
+        findNonspace()
+    }
+
+    mutating func advanceColumns(_ count: Int) {
+        var left = count
+        while left > 0, offset < lineEnd {
+            if source[offset] == 0x09 {
+                let width = 4 - column % 4
+                if width > left {
+                    tabRead += left
+                    column += left
+                    left = 0
+                } else {
+                    column += width
+                    left -= width
+                    offset += 1
+                    tabRead = 0
+                }
+            } else {
+                offset += 1
+                column += 1
+                left -= 1
+            }
+        }
+        if nonspace < offset { findNonspace() }
+    }
+
+    mutating func skipOptionalSpace() {
+        if offset < lineEnd, source[offset].isSpaceOrTab { advanceColumns(1) }
+    }
+}
+
+// MARK: - Regions
+
+extension BlockParser {
+    func mark(at position: Int) -> RegionMark {
+        RegionMark(
+            source: position, nodes: builder.nodes.count, content: builder.content.count,
+            jumps: builder.map.jumps.count, leaves: builder.leaves.count, strings: builder.strings.count,
+            alignments: builder.alignments.count, footnotes: builder.footnoteDefinitions.count,
+            definitions: builder.definitions.count, cells: autocompletedCells)
+    }
+
+    /// Records that a block of the document begins. All blocks before it are closed.
+    mutating func beginRegion(at position: Int) {
+        // A table takes its header from the preceding paragraph, so the block doesn't always begin on the current line.
+        var start = position
+        while start > 0, source[start - 1].isSpaceOrTab { start -= 1 }
+        if regions != nil { return beginScannedRegion(at: start) }
+        // Blank lines before the first block belong to it.
+        guard let last = builder.marks.last, start > last.source, builder.nodes.count > last.nodes else { return }
+        builder.marks.append(mark(at: start))
+    }
+}
+
+// MARK: - The ends of blocks
+
+extension BlockParser {
+    mutating func close(downTo count: Int) {
+        while open.count > count {
+            builder.steps &+= 1
+            let block = open[open.count - 1]
+            let node = Int(block.node)
+            switch block.tag {
+            case .paragraph:
+                readDefinitions(of: open.count - 1)
+                finishText(open[open.count - 1])
+            case .heading: finishText(block)
+            case .codeBlock: finishCode(block)
+            case .footnoteDefinition: finishFootnote(block)
+            default: break
+            }
+            if block.tag != .document, block.tag != .codeBlock {
+                let last = builder.nodes[node].lastChild
+                if last >= 0 {
+                    builder.nodes[node].end = max(builder.nodes[node].end, builder.nodes[Int(last)].end)
+                }
+            }
+            open.removeLast()
+            // The parent covers the block even if the block left no node.
+            if open.count > 1 {
+                let parent = Int(open[open.count - 1].node)
+                builder.nodes[parent].end = max(builder.nodes[parent].end, builder.nodes[node].end)
+            }
+        }
+    }
+
+    private mutating func finishText(_ block: OpenBlock) {
+        let node = Int(block.node)
+        var start = block.contentStart
+        var end = builder.content.count
+        if block.tag == .paragraph, options.taskItems { start = readTask(of: block) }
+        while end > start, builder.content[end - 1].isSpaceOrTab || builder.content[end - 1] == 0x0A { end -= 1 }
+        while start < end, builder.content[start].isSpaceOrTab || builder.content[start] == 0x0A { start += 1 }
+        if start == end, block.tag == .paragraph {
+            builder.detach(block.node)
+            return
+        }
+        builder.nodes[node].value = Int32(start)
+        builder.nodes[node].extra = Int32(end - start)
+        builder.leaves.append(block.node)
+    }
+
+    /// Reads `[ ]` or `[x]` at the beginning of an item, and returns the beginning of the text after it.
+    private mutating func readTask(of block: OpenBlock) -> Int {
+        let start = block.contentStart
+        let node = builder.nodes[Int(block.node)]
+        guard builder.content.count > start + 3, builder.content[start] == 0x5B, node.previous < 0,
+            builder.nodes[Int(node.parent)].tag == .item, builder.content[start + 2] == 0x5D,
+            builder.content[start + 3].isSpaceOrTab
+        else { return start }
+        switch builder.content[start + 1] {
+        case 0x20: builder.nodes[Int(node.parent)].detail = 1
+        case 0x58, 0x78: builder.nodes[Int(node.parent)].detail = 2
+        default: return start
+        }
+        builder.nodes[Int(block.node)].start += 4
+        return start + 4
+    }
+
+    private mutating func finishCode(_ block: OpenBlock) {
+        let length = block.codeEnd - block.contentStart
+        guard length > 0 else { return }
+        // The text includes the last line feed; its source range doesn't.
+        var text = NodeRecord(.text, start: block.contentStart, end: block.codeEnd - 1)
+        text.value = Int32(block.contentStart)
+        text.extra = Int32(length)
+        _ = builder.append(text, to: block.node)
+    }
+
+    private mutating func finishFootnote(_ block: OpenBlock) {
+        let written = builder.strings[Int(builder.nodes[Int(block.node)].value)]
+        let label = Labels.folded(written)
+        if builder.footnotes[label] == nil {
+            regions?.footnotes.append((label, .init(label: written, number: 0)))
+            builder.footnotes[label] = .init(
+                label: written, region: builder.marks.count - 1, node: block.node,
+                leaves: footnoteStart..<builder.leaves.count)
+        }
+        builder.footnoteDefinitions.append((block.node, footnoteStart..<builder.leaves.count))
+    }
+}
+
+// MARK: - Link reference definitions (CommonMark 4.7)
+
+extension BlockParser {
+    mutating func readDefinitions(of index: Int) {
+        let start = open[index].contentStart
+        guard start < builder.content.count, builder.content[start] == 0x5B else { return }
+        var position = start
+        while position < builder.content.count, builder.content[position] == 0x5B {
+            guard let end = readDefinition(at: position) else { break }
+            position = end
+        }
+        guard position > start else { return }
+        open[index].contentStart = position
+        if position < builder.content.count {
+            builder.nodes[Int(open[index].node)].start = Int32(
+                builder.map.range(of: position..<position + 1).lowerBound)
+        }
+    }
+
+    /// Returns the beginning of the next line, or `nil` if there is no definition.
+    private mutating func readDefinition(at start: Int) -> Int? {
+        let parsed: (label: Range<Int>, link: LinkParts, end: Int)? = builder.content.withUnsafeBufferPointer { bytes in
+            guard let labelEnd = Labels.end(in: bytes, from: start, to: bytes.count), labelEnd + 1 < bytes.count,
+                bytes[labelEnd + 1] == 0x3A
+            else { return nil }
+            var position = LinkParts.skipSpace(bytes, from: labelEnd + 2, to: bytes.count)
+            guard let destination = LinkParts.destination(bytes, from: position, to: bytes.count) else { return nil }
+            position = destination.end
+            var parts = LinkParts(destination: destination.range)
+
+            // If the title isn't followed by the end of the line, it isn't a title, and the destination must end the line.
+            let titleStart = LinkParts.skipSpace(bytes, from: position, to: bytes.count)
+            if titleStart > position, let title = LinkParts.title(bytes, from: titleStart, to: bytes.count),
+                let end = LinkParts.endOfLine(bytes, from: title.end)
+            {
+                parts.title = title.range
+                return (start + 1..<labelEnd, parts, end)
+            }
+            guard let end = LinkParts.endOfLine(bytes, from: position) else { return nil }
+            return (start + 1..<labelEnd, parts, end)
+        }
+        builder.steps &+= (parsed?.end ?? builder.content.count) - start
+        guard let parsed else { return nil }
+        let label = builder.content.withUnsafeBufferPointer {
+            Labels.folded(String(decoding: $0[parsed.label], as: UTF8.self))
+        }
+        guard !label.isEmpty else { return nil }
+        let (destination, title) = builder.content.withUnsafeBufferPointer { bytes in
+            (
+                LinkDestination.normalized(
+                    Unescaping.bytes(UnsafeBufferPointer(rebasing: bytes[parsed.link.destination]))),
+                parsed.link.title.map { Unescaping.string(UnsafeBufferPointer(rebasing: bytes[$0])) }
+            )
+        }
+        guard LinkDestination.isHarmless(destination) else { return nil }
+        let definition = DocumentContext.Definition(
+            destination: destination, title: title.flatMap { $0.isEmpty ? nil : $0 })
+        builder.definitions.append(.init(label: label, definition: definition))
+        if builder.references[label] == nil {
+            regions?.definitions.append(.init(label: label, definition: definition))
+            builder.references[label] = definition
+        }
+        return parsed.end
     }
 }

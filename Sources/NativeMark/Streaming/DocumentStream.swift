@@ -29,15 +29,15 @@ public struct DocumentStream: Sendable {
     private var parsed = 0
     private(set) var isFinished = false
     var regions: [Region] = []
-    var tail: Document?
+    private var tail: Document?
     /// Whether that text may refer to a footnote, as far as `tailLookedAt`.
     private var tailMayRefer = false
     private var tailLookedAt = 0
     var context = DocumentContext()
     /// The blocks that refer to an undefined label, by folded label.
-    var waiting: [[UInt8]: [Int]] = [:]
-    var numbering = FootnoteNumbering()
-    var footnoteDocument: Document??
+    private var waiting: [[UInt8]: [Int]] = [:]
+    private var numbering = FootnoteNumbering()
+    private var footnoteDocument: Document??
     /// The number of bytes looked at to parse requested blocks. With the steps of `parser`, it is proportional to the time.
     var steps = 0
 
@@ -146,5 +146,223 @@ public struct DocumentStream: Sendable {
         return tailMayRefer
     }
 
-    var tailStart: Int { regions.last?.range.upperBound ?? 0 }
+    private var tailStart: Int { regions.last?.range.upperBound ?? 0 }
+}
+
+// MARK: - Blocks
+
+extension DocumentStream {
+    /// A part of a streamed document: usually one block below the document's root.
+    ///
+    /// If only the rest of a line can tell whether it begins a new block, the line belongs to the last block until the line ends. That
+    /// block's ``Document/root`` then has more than one child. A block that contains only definitions has no children.
+    public struct Block: Sendable, Hashable, Identifiable {
+        /// The index of the block in the stream, from 0. It never changes.
+        public var id: Int
+        /// The content of the block. Its source ranges are relative to ``start``.
+        public var document: Document
+        /// The position of the block in ``DocumentStream/source``, as a UTF-8 offset.
+        public var start: Int
+        /// Whether the block is complete: later text isn't added to it.
+        public var isComplete: Bool
+    }
+
+    /// The number of blocks. It never decreases.
+    public var count: Int { regions.count + (tailStart < bytes.count ? 1 : 0) }
+
+    /// Returns a block, and parses it first if necessary.
+    ///
+    /// The first call, and the first call after the block has changed, take time linear in its length; other calls are O(1). The method
+    /// also parses earlier blocks that may refer to footnotes, because the numbering depends on them.
+    ///
+    /// - Precondition: The index is from 0 to ``count`` - 1.
+    public mutating func block(at index: Int) -> Block {
+        precondition(index >= 0 && index < count, "A block index must be from 0 to \(count - 1); it is \(index).")
+        numberFootnotes(upTo: index)
+        guard index < regions.count else {
+            let document =
+                tail ?? parse(tailStart..<bytes.count, cells: parser.regions?.autocompletedCells ?? 0).document
+            tail = document
+            return Block(id: index, document: document, start: tailStart, isComplete: false)
+        }
+        return Block(
+            id: index, document: completeDocument(at: index), start: regions[index].range.lowerBound, isComplete: true)
+    }
+
+    /// All blocks in order. Parses the blocks that aren't parsed yet.
+    public var blocks: [Block] {
+        mutating get { (0..<count).map { block(at: $0) } }
+    }
+
+    /// The text that has arrived so far.
+    public var source: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The text that has arrived so far, parsed as one document. Each access parses the whole text.
+    public var document: Document { Document(source, options: options) }
+
+    private mutating func completeDocument(at index: Int) -> Document {
+        if let document = regions[index].document { return document }
+        let region = regions[index]
+        let (document, added) = parse(region.range, cells: region.autocompletedCells)
+        context.expansionLeft -= added
+        regions[index].expansion = added
+        regions[index].document = document
+        return document
+    }
+
+    /// Discards the parsed document of a block whose references have a new meaning. Returns whether the block had been parsed.
+    private mutating func forget(_ index: Int) -> Bool {
+        guard regions[index].document != nil else { return false }
+        context.expansionLeft += regions[index].expansion
+        regions[index].expansion = 0
+        regions[index].document = nil
+        return true
+    }
+
+    /// Returns the document of a part, and the number of bytes that its references added beyond its own length.
+    private mutating func parse(_ range: Range<Int>, cells: Int) -> (document: Document, added: Int) {
+        let source = bytes.withUnsafeBufferPointer { String(decoding: $0[range], as: UTF8.self) }
+        var context = context
+        context.autocompletedCells = cells
+        context.length = bytes.count
+        context.beginsText = range.lowerBound == 0
+        let result = DocumentParser.parse(part: source, options: options, context: context)
+        steps &+= result.steps
+        return (Document(storage: result.storage), max(0, context.expansionLeft - result.expansion))
+    }
+}
+
+// MARK: - Definitions and footnotes
+
+extension DocumentStream {
+    /// Returns the blocks before `first` that look different because of the findings.
+    private mutating func take(_ found: RegionScan, before first: Int) -> [Int] {
+        var changed: Set<Int> = []
+        for found in found.definitions {
+            context.definitions[found.label] = found.definition
+            for index in waiting.removeValue(forKey: found.label) ?? [] where forget(index) { changed.insert(index) }
+        }
+        for (label, footnote) in found.footnotes {
+            context.footnotes[label] = footnote
+            guard let index = numbering.firstCandidate(of: label) else { continue }
+            // The footnotes after it in the order get other numbers.
+            for index in numbering.seen(from: index) where forget(index) { changed.insert(index) }
+            for label in numbering.forget(from: index) { context.footnotes[label]?.number = 0 }
+            context.footnoteCount = numbering.order.count
+        }
+        for region in found.complete {
+            let index = regions.count
+            regions.append(
+                Region(
+                    range: region.range, definesFootnotes: region.definesFootnotes,
+                    autocompletedCells: region.autocompletedCells))
+            for label in region.labels where context.definitions[label] == nil {
+                waiting[label, default: []].append(index)
+            }
+            if !region.footnoteLabels.isEmpty { numbering.add(index, labels: region.footnoteLabels) }
+        }
+        return changed.filter { $0 < first }.sorted()
+    }
+
+    /// The referenced footnotes as a separate document, in the order of the first reference to each, or `nil` if there are none.
+    ///
+    /// The document's source consists of the blocks that define footnotes, separated by thematic breaks. O(1) if nothing relevant has
+    /// changed; otherwise linear in the length of all blocks that define or reference footnotes.
+    public var footnotes: Document? {
+        mutating get {
+            if let known = footnoteDocument { return known }
+            let result = makeFootnotes()
+            footnoteDocument = .some(result)
+            return result
+        }
+    }
+
+    private mutating func makeFootnotes() -> Document? {
+        guard !context.footnotes.isEmpty else { return nil }
+        numberFootnotes(upTo: regions.count)
+        var order = numbering.order
+        if regions.count < count {
+            let document = block(at: regions.count).document
+            order += document.footnotes.filter { $0.number > numbering.order.count }.map(\.label)
+        }
+        guard !order.isEmpty else { return nil }
+        var context = context
+        context.footnotesInOrder = order
+        context.length = bytes.count
+        // A thematic break closes whatever the previous part left open. Every part except the last ends with a line ending.
+        let source = regions.filter(\.definesFootnotes).map { String(decoding: bytes[$0.range], as: UTF8.self) }
+            .joined(separator: "***\n")
+        return Document(storage: DocumentParser.parse(part: source, options: options, context: context).storage)
+    }
+
+    /// Parses the blocks that may refer to footnotes.
+    private mutating func numberFootnotes(upTo last: Int) {
+        while let index = numbering.next, index <= last {
+            var new: [[UInt8]] = []
+            for footnote in completeDocument(at: index).footnotes where footnote.number > context.footnoteCount {
+                new.append(footnote.label)
+                context.footnotes[footnote.label]?.number = footnote.number
+            }
+            numbering.advance(new)
+            context.footnoteCount = numbering.order.count
+        }
+    }
+}
+
+extension Document {
+    fileprivate var footnotes: [(label: [UInt8], number: Int)] {
+        storage.uses.compactMap {
+            if case .footnote(let label, let footnote) = $0 { (label, footnote.number) } else { nil }
+        }
+    }
+}
+
+// MARK: - The order of footnotes
+
+/// The order of the footnotes: which blocks are the first to refer to which labels.
+struct FootnoteNumbering: Sendable {
+    /// Folded labels.
+    private(set) var order: [[UInt8]] = []
+    /// The blocks that may refer to footnotes. For each parsed one, `before` has the number of numbered footnotes before it.
+    private var blocks: [Int] = []
+    private var before: [Int] = []
+    private var candidates: [[UInt8]: Int] = [:]
+
+    var next: Int? { before.count < blocks.count ? blocks[before.count] : nil }
+
+    mutating func add(_ block: Int, labels: Set<[UInt8]>) {
+        blocks.append(block)
+        for label in labels where candidates[label] == nil { candidates[label] = block }
+    }
+
+    mutating func advance(_ labels: [[UInt8]]) {
+        before.append(order.count)
+        order += labels
+    }
+
+    func firstCandidate(of label: [UInt8]) -> Int? { candidates[label] }
+
+    func seen(from block: Int) -> ArraySlice<Int> {
+        blocks[min(position(of: block), before.count)..<before.count]
+    }
+
+    /// Removes the numbers given by the blocks from `block` on, and returns the labels that had them.
+    mutating func forget(from block: Int) -> ArraySlice<[UInt8]> {
+        let position = position(of: block)
+        guard position < before.count else { return [] }
+        let freed = order[before[position]...]
+        order.removeSubrange(before[position]...)
+        before.removeSubrange(position...)
+        return freed
+    }
+
+    private func position(of block: Int) -> Int {
+        var low = 0
+        var high = blocks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if blocks[middle] < block { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
 }

@@ -70,3 +70,92 @@ extension StyledText {
         }
     }
 }
+
+// MARK: - Attributes
+
+/// The attributes of an `AttributedString` created from ``StyledText``. They are the same on every platform.
+///
+///     let attributed = AttributedString(text)
+///     for run in attributed.runs {
+///         let style = run[NativeMarkAttributes.TextStyle.self]       // ResolvedTextStyle?
+///         let blocks = run[NativeMarkAttributes.Blocks.self]         // StyledText.Path?
+///     }
+public struct NativeMarkAttributes: AttributeScope {
+    /// The style of the text.
+    public let style: TextStyle
+    /// The blocks that enclose the text.
+    public let blocks: Blocks
+    /// The link that the text belongs to.
+    public let link: Link
+    /// The image that the text stands for.
+    public let image: Image
+    /// The footnote that the text refers to.
+    public let footnote: Footnote
+
+    /// The style of the text.
+    public enum TextStyle: AttributedStringKey {
+        /// A style with lengths in points and plain colors.
+        public typealias Value = ResolvedTextStyle
+        /// The name of the attribute.
+        public static let name = "NativeMark.TextStyle"
+    }
+
+    /// The blocks that enclose the text.
+    public enum Blocks: AttributedStringKey {
+        /// The blocks from the document to the innermost block.
+        public typealias Value = StyledText.Path
+        /// The name of the attribute.
+        public static let name = "NativeMark.Blocks"
+    }
+
+    /// The link that the text belongs to.
+    public enum Link: AttributedStringKey {
+        /// The link's destination and title.
+        public typealias Value = StyledText.Link
+        /// The name of the attribute.
+        public static let name = "NativeMark.Link"
+    }
+
+    /// The image that the text stands for.
+    public enum Image: AttributedStringKey {
+        /// The image's source, title and alternative text.
+        public typealias Value = StyledText.Image
+        /// The name of the attribute.
+        public static let name = "NativeMark.Image"
+    }
+
+    /// The footnote that the text refers to.
+    public enum Footnote: AttributedStringKey {
+        /// The number of the footnote.
+        public typealias Value = Int
+        /// The name of the attribute.
+        public static let name = "NativeMark.Footnote"
+    }
+}
+
+// MARK: - Traits
+
+extension StyledText {
+    /// The semantic traits of a run relative to its block, for screen readers and Foundation's inline intents.
+    struct Traits: OptionSet, Sendable, Hashable {
+        let rawValue: Int
+
+        static let emphasis = Traits(rawValue: 1)
+        static let strong = Traits(rawValue: 2)
+        static let code = Traits(rawValue: 4)
+        static let strikethrough = Traits(rawValue: 8)
+        static let lineBreak = Traits(rawValue: 16)
+    }
+
+    /// For example, bold text in a bold heading isn't strong, but heavier text is.
+    func traits(of run: Run) -> Traits {
+        let outer = blocks[run.block].style.text
+        var traits: Traits = []
+        if run.style.isItalic, !outer.isItalic { traits.insert(.emphasis) }
+        if run.style.isBold, run.style.fontWeight > outer.fontWeight { traits.insert(.strong) }
+        if run.style.fontDesign == .monospaced, outer.fontDesign != .monospaced { traits.insert(.code) }
+        if run.style.isStruckThrough, !outer.isStruckThrough { traits.insert(.strikethrough) }
+        if run.isLineBreak { traits.insert(.lineBreak) }
+        return traits
+    }
+}

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// A document with a style sheet applied: one string, its runs of equal style, and the blocks that contain them.
 ///
 ///     let text = StyledText(document, style: .default, environment: .init(appearance: .dark))
@@ -126,5 +132,162 @@ extension StyledText {
         let utf8 = string.utf8
         let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
         return string[start..<utf8.index(start, offsetBy: range.count)]
+    }
+}
+
+// MARK: - Blocks
+
+extension StyledText {
+    /// A block of a styled text: its kind, position and style.
+    public struct Block: Sendable, Hashable {
+        /// The kind of the block.
+        public var kind: Kind
+        /// The style of the block.
+        public var style: ResolvedBlockStyle
+        /// The index of the enclosing block, or `nil` for the document.
+        public var parent: Int?
+        /// The range of the block's text, including nested blocks, in ``StyledText/string`` as UTF-8 offsets. It may be empty.
+        public var range: Range<Int>
+        /// The index after the last nested block. The nested blocks have the indices `index + 1 ..< end`.
+        public var end: Int
+    }
+
+    /// The kind of a block.
+    public enum Kind: Sendable, Hashable {
+        /// The whole document.
+        case document
+        /// A paragraph.
+        case paragraph
+        /// A heading, with a level from 1 to 6.
+        case heading(level: Int)
+        /// A block quote. The outermost one has depth 1.
+        case blockQuote(depth: Int)
+        /// A code block, with the first word of its info string if it has one.
+        case codeBlock(language: String?)
+        /// A list.
+        case list(List)
+        /// An item of a list.
+        case item(Item)
+        /// A thematic break.
+        case thematicBreak
+        /// A table, with one alignment for each column.
+        case table(alignments: [Document.Alignment])
+        /// A row. The header has number 0.
+        case tableRow(Int)
+        /// A cell.
+        case tableCell(row: Int, column: Int, alignment: Document.Alignment)
+        /// All footnotes together.
+        case footnotes
+        /// A footnote and its number.
+        case footnote(label: String, number: Int)
+    }
+
+    /// The properties that all items of a list share.
+    public struct List: Sendable, Hashable {
+        /// Whether the items are numbered.
+        public var isOrdered: Bool
+        /// The nesting depth. The outermost list has depth 1.
+        public var depth: Int
+        /// Whether the list is tight: blank lines don't separate its items or the blocks in them.
+        public var isTight: Bool
+
+        /// Creates the properties of a list.
+        public init(isOrdered: Bool, depth: Int, isTight: Bool) {
+            self.isOrdered = isOrdered
+            self.depth = depth
+            self.isTight = isTight
+        }
+    }
+
+    /// An item of a list.
+    public struct Item: Sendable, Hashable {
+        /// The number of the item, in an ordered list.
+        public var number: Int?
+        /// The marker, such as `1.`, `iv)`, `•` or `☑`. Empty if the style sheet hides it.
+        public var marker: String
+        /// The state of a task item, or `nil` for other items.
+        public var task: Document.TaskState?
+
+        /// Creates an item.
+        public init(number: Int?, marker: String, task: Document.TaskState?) {
+            self.number = number
+            self.marker = marker
+            self.task = task
+        }
+    }
+}
+
+extension StyledText.Block {
+    var isLeaf: Bool {
+        switch kind {
+        case .paragraph, .heading, .codeBlock, .thematicBreak, .tableCell: true
+        default: false
+        }
+    }
+
+    var isCode: Bool {
+        if case .codeBlock = kind { true } else { false }
+    }
+
+    var isTable: Bool {
+        if case .table = kind { true } else { false }
+    }
+}
+
+// MARK: - Links
+
+extension StyledText.Link {
+    /// The default schemes that a tap may open: `http`, `https` and `mailto`.
+    public static let openSchemes: Set<String> = ["http", "https", "mailto"]
+
+    /// Returns the destination as a URL if its scheme is one of `schemes`.
+    ///
+    ///     StyledText.Link(destination: "HTTPS://example.com", title: nil).url()     // a URL
+    ///     StyledText.Link(destination: "settings:audio", title: nil).url()          // nil
+    ///     link.url(schemes: StyledText.Link.openSchemes.union(["settings"]))
+    ///
+    /// Documents aren't trusted, and a scheme may start another app or call a number. A destination without a scheme has no meaning
+    /// outside a web page, so the result is `nil`.
+    public func url(schemes: Set<String> = openSchemes) -> URL? {
+        guard let colon = destination.firstIndex(of: ":"),
+            schemes.contains(destination[..<colon].lowercased())
+        else { return nil }
+        return URL(string: destination)
+    }
+}
+
+// MARK: - Loading images
+
+extension StyledText {
+    /// Loads the images of the text and passes each one to a closure when it is ready.
+    ///
+    /// Each source is loaded once, even if several images use it. Images arrive in the order in which they are ready. If `load` returns
+    /// `nil`, `show` isn't called for the image. The method returns when all images are loaded; after cancellation, it starts no loads,
+    /// shows no images, and returns when the running loads have ended.
+    ///
+    /// `show` receives the index of an image in ``images``. Its calls don't overlap.
+    func loadImages<Loaded: Sendable>(
+        concurrency: Int = 4, _ load: @escaping @Sendable (Image) async -> Loaded?,
+        show: (_ index: Int, _ image: Loaded) -> Void
+    ) async {
+        var places: [String: [Int]] = [:]
+        var waiting: [Image] = []
+        for (index, image) in images.enumerated() {
+            if places[image.source] == nil { waiting.append(image) }
+            places[image.source, default: []].append(index)
+        }
+        await withTaskGroup(of: (source: String, image: Loaded?).self) { group in
+            var next = waiting.makeIterator()
+            func start() {
+                guard !Task.isCancelled, let image = next.next() else { return }
+                group.addTask { (image.source, await load(image)) }
+            }
+            for _ in 0..<max(concurrency, 1) { start() }
+            while let loaded = await group.next() {
+                start()
+                guard let image = loaded.image, !Task.isCancelled else { continue }
+                for index in places[loaded.source] ?? [] { show(index, image) }
+            }
+        }
     }
 }

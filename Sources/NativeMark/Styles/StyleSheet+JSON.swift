@@ -135,3 +135,353 @@ extension NativeMarkError {
             remedy: "Look for a missing comma, quote or bracket", cause: error)
     }
 }
+
+// MARK: - Styles
+
+extension StyleSheet.InlineStyle {
+    init(_ property: Property, json decoder: any Decoder) throws {
+        self =
+            switch property {
+            case .textStyle: .textStyle(try decoder.choice(of: StyleSheet.TextStyle.self, called: "a text style"))
+            case .fontSize: .fontSize(try .init(json: decoder))
+            case .fontDesign: .fontDesign(try decoder.choice(of: StyleSheet.FontDesign.self, called: "a font design"))
+            case .fontFamily: .fontFamily(try decoder.string(expected: "the name of a font family"))
+            case .fontWeight: .fontWeight(try decoder.choice(of: StyleSheet.FontWeight.self, called: "a font weight"))
+            case .fontWidth: .fontWidth(try decoder.choice(of: StyleSheet.FontWidth.self, called: "a font width"))
+            case .color: .color(try .init(json: decoder))
+            case .inlineBackground: .inlineBackground(try .init(json: decoder))
+            case .kerning: .kerning(try .init(json: decoder))
+            case .baseline: .baseline(try .init(json: decoder))
+            case .bold: .bold(try decoder.flag())
+            case .italic: .italic(try decoder.flag())
+            case .underline: .underline(try decoder.flag())
+            case .strikethrough: .strikethrough(try decoder.flag())
+            }
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        switch self {
+        case .textStyle(let style): try encoder.write(style.rawValue)
+        case .fontSize(let size): try size.encode(into: encoder)
+        case .fontDesign(let design): try encoder.write(design.rawValue)
+        case .fontFamily(let name): try encoder.write(name)
+        case .fontWeight(let weight): try encoder.write(weight.rawValue)
+        case .fontWidth(let width): try encoder.write(width.rawValue)
+        case .color(let color), .inlineBackground(let color): try color.encode(into: encoder)
+        case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
+        case .bold(let flag), .italic(let flag), .underline(let flag), .strikethrough(let flag):
+            try encoder.write(flag)
+        }
+    }
+}
+
+extension StyleSheet.BlockStyle {
+    init(_ property: Property, json decoder: any Decoder) throws {
+        switch property {
+        case .text(let property): self = .text(try .init(property, json: decoder))
+        case .block(let property): self = try .init(property, json: decoder)
+        }
+    }
+
+    private init(_ property: BlockProperty, json decoder: any Decoder) throws {
+        self =
+            switch property {
+            case .alignment: .alignment(try decoder.choice(of: StyleSheet.Alignment.self, called: "an alignment"))
+            case .firstLineIndent: .firstLineIndent(try .init(json: decoder))
+            case .leadingIndent: .leadingIndent(try .init(json: decoder))
+            case .trailingIndent: .trailingIndent(try .init(json: decoder))
+            case .spacingBefore: .spacingBefore(try .init(json: decoder))
+            case .spacingAfter: .spacingAfter(try .init(json: decoder))
+            case .lineSpacing: .lineSpacing(try .init(json: decoder))
+            case .lineHeight: .lineHeight(try decoder.number(expected: "a multiple of the font size", example: "1.5"))
+            case .hyphenation: .hyphenation(try decoder.flag())
+            case .marker: .marker(try .init(json: decoder))
+            case .border: .border(try .init(json: decoder))
+            case .padding: .padding(try .init(json: decoder))
+            case .background: .background(try .init(json: decoder))
+            }
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        switch self {
+        case .text(let style): try style.encode(into: encoder)
+        case .alignment(let alignment): try encoder.write(alignment.rawValue)
+        case .firstLineIndent(let length), .leadingIndent(let length), .trailingIndent(let length),
+            .spacingBefore(let length), .spacingAfter(let length), .lineSpacing(let length):
+            try length.encode(into: encoder)
+        case .lineHeight(let multiple): try encoder.write(multiple.isFinite ? multiple : 0)
+        case .hyphenation(let flag): try encoder.write(flag)
+        case .marker(let marker): try marker.encode(into: encoder)
+        case .border(let border): try border.encode(into: encoder)
+        case .padding(let padding): try padding.encode(into: encoder)
+        case .background(let color): try color.encode(into: encoder)
+        }
+    }
+}
+
+extension StyleSheet.Marker {
+    private enum Kind: String, CaseIterable {
+        case numbers, bullets
+    }
+
+    init(json decoder: any Decoder) throws {
+        if let text = try? decoder.singleValueContainer().decode(String.self) {
+            guard text == "none" else {
+                throw NativeMarkError(
+                    .styleSheet, at: decoder.codingPath, "isn't a marker: '\(text)'",
+                    remedy: "Write \"none\", { \"numbers\": [\"decimal\"] } or { \"bullets\": [\"•\"] }")
+            }
+            self = .none
+            return
+        }
+        let object = try decoder.object(of: Kind.self, called: "kind of marker")
+        guard object.decoders.count == 1, let (kind, values) = object.decoders.first else {
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "must have one kind of marker, but has \(object.decoders.count)",
+                remedy: "Write either \"numbers\" or \"bullets\"")
+        }
+        switch kind {
+        case .numbers:
+            self = .numbers(
+                try values.elements(of: "numberings") {
+                    try $0.choice(of: StyleSheet.Numbering.self, called: "a numbering")
+                })
+        case .bullets: self = .bullets(try values.elements(of: "bullets") { try $0.string(expected: "a bullet") })
+        }
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        switch self {
+        case .none: try encoder.write("none")
+        case .numbers(let numberings):
+            var container = encoder.container(keyedBy: StyleKey.self)
+            try container.encode(numberings.map(\.rawValue), forKey: "numbers")
+        case .bullets(let bullets):
+            var container = encoder.container(keyedBy: StyleKey.self)
+            try container.encode(bullets, forKey: "bullets")
+        }
+    }
+}
+
+extension StyleSheet.Length {
+    init(json decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if let points = try? value.decode(Double.self) {
+            self = .points(points)
+            return
+        }
+        let text = (try? value.decode(String.self)) ?? ""
+        let number = Double(text.dropLast(2)).flatMap { $0.isFinite ? $0 : nil }
+        switch (text.suffix(2), number) {
+        case ("em", let number?): self = .em(number)
+        case ("pt", let number?): self = .points(number)
+        default:
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "isn't a length" + (text.isEmpty ? "" : ": '\(text)'"),
+                remedy: "Write points as a number, or a string such as \"1.5em\" or \"12pt\"")
+        }
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        switch self {
+        case .points(let points): try encoder.write(points.isFinite ? points : 0)
+        case .em(let ems): try encoder.write("\(ems.isFinite ? ems : 0)em")
+        }
+    }
+}
+
+extension StyleSheet.Border {
+    private enum Part: String, CaseIterable {
+        case edges, width, color
+    }
+
+    init(json decoder: any Decoder) throws {
+        let object = try decoder.object(of: Part.self, called: "part of a border")
+        let edges = try object.value(of: .edges) {
+            try $0.elements(of: "edges") { try $0.choice(of: StyleSheet.Edge.self, called: "an edge") }
+        }
+        self.init(
+            edges: Set(edges ?? StyleSheet.Edge.allCases),
+            width: try object.value(of: .width) { try .init(json: $0) } ?? .points(1),
+            color: try object.value(of: .color) { try .init(json: $0) } ?? .border)
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: StyleKey.self)
+        try container.encode(edges.map(\.rawValue).sorted(), forKey: "edges")
+        try width.encode(into: container.superEncoder(forKey: "width"))
+        try color.encode(into: container.superEncoder(forKey: "color"))
+    }
+}
+
+extension StyleSheet.Padding {
+    init(json decoder: any Decoder) throws {
+        guard (try? decoder.container(keyedBy: StyleKey.self)) != nil else {
+            self = .all(try .init(json: decoder))
+            return
+        }
+        let object = try decoder.object(of: StyleSheet.Edge.self, called: "edge")
+        let sides = try object.values { try StyleSheet.Length(json: $1) }
+        self.init(
+            top: sides[.top] ?? .points(0), leading: sides[.leading] ?? .points(0),
+            bottom: sides[.bottom] ?? .points(0),
+            trailing: sides[.trailing] ?? .points(0))
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: StyleKey.self)
+        try top.encode(into: container.superEncoder(forKey: "top"))
+        try leading.encode(into: container.superEncoder(forKey: "leading"))
+        try bottom.encode(into: container.superEncoder(forKey: "bottom"))
+        try trailing.encode(into: container.superEncoder(forKey: "trailing"))
+    }
+}
+
+// MARK: - Keys and values
+
+struct StyleKey: CodingKey, ExpressibleByStringLiteral {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+    init(stringLiteral name: String) { self.init(name) }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
+}
+
+/// A value with a name in JSON, from a fixed set of values.
+protocol NamedInJSON: Hashable {
+    static var allNamed: [Self] { get }
+    var name: String { get }
+}
+
+extension NamedInJSON where Self: RawRepresentable, RawValue == String, Self: CaseIterable {
+    static var allNamed: [Self] { Array(allCases) }
+    var name: String { rawValue }
+}
+
+extension StyleSheet.Role: NamedInJSON {}
+extension StyleSheet.InlineStyle.Property: NamedInJSON {}
+extension StyleSheet.Alignment: NamedInJSON {}
+extension StyleSheet.TextStyle: NamedInJSON {}
+extension StyleSheet.FontDesign: NamedInJSON {}
+extension StyleSheet.FontWeight: NamedInJSON {}
+extension StyleSheet.FontWidth: NamedInJSON {}
+extension StyleSheet.Numbering: NamedInJSON {}
+extension StyleSheet.Edge: NamedInJSON {}
+extension StyleSheet.ANSI: NamedInJSON {}
+extension StyleSheet.InlineSelector: NamedInJSON {
+    static var allNamed: [Self] { allCases }
+}
+
+extension StyleSheet.BlockSelector: NamedInJSON {
+    static var allNamed: [Self] { allCases }
+}
+
+extension StyleSheet.BlockStyle.Property: NamedInJSON {
+    static var allNamed: [Self] {
+        StyleSheet.InlineStyle.Property.allCases.map { .text($0) }
+            + StyleSheet.BlockStyle.BlockProperty.allCases.map { .block($0) }
+    }
+
+    var name: String {
+        switch self {
+        case .text(let property): property.rawValue
+        case .block(let property): property.rawValue
+        }
+    }
+}
+
+/// A JSON object with known keys only.
+struct ObjectInJSON<Key: Hashable> {
+    var decoders: [(key: Key, decoder: any Decoder)]
+
+    func value<Value>(of key: Key, _ read: (any Decoder) throws -> Value) throws -> Value? {
+        try decoders.first { $0.key == key }.map { try read($0.decoder) }
+    }
+
+    func values<Value>(_ read: (Key, any Decoder) throws -> Value) throws -> [Key: Value] {
+        var result: [Key: Value] = [:]
+        for (key, decoder) in decoders { result[key] = try read(key, decoder) }
+        return result
+    }
+}
+
+extension Decoder {
+    /// Throws an error for a key that isn't in the set.
+    func object<Key: NamedInJSON>(of type: Key.Type, called what: String) throws -> ObjectInJSON<Key> {
+        try object(named: Dictionary(uniqueKeysWithValues: Key.allNamed.map { ($0.name, $0) }), called: what)
+    }
+
+    func object<Key: RawRepresentable & CaseIterable & Hashable>(
+        of type: Key.Type, called what: String
+    ) throws -> ObjectInJSON<Key> where Key.RawValue == String {
+        try object(named: Dictionary(uniqueKeysWithValues: Key.allCases.map { ($0.rawValue, $0) }), called: what)
+    }
+
+    private func object<Key: Hashable>(named keys: [String: Key], called what: String) throws -> ObjectInJSON<Key> {
+        guard let container = try? container(keyedBy: StyleKey.self) else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't an object", remedy: "Write { … } with names and values")
+        }
+        return ObjectInJSON(
+            decoders: try container.allKeys.map { key in
+                guard let known = keys[key.stringValue] else {
+                    throw NativeMarkError(
+                        .styleSheet, at: codingPath + [key], "isn't a known \(what)",
+                        remedy: "Use one of: \(keys.keys.sorted().joined(separator: ", "))")
+                }
+                return (known, try container.superDecoder(forKey: key))
+            })
+    }
+
+    func string(expected: String) throws -> String {
+        guard let text = try? singleValueContainer().decode(String.self) else {
+            throw NativeMarkError(.styleSheet, at: codingPath, "isn't \(expected)", remedy: "Write a string")
+        }
+        return text
+    }
+
+    func choice<Value: NamedInJSON>(of type: Value.Type, called what: String) throws -> Value {
+        let text = try string(expected: what)
+        guard let value = Value.allNamed.first(where: { $0.name == text }) else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't \(what): '\(text)'",
+                remedy: "Use one of: \(Value.allNamed.map(\.name).joined(separator: ", "))")
+        }
+        return value
+    }
+
+    func flag() throws -> Bool {
+        guard let value = try? singleValueContainer().decode(Bool.self) else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't a Boolean", remedy: "Write true or false")
+        }
+        return value
+    }
+
+    func number(expected: String, example: String) throws -> Double {
+        guard let value = try? singleValueContainer().decode(Double.self) else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't \(expected)", remedy: "Write a number such as \(example)")
+        }
+        return value
+    }
+
+    func elements<Value>(of what: String, _ read: (any Decoder) throws -> Value) throws -> [Value] {
+        guard var container = try? unkeyedContainer() else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't an array of \(what)", remedy: "Write [ … ] with \(what)")
+        }
+        var values: [Value] = []
+        while !container.isAtEnd { values.append(try read(container.superDecoder())) }
+        return values
+    }
+}
+
+extension Encoder {
+    func write(_ value: some Encodable) throws {
+        var container = singleValueContainer()
+        try container.encode(value)
+    }
+}

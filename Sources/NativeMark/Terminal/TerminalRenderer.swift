@@ -85,3 +85,185 @@ public struct TerminalRenderer: Sendable, Hashable {
         render(StyledText(document, style: style, environment: environment))
     }
 }
+
+// MARK: - Colors
+
+extension TerminalRenderer {
+    /// The colors that a terminal supports.
+    public enum Color: Sendable, Hashable, CaseIterable {
+        /// 24-bit colors.
+        case full
+        /// The terminal's sixteen colors, a cube of 216 colors, and 24 grays.
+        case ansi256
+        /// The terminal's sixteen colors.
+        case ansi16
+        /// No colors and no text attributes, for pipes and files.
+        case none
+
+        /// Returns the colors that the environment variables indicate.
+        ///
+        ///     let environment = ProcessInfo.processInfo.environment
+        ///     let color = TerminalRenderer.Color.detect(environment: environment, isTerminal: isatty(1) == 1)
+        ///
+        /// The first rule that applies determines the result:
+        ///
+        /// 1. Not a terminal, `NO_COLOR` isn't empty (no-color.org), or `TERM` is missing, empty or `dumb`: ``none``.
+        /// 2. `COLORTERM` is `truecolor` or `24bit`, or `TERM` ends with `-direct`: ``full``.
+        /// 3. `TERM` contains `256color`: ``ansi256``.
+        /// 4. Otherwise: ``ansi16``.
+        public static func detect(environment: [String: String], isTerminal: Bool) -> Color {
+            let term = environment["TERM"] ?? ""
+            guard isTerminal, (environment["NO_COLOR"] ?? "").isEmpty, !term.isEmpty, term != "dumb" else {
+                return .none
+            }
+            if ["truecolor", "24bit"].contains(environment["COLORTERM"]) || term.hasSuffix("-direct") { return .full }
+            return term.contains("256color") ? .ansi256 : .ansi16
+        }
+    }
+}
+
+// MARK: - Hyperlinks
+
+extension TerminalRenderer {
+    /// Returns whether the environment variables indicate a terminal with hyperlinks (OSC 8).
+    ///
+    ///     let environment = ProcessInfo.processInfo.environment
+    ///     let hyperlinks = TerminalRenderer.supportsHyperlinks(environment: environment, isTerminal: isatty(1) == 1)
+    ///
+    /// A terminal can't be asked, and one without hyperlinks shows the text without its target. Therefore only known terminals have them.
+    /// The first rule that applies determines the result:
+    ///
+    /// 1. `FORCE_HYPERLINK` isn't empty: the user's choice, no if it is 0. It also applies if the output isn't a terminal.
+    /// 2. Not a terminal, or `TERM` is missing, empty, `dumb` or `linux`: no. The same if `NO_COLOR` isn't empty (no-color.org), because
+    ///    without an underline, a hyperlink can't be told from other text.
+    /// 3. GNU screen (`STY` is set): no. tmux (`TMUX` is set or `TERM_PROGRAM` is `tmux`): from version 3.4, which passes them on. Other
+    ///    values of `TERM` that begin with `screen` or `tmux`: no.
+    /// 4. `TERM_PROGRAM` is `Apple_Terminal`: no; `iTerm.app`: from version 3.1; `WezTerm`: from 20200620; `vscode`: from 1.72; `ghostty`,
+    ///    `Hyper`, `mintty`, `rio` or `zed`: yes.
+    /// 5. `LC_TERMINAL`, which ssh passes on, is `iTerm2`: from version 3.1.
+    /// 6. `WT_SESSION` (Windows Terminal) or `KITTY_WINDOW_ID` is set: yes. `VTE_VERSION` is 5000 or later except 0.50.0, which crashes, or
+    ///    `KONSOLE_VERSION` is 20.12 or later: yes.
+    /// 7. `TERM` is `xterm-kitty`, `xterm-ghostty`, `alacritty`, `foot`, `contour`, `wezterm`, `mintty`, `rio` or `xterm-rio`, also with a
+    ///    suffix such as `-direct`: yes.
+    /// 8. Otherwise: no.
+    ///
+    /// Sources: the versions of supports-hyperlinks (github.com/chalk/supports-hyperlinks), which also defines `FORCE_HYPERLINK`; the list
+    /// of terminals at github.com/Alhadis/OSC8-Adoption; the release notes of tmux 3.4 and Konsole 20.12.
+    public static func supportsHyperlinks(environment: [String: String], isTerminal: Bool) -> Bool {
+        func value(_ name: String) -> String { environment[name] ?? "" }
+        func isSet(_ name: String) -> Bool { !value(name).isEmpty }
+        if isSet("FORCE_HYPERLINK") { return Int(value("FORCE_HYPERLINK")) != 0 }
+
+        let term = value("TERM")
+        guard isTerminal, !["", "dumb", "linux"].contains(term), !isSet("NO_COLOR") else { return false }
+        if isSet("STY") { return false }
+        let program = value("TERM_PROGRAM")
+        let version = Version(value("TERM_PROGRAM_VERSION"))
+        if isSet("TMUX") || program == "tmux" { return program == "tmux" && version >= Version("3.4") }
+        if term.hasPrefix("screen") || term.hasPrefix("tmux") { return false }
+
+        switch program {
+        case "Apple_Terminal": return false
+        case "iTerm.app": return version >= Version("3.1")
+        case "WezTerm": return version >= Version("20200620")
+        case "vscode": return version >= Version("1.72")
+        case "ghostty", "Hyper", "mintty", "rio", "zed": return true
+        default: break
+        }
+        if value("LC_TERMINAL") == "iTerm2" { return Version(value("LC_TERMINAL_VERSION")) >= Version("3.1") }
+        if isSet("WT_SESSION") || isSet("KITTY_WINDOW_ID") { return true }
+        // 0.50.1 is 5001, and 20.12.0 is 201200.
+        let vte = value("VTE_VERSION")
+        if let number = Int(vte), number > 5_000 { return true }
+        if let number = Int(value("KONSOLE_VERSION")), number >= 201_200 { return true }
+        return [
+            "xterm-kitty", "xterm-ghostty", "alacritty", "foot", "contour", "wezterm", "mintty", "rio", "xterm-rio",
+        ]
+        .contains { term == $0 || term.hasPrefix($0 + "-") }
+    }
+
+    /// The numbers at the beginning of a version: 3 and 4 of `3.4a`, and 20240203 of `20240203-110809-5046fc22`.
+    private struct Version {
+        let numbers: [Int]
+
+        init(_ text: String) {
+            var numbers: [Int] = []
+            for part in text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false) {
+                guard let number = Int(part.prefix { ("0"..."9").contains($0) }) else { break }
+                numbers.append(number)
+            }
+            self.numbers = numbers
+        }
+
+        static func >= (one: Version, other: Version) -> Bool {
+            !one.numbers.lexicographicallyPrecedes(other.numbers)
+        }
+    }
+}
+
+// MARK: - Images
+
+extension TerminalRenderer {
+    /// The way to show images.
+    public enum ImageProtocol: Sendable, Hashable, CaseIterable {
+        /// The alternative text, followed by the source.
+        case none
+        /// The alternative text only.
+        case alternativeText
+        /// kitty's graphics protocol, for PNG.
+        case kitty
+        /// iTerm2's protocol, for every format that the terminal can decode.
+        case iTerm2
+
+        var isProtocol: Bool { self == .kitty || self == .iTerm2 }
+
+        /// Returns the protocol that the environment variables indicate.
+        ///
+        /// The first rule that applies determines the result:
+        ///
+        /// 1. Not a terminal, or `TERM` is missing, empty or `dumb`: ``none``. The same within tmux and screen (`TMUX` or `STY` is set, or
+        ///    `TERM` begins with `tmux` or `screen`), which don't pass images on.
+        /// 2. `TERM` is `xterm-kitty` or `xterm-ghostty`: ``kitty``.
+        /// 3. `TERM_PROGRAM` is `iTerm.app` or `WezTerm`, or `LC_TERMINAL`, which ssh passes on, is `iTerm2`: ``iTerm2``.
+        /// 4. `KITTY_WINDOW_ID` is set, or `KONSOLE_VERSION` is 22.04 or later: ``kitty``.
+        /// 5. Otherwise: ``none``.
+        ///
+        /// `NO_COLOR` applies only to colors (no-color.org).
+        public static func detect(environment: [String: String], isTerminal: Bool) -> ImageProtocol {
+            func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+            let term = environment["TERM"] ?? ""
+            let isMultiplexer = isSet("TMUX") || isSet("STY") || term.hasPrefix("tmux") || term.hasPrefix("screen")
+            guard isTerminal, !term.isEmpty, term != "dumb", !isMultiplexer else { return .none }
+            if term == "xterm-kitty" || term == "xterm-ghostty" { return .kitty }
+            if ["iTerm.app", "WezTerm"].contains(environment["TERM_PROGRAM"]) { return .iTerm2 }
+            if environment["LC_TERMINAL"] == "iTerm2" { return .iTerm2 }
+            let konsole = environment["KONSOLE_VERSION"].flatMap { Int($0) } ?? 0
+            return isSet("KITTY_WINDOW_ID") || konsole >= 220_400 ? .kitty : .none
+        }
+    }
+
+    /// A loaded image for ``render(_:image:)``.
+    public struct Image: Sendable, Hashable {
+        /// The contents of the image file.
+        public var bytes: [UInt8]
+        /// The width in columns. The renderer reduces it to the available width.
+        public var columns: Int
+        /// The height in rows, from 1 to 1,000.
+        public var rows: Int
+        /// The width in columns at a height of one row, for an image among text or other images; `nil` if the image is too large for
+        /// that. Without it, or if it is wider than a line, the image is shown in ``columns`` and ``rows`` below the text.
+        public var columnsInLine: Int?
+        /// The image's ID in kitty's protocol, for deleting it later (`a=d,d=I,i=…`), since erasing text doesn't erase images. A new image
+        /// with the same ID replaces the old one everywhere.
+        public var id: UInt32?
+
+        /// Creates an image with a size in cells.
+        public init(bytes: [UInt8], columns: Int, rows: Int, columnsInLine: Int? = nil, id: UInt32? = nil) {
+            self.bytes = bytes
+            self.columns = columns
+            self.rows = rows
+            self.columnsInLine = columnsInLine
+            self.id = id
+        }
+    }
+}

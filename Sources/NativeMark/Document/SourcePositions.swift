@@ -1,0 +1,142 @@
+/// A map from offsets in the content to offsets in the source. Both increase together, with a jump at the beginning of each line and
+/// wherever the content differs in length from the source.
+struct SourceMap: Sendable {
+    struct Jump: Sendable {
+        var content: Int32
+        var source: Int32
+    }
+
+    private(set) var jumps: [Jump] = []
+
+    /// From here on, the content and the source run in parallel.
+    mutating func append(content: Int, source: Int) {
+        jumps.append(Jump(content: Int32(truncatingIfNeeded: content), source: Int32(truncatingIfNeeded: source)))
+    }
+
+    /// Forgets what was appended for the source from a position on, because its content is removed.
+    mutating func removeAll(fromSource position: Int) {
+        while let last = jumps.last, Int(last.source) >= position { jumps.removeLast() }
+    }
+
+    /// O(log n). The range ends after the last byte's own position, not at the position of the next byte, which may be on another line.
+    func range(of content: Range<Int>) -> Range<Int> {
+        Self.range(of: content, count: jumps.count) { jumps[$0] }
+    }
+
+    @inline(__always)
+    static func range(of content: Range<Int>, count: Int, jump: (Int) -> Jump) -> Range<Int> {
+        let start = offset(of: content.lowerBound, count: count, jump: jump).0
+        guard !content.isEmpty else { return start..<start }
+        let (last, limit) = offset(of: content.upperBound - 1, count: count, jump: jump)
+        return start..<max(start, min(last + 1, limit))
+    }
+
+    @inline(__always)
+    private static func offset(of content: Int, count: Int, jump: (Int) -> Jump) -> (Int, limit: Int) {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if Int(jump(middle).content) <= content { low = middle + 1 } else { high = middle }
+        }
+        let limit = low < count ? Int(jump(low).source) : Int.max
+        guard low > 0 else { return (0, limit) }
+        let last = jump(low - 1)
+        return (Int(last.source) + content - Int(last.content), limit)
+    }
+}
+
+/// Converts positions in a region between UTF-8 and UTF-16. It stores one offset for each 64 bytes, and none for ASCII.
+struct UTF16Index: Sendable {
+    private static let stride = 64
+
+    /// The length of the region in UTF-16 code units.
+    let count: Int
+    /// For each multiple of the stride: the code units of the scalars that begin before it.
+    private let offsets: [Int32]
+
+    init(_ source: UnsafeBufferPointer<UInt8>) {
+        guard !Self.isASCII(source) else {
+            (count, offsets) = (source.count, [])
+            return
+        }
+        var offsets: [Int32] = []
+        offsets.reserveCapacity(source.count / Self.stride + 1)
+        var count = 0
+        var index = 0
+        while index < source.count {
+            offsets.append(Int32(truncatingIfNeeded: count))
+            let end = min(source.count, index + Self.stride)
+            count += Self.units(in: source, index..<end)
+            index = end
+        }
+        self.count = count
+        self.offsets = offsets
+    }
+
+    /// Returns the code units before a position, which must be between two scalars of the source. O(1).
+    func utf16Offset(of position: Int, in source: UnsafeBufferPointer<UInt8>) -> Int {
+        guard !offsets.isEmpty else { return position }
+        guard position < source.count else { return count }
+        let first = position / Self.stride
+        return Int(offsets[first]) + Self.units(in: source, first * Self.stride..<position)
+    }
+
+    /// Returns the position before which there are that many code units, or `nil` within a surrogate pair. O(log n).
+    func position(ofUTF16 offset: Int, in source: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard !offsets.isEmpty else { return offset }
+        var low = 0
+        var high = offsets.count
+        while low < high {
+            let middle = (low + high) / 2
+            if Int(offsets[middle]) <= offset { low = middle + 1 } else { high = middle }
+        }
+        var index = max(0, low - 1) * Self.stride
+        var units = Int(offsets[max(0, low - 1)])
+        while index < source.count, source[index] & 0xC0 == 0x80 { index += 1 }
+        while index < source.count, units < offset {
+            units += source[index] >= 0xF0 ? 2 : 1
+            index += 1
+            while index < source.count, source[index] & 0xC0 == 0x80 { index += 1 }
+        }
+        return units == offset ? index : nil
+    }
+
+    private static func isASCII(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
+        let raw = UnsafeRawBufferPointer(source)
+        var index = 0
+        var all: UInt64 = 0
+        while index + 8 <= raw.count {
+            all |= raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            index += 8
+        }
+        var rest: UInt8 = 0
+        while index < raw.count {
+            rest |= raw[index]
+            index += 1
+        }
+        return all & UInt64(repeating: 0x80) == 0 && rest < 0x80
+    }
+
+    /// Counts the bytes that begin a scalar, and again those that begin a scalar of four bytes.
+    private static func units(in source: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int {
+        precondition(range.lowerBound >= 0 && range.upperBound <= source.count)
+        let raw = UnsafeRawBufferPointer(source)
+        var units = 0
+        var index = range.lowerBound
+        while index &+ 8 <= range.upperBound {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // The lowest bit of each byte that is 10xxxxxx, and of each that is 1111xxxx.
+            let continuations = word >> 7 & ~(word >> 6) & UInt64(repeating: 0x01)
+            let pairs = word >> 7 & word >> 6 & word >> 5 & word >> 4 & UInt64(repeating: 0x01)
+            units &+= 8 &- continuations.nonzeroBitCount &+ pairs.nonzeroBitCount
+            index &+= 8
+        }
+        while index < range.upperBound {
+            let byte = source[index]
+            units &+= (byte & 0xC0 == 0x80 ? 0 : 1) &+ (byte >= 0xF0 ? 1 : 0)
+            index &+= 1
+        }
+        return units
+    }
+}

@@ -1,0 +1,600 @@
+// MARK: - Selectors
+
+extension StyleSheet {
+    /// The blocks that a rule applies to.
+    ///
+    /// If two selectors match the same block (``headings`` and ``heading(level:)``), the narrower one takes precedence.
+    public enum BlockSelector: Sendable, Hashable {
+        /// The whole document.
+        case document
+        /// A paragraph.
+        case paragraph
+        /// Headings of every level.
+        case headings
+        /// Headings of one level, 1 to 6.
+        case heading(level: Int)
+        /// A block quote.
+        case blockQuote
+        /// A code block, fenced or indented.
+        case codeBlock
+        /// Ordered lists and bullet lists.
+        case lists
+        /// Lists of one kind.
+        case list(ListKind)
+        /// An item of a list.
+        case item
+        /// A thematic break.
+        case thematicBreak
+        /// A table.
+        case table
+        /// The first row of a table, with the column names.
+        case tableHeader
+        /// The rows below the header.
+        case tableRow
+        /// A cell, also in the header.
+        case tableCell
+        /// All footnotes together, at the end of the document.
+        case footnotes
+        /// A footnote.
+        case footnote
+    }
+
+    /// The two kinds of lists.
+    public enum ListKind: Sendable, Hashable, CaseIterable {
+        /// Lists with numbers.
+        case ordered
+        /// Lists with bullets.
+        case bullets
+    }
+
+    /// The text that a rule applies to.
+    public enum InlineSelector: Sendable, Hashable {
+        /// `*emphasis*`
+        case emphasis
+        /// `**strong emphasis**`
+        case strong
+        /// A code span.
+        case code
+        /// The text of a link.
+        case link
+        /// The alternative text of an image.
+        case image
+        /// `~~deleted~~`
+        case strikethrough
+        /// The number that refers to a footnote.
+        case footnoteReference
+        /// A part of a code block that a ``CodeHighlighter`` has found. In JSON, `code.keyword` and so on.
+        case token(CodeToken.Kind)
+    }
+}
+
+extension StyleSheet.InlineSelector: CaseIterable {
+    /// All selectors, in the order of their declarations.
+    public static let allCases: [StyleSheet.InlineSelector] =
+        [.emphasis, .strong, .code, .link, .image, .strikethrough, .footnoteReference]
+        + CodeToken.Kind.allCases.map { .token($0) }
+
+    /// The name in JSON.
+    var name: String {
+        switch self {
+        case .emphasis: "emphasis"
+        case .strong: "strong"
+        case .code: "code"
+        case .link: "link"
+        case .image: "image"
+        case .strikethrough: "strikethrough"
+        case .footnoteReference: "footnoteReference"
+        case .token(let kind): "code.\(kind.rawValue)"
+        }
+    }
+}
+
+extension StyleSheet.BlockSelector: CaseIterable {
+    /// All selectors, in the order of their declarations.
+    public static let allCases: [StyleSheet.BlockSelector] =
+        [.document, .paragraph, .headings] + (1...6).map { .heading(level: $0) } + [
+            .blockQuote, .codeBlock, .lists, .list(.ordered), .list(.bullets), .item, .thematicBreak, .table,
+            .tableHeader, .tableRow, .tableCell, .footnotes, .footnote,
+        ]
+
+    /// The name in JSON, such as `paragraph`, `heading1` or `orderedList`.
+    var name: String {
+        switch self {
+        case .document: "document"
+        case .paragraph: "paragraph"
+        case .headings: "headings"
+        case .heading(let level): "heading\(level)"
+        case .blockQuote: "blockQuote"
+        case .codeBlock: "codeBlock"
+        case .lists: "lists"
+        case .list(.ordered): "orderedList"
+        case .list(.bullets): "bulletList"
+        case .item: "item"
+        case .thematicBreak: "thematicBreak"
+        case .table: "table"
+        case .tableHeader: "tableHeader"
+        case .tableRow: "tableRow"
+        case .tableCell: "tableCell"
+        case .footnotes: "footnotes"
+        case .footnote: "footnote"
+        }
+    }
+}
+
+// MARK: - Styles of text
+
+extension StyleSheet {
+    /// A style of text. ``BlockStyle/text(_:)`` applies it to all text of a block.
+    public enum InlineStyle: Sendable, Hashable {
+        /// The text style, which determines the font size and grows with the size category.
+        case textStyle(TextStyle)
+        /// The font size. An em is the size of the enclosing text. Points are for the standard size category, and grow with the text
+        /// style. The result is at least 1 and at most 1,000 points.
+        case fontSize(Length)
+        /// The system's font in a design. It replaces the family of the enclosing text.
+        case fontDesign(FontDesign)
+        /// The family of an installed font or of a font in the app, such as `Avenir Next`. Where there is no such font, the text is shown
+        /// in the font design.
+        case fontFamily(String)
+        /// The weight of the font.
+        case fontWeight(FontWeight)
+        /// The width of the font.
+        case fontWidth(FontWidth)
+        /// The text color.
+        case color(Color)
+        /// The color behind the text.
+        case inlineBackground(Color)
+        /// Extra space after each character.
+        case kerning(Length)
+        /// The offset of the text above the baseline. Negative values are below it.
+        case baseline(Length)
+        /// Whether the text is bold relative to the enclosing text, for strong emphasis in text of any weight.
+        ///
+        /// With `true`, the weight is at least bold, and black in text that is itself semibold or heavier. With `false`, semibold and
+        /// heavier text becomes regular.
+        case bold(Bool)
+        /// Whether the text is italic.
+        case italic(Bool)
+        /// Whether the text is underlined.
+        case underline(Bool)
+        /// Whether the text has a line through it.
+        case strikethrough(Bool)
+    }
+}
+
+extension StyleSheet.InlineStyle: StyleOfProperty {
+    /// Also the names in JSON. Styles are applied in this order: a family after the design that it replaces, and bold after the weight.
+    enum Property: String, Hashable, CaseIterable {
+        case textStyle
+        case fontSize
+        case fontDesign
+        case fontFamily
+        case fontWeight
+        case fontWidth
+        case color
+        case inlineBackground
+        case kerning
+        case baseline
+        case bold
+        case italic
+        case underline
+        case strikethrough
+    }
+
+    var property: Property {
+        switch self {
+        case .textStyle: .textStyle
+        case .fontSize: .fontSize
+        case .fontDesign: .fontDesign
+        case .fontFamily: .fontFamily
+        case .fontWeight: .fontWeight
+        case .fontWidth: .fontWidth
+        case .color: .color
+        case .inlineBackground: .inlineBackground
+        case .kerning: .kerning
+        case .baseline: .baseline
+        case .bold: .bold
+        case .italic: .italic
+        case .underline: .underline
+        case .strikethrough: .strikethrough
+        }
+    }
+
+    var rank: Int { Property.allCases.firstIndex(of: property) ?? 0 }
+}
+
+// MARK: - Styles of blocks
+
+extension StyleSheet {
+    /// A style of a block, or of the text in it.
+    ///
+    /// Every ``InlineStyle`` has a static function with the same name here.
+    public enum BlockStyle: Sendable, Hashable {
+        /// A style for all text in the block.
+        case text(InlineStyle)
+        /// The horizontal position of the lines between the indents.
+        case alignment(Alignment)
+        /// Extra space before the first line. A negative value is a hanging indent.
+        case firstLineIndent(Length)
+        /// Space before all lines.
+        case leadingIndent(Length)
+        /// Space after all lines.
+        case trailingIndent(Length)
+        /// Space above the block. The larger of two adjacent spacings applies.
+        case spacingBefore(Length)
+        /// Space below the block.
+        case spacingAfter(Length)
+        /// Extra space between lines.
+        case lineSpacing(Length)
+        /// The distance of the baselines of two lines, as a multiple of the font size. It is at least 0.1 and at most 10. Without this
+        /// style, the font determines it.
+        case lineHeight(Double)
+        /// Whether words may be divided at the ends of lines.
+        case hyphenation(Bool)
+        /// The marker of the items, for lists.
+        case marker(Marker)
+        /// Lines on some or all sides of the block.
+        case border(Border)
+        /// Space between the border and the text.
+        case padding(Padding)
+        /// The color behind the whole block.
+        case background(Color)
+    }
+
+    /// The horizontal position of the lines of a block.
+    public enum Alignment: String, Sendable, Hashable, CaseIterable {
+        /// Lines begin at the leading edge, which depends on the writing direction.
+        case leading
+        /// Lines are centered.
+        case center
+        /// Lines end at the trailing edge, which depends on the writing direction.
+        case trailing
+        /// Lines are stretched to both edges. Terminals show it as `leading`.
+        case justified
+    }
+}
+
+extension StyleSheet.BlockStyle {
+    /// The text style, which determines the font size.
+    public static func textStyle(_ style: StyleSheet.TextStyle) -> Self { .text(.textStyle(style)) }
+    /// The font size; see ``StyleSheet/InlineStyle/fontSize(_:)``.
+    public static func fontSize(_ size: StyleSheet.Length) -> Self { .text(.fontSize(size)) }
+    /// The system's font in a design.
+    public static func fontDesign(_ design: StyleSheet.FontDesign) -> Self { .text(.fontDesign(design)) }
+    /// The family of the font; see ``StyleSheet/InlineStyle/fontFamily(_:)``.
+    public static func fontFamily(_ name: String) -> Self { .text(.fontFamily(name)) }
+    /// The weight of the font.
+    public static func fontWeight(_ weight: StyleSheet.FontWeight) -> Self { .text(.fontWeight(weight)) }
+    /// The width of the font.
+    public static func fontWidth(_ width: StyleSheet.FontWidth) -> Self { .text(.fontWidth(width)) }
+    /// The text color.
+    public static func color(_ color: StyleSheet.Color) -> Self { .text(.color(color)) }
+    /// The color behind the text, not behind the whole block.
+    public static func inlineBackground(_ color: StyleSheet.Color) -> Self { .text(.inlineBackground(color)) }
+    /// Extra space after each character.
+    public static func kerning(_ length: StyleSheet.Length) -> Self { .text(.kerning(length)) }
+    /// The offset of the text above the baseline.
+    public static func baseline(_ length: StyleSheet.Length) -> Self { .text(.baseline(length)) }
+    /// Whether the text is bold relative to the enclosing block; see ``StyleSheet/InlineStyle/bold(_:)``.
+    public static func bold(_ isOn: Bool) -> Self { .text(.bold(isOn)) }
+    /// Whether the text is italic.
+    public static func italic(_ isOn: Bool) -> Self { .text(.italic(isOn)) }
+    /// Whether the text is underlined.
+    public static func underline(_ isOn: Bool) -> Self { .text(.underline(isOn)) }
+    /// Whether the text has a line through it.
+    public static func strikethrough(_ isOn: Bool) -> Self { .text(.strikethrough(isOn)) }
+}
+
+extension StyleSheet.BlockStyle: StyleOfProperty {
+    enum Property: Hashable {
+        case text(StyleSheet.InlineStyle.Property)
+        case block(BlockProperty)
+    }
+
+    /// Also the names in JSON.
+    enum BlockProperty: String, Hashable, CaseIterable {
+        case alignment
+        case firstLineIndent
+        case leadingIndent
+        case trailingIndent
+        case spacingBefore
+        case spacingAfter
+        case lineSpacing
+        case lineHeight
+        case hyphenation
+        case marker
+        case border
+        case padding
+        case background
+    }
+
+    var property: Property {
+        switch self {
+        case .text(let style): .text(style.property)
+        case .alignment: .block(.alignment)
+        case .firstLineIndent: .block(.firstLineIndent)
+        case .leadingIndent: .block(.leadingIndent)
+        case .trailingIndent: .block(.trailingIndent)
+        case .spacingBefore: .block(.spacingBefore)
+        case .spacingAfter: .block(.spacingAfter)
+        case .lineSpacing: .block(.lineSpacing)
+        case .lineHeight: .block(.lineHeight)
+        case .hyphenation: .block(.hyphenation)
+        case .marker: .block(.marker)
+        case .border: .block(.border)
+        case .padding: .block(.padding)
+        case .background: .block(.background)
+        }
+    }
+
+    var rank: Int {
+        switch property {
+        case .text(let property): StyleSheet.InlineStyle.Property.allCases.firstIndex(of: property) ?? 0
+        case .block(let property): 100 + (BlockProperty.allCases.firstIndex(of: property) ?? 0)
+        }
+    }
+}
+
+// MARK: - One style per property
+
+/// A style of a rule. A rule has at most one style per property, sorted by rank.
+protocol StyleOfProperty {
+    associatedtype Property: Hashable
+    var property: Property { get }
+    /// The position of the style in a rule. Text styles come first, because lengths in em depend on their font size.
+    var rank: Int { get }
+}
+
+extension Array where Element: StyleOfProperty {
+    func replacing(with later: [Element]) -> [Element] {
+        var byProperty: [Element.Property: Element] = [:]
+        for style in self + later { byProperty[style.property] = style }
+        return byProperty.values.sorted { $0.rank < $1.rank }
+    }
+}
+
+// MARK: - Fonts
+
+extension StyleSheet {
+    /// The design of the system's font.
+    ///
+    ///     sheet.setting(block: [.headings: [.fontDesign(.rounded), .fontWeight(.heavy)]])
+    public enum FontDesign: String, Sendable, Hashable, CaseIterable {
+        /// The font of the system's controls: San Francisco on Apple's platforms.
+        case `default`
+        /// Letters with serifs: New York on Apple's platforms.
+        case serif
+        /// Letters with rounded ends.
+        case rounded
+        /// Characters of equal width, for code.
+        case monospaced
+    }
+
+    /// The thickness of the letters: the nine weights of Apple's fonts and of CSS.
+    ///
+    /// A font that lacks a weight is shown in the nearest one that it has.
+    public enum FontWeight: String, Sendable, Hashable, CaseIterable, Comparable {
+        /// 100 in CSS.
+        case ultraLight
+        /// 200 in CSS.
+        case thin
+        /// 300 in CSS.
+        case light
+        /// 400 in CSS.
+        case regular
+        /// 500 in CSS.
+        case medium
+        /// 600 in CSS, and the first weight that a terminal shows in bold.
+        case semibold
+        /// 700 in CSS.
+        case bold
+        /// 800 in CSS.
+        case heavy
+        /// 900 in CSS.
+        case black
+
+        /// The number of the weight in CSS, from 100 to 900.
+        public var number: Int {
+            switch self {
+            case .ultraLight: 100
+            case .thin: 200
+            case .light: 300
+            case .regular: 400
+            case .medium: 500
+            case .semibold: 600
+            case .bold: 700
+            case .heavy: 800
+            case .black: 900
+            }
+        }
+
+        /// Returns whether the left weight is lighter.
+        public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+    }
+
+    /// The width of the letters. A font that lacks a width is shown in the nearest one that it has.
+    public enum FontWidth: String, Sendable, Hashable, CaseIterable {
+        /// The narrowest letters.
+        case compressed
+        /// Narrow letters.
+        case condensed
+        /// The usual letters.
+        case standard
+        /// Wide letters.
+        case expanded
+    }
+}
+
+// MARK: - Lengths, padding and borders
+
+extension StyleSheet {
+    /// A distance, in points or relative to the font size of its text.
+    ///
+    /// In a terminal, a column is half an em of body text and a row is one em. Distances are rounded to whole columns and rows.
+    public enum Length: Sendable, Hashable {
+        /// A number of points, independent of the font size.
+        case points(Double)
+        /// A multiple of the font size.
+        case em(Double)
+
+        /// Returns the distance in points for a font size in points.
+        public func points(atFontSize size: Double) -> Double {
+            switch self {
+            case .points(let points): points
+            case .em(let ems): ems * size
+            }
+        }
+    }
+
+    /// The space between a border and its content, on each side.
+    public struct Padding: Sendable, Hashable {
+        /// Space above the content.
+        public var top: Length
+        /// Space before the content.
+        public var leading: Length
+        /// Space below the content.
+        public var bottom: Length
+        /// Space after the content.
+        public var trailing: Length
+
+        /// Creates padding. Sides without an argument have none.
+        public init(
+            top: Length = .points(0), leading: Length = .points(0), bottom: Length = .points(0),
+            trailing: Length = .points(0)
+        ) {
+            self.top = top
+            self.leading = leading
+            self.bottom = bottom
+            self.trailing = trailing
+        }
+
+        /// Returns the same padding on all sides.
+        public static func all(_ length: Length) -> Padding {
+            Padding(top: length, leading: length, bottom: length, trailing: length)
+        }
+    }
+
+    /// Lines on some sides of a block.
+    public struct Border: Sendable, Hashable {
+        /// The sides that have a line.
+        public var edges: Set<Edge>
+        /// The thickness. Terminals have only one thickness.
+        public var width: Length
+        /// The color of the lines.
+        public var color: Color
+
+        /// Creates a border, by default on all sides.
+        public init(edges: Set<Edge> = Set(Edge.allCases), width: Length = .points(1), color: Color = .border) {
+            self.edges = edges
+            self.width = width
+            self.color = color
+        }
+    }
+
+    /// A side of a block.
+    public enum Edge: String, Sendable, Hashable, CaseIterable {
+        /// The upper side.
+        case top
+        /// The side where lines of text begin.
+        case leading
+        /// The lower side.
+        case bottom
+        /// The side where lines of text end.
+        case trailing
+    }
+}
+
+// MARK: - Markers
+
+extension StyleSheet {
+    /// The marker of the items of a list.
+    ///
+    ///     sheet.setting(block: [
+    ///         .list(.ordered): [.marker(.numbers([.decimal, .lowercaseLetters, .lowercaseRoman]))],   // 1., then a., then i.
+    ///         .list(.bullets): [.marker(.bullets(["–"]))],
+    ///     ])
+    ///
+    /// The first value is for lists that aren't inside another list of their kind, the next value for lists one level deeper, and so
+    /// on. After the last value, the first is used again.
+    public enum Marker: Sendable, Hashable {
+        /// No marker.
+        case none
+        /// Numbers, followed by the period or parenthesis of the document. An empty array means decimal numbers. Bullet lists get `•`.
+        case numbers([Numbering])
+        /// Bullets, of which the first 64 Unicode scalars are shown. An empty array means no bullets. Ordered lists keep decimal numbers.
+        case bullets([String])
+    }
+
+    /// The format of a number.
+    public enum Numbering: String, Sendable, Hashable, CaseIterable {
+        /// 1, 2, 3
+        case decimal
+        /// a, b, … z, aa, ab
+        case lowercaseLetters
+        /// A, B, … Z, AA, AB
+        case uppercaseLetters
+        /// i, ii, iii
+        case lowercaseRoman
+        /// I, II, III
+        case uppercaseRoman
+
+        /// Returns the number as text. Numbers that a format can't express (0 and below; for Roman above 3,999) become decimal digits.
+        ///
+        ///     StyleSheet.Numbering.lowercaseLetters.text(of: 28)   // "ab"
+        ///     StyleSheet.Numbering.uppercaseRoman.text(of: 2026)   // "MMXXVI"
+        public func text(of number: Int) -> String {
+            guard number > 0 else { return String(number) }
+            return switch self {
+            case .decimal: String(number)
+            case .lowercaseLetters: Self.letters(of: number, from: "a")
+            case .uppercaseLetters: Self.letters(of: number, from: "A")
+            case .lowercaseRoman: number < 4_000 ? Self.roman(of: number).lowercased() : String(number)
+            case .uppercaseRoman: number < 4_000 ? Self.roman(of: number) : String(number)
+            }
+        }
+
+        private static func letters(of number: Int, from first: Unicode.Scalar) -> String {
+            var left = number
+            var letters: [Character] = []
+            while left > 0 {
+                let letter = UInt8(first.value) + UInt8((left - 1) % 26)
+                letters.append(Character(Unicode.Scalar(letter)))
+                left = (left - 1) / 26
+            }
+            return String(letters.reversed())
+        }
+
+        private static func roman(of number: Int) -> String {
+            let values = [
+                (1_000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
+                (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
+            ]
+            var left = number
+            var text = ""
+            for (value, letters) in values {
+                while left >= value {
+                    text += letters
+                    left -= value
+                }
+            }
+            return text
+        }
+    }
+}
+
+extension StyleSheet.Marker {
+    /// `number` is `nil` in a bullet list, `delimiter` is the character after the number in the document, and `depth` is the number of
+    /// enclosing lists of the same kind.
+    func text(number: Int?, delimiter: Character, depth: Int) -> String {
+        switch (self, number) {
+        case (.none, _): ""
+        case (.numbers(let scripts), let number?):
+            (scripts.isEmpty ? .decimal : scripts[depth % scripts.count]).text(of: number) + String(delimiter)
+        case (.bullets, let number?): String(number) + String(delimiter)
+        // Each item repeats the bullet.
+        case (.bullets(let bullets), nil):
+            bullets.isEmpty ? "" : String(bullets[depth % bullets.count].unicodeScalars.prefix(64))
+        case (.numbers, nil): "•"
+        }
+    }
+}

@@ -1,0 +1,324 @@
+/// The sanitized text of one block, divided into characters with a width and a look.
+///
+/// Characters are determined in the whole text, not run by run, because a combining mark at the beginning of a run belongs to the
+/// letter at the end of the previous run.
+struct InlineText {
+    struct Look: Hashable {
+        var style: ResolvedTextStyle
+        /// Percent-encoded.
+        var link: Hyperlink?
+        /// Whether the text is a visible target, in which lines break only if it is wider than a line.
+        var isTarget = false
+        /// The index of an image that is shown in place of one character.
+        var image: Int?
+    }
+
+    /// An image that is one row high.
+    struct Image {
+        /// The control sequences that show the image and move the cursor behind it.
+        var sequences: String
+        var columns: Int
+        var look: Look
+    }
+
+    struct Hyperlink: Hashable {
+        var target: String
+        var number: Int
+    }
+
+    struct Atom {
+        /// The position and length in UTF-8 bytes. Length 0 stands for U+FFFD in place of a character that is too wide.
+        var start: Int
+        var length: Int
+        /// The number of columns, including `room`.
+        var width: Int
+        /// The number of spaces added after the character (kerning).
+        var room: Int
+        var look: Int
+        var breaking: LineBreaking
+    }
+
+    private(set) var text = ""
+    private(set) var looks: [Look] = []
+    private(set) var atoms: [Atom] = []
+    private var images: [Image] = []
+    /// The end of each look in the text, as UTF-8 offsets.
+    private var ends: [Int] = []
+
+    /// Appends sanitized text. A line feed in it ends a line.
+    mutating func append(_ string: String, _ look: Look) {
+        guard !string.isEmpty else { return }
+        text += string
+        looks.append(look)
+        ends.append(text.utf8.count)
+    }
+
+    /// Appends a text without images.
+    mutating func append(_ other: InlineText) {
+        let start = text.utf8.count
+        text += other.text
+        looks += other.looks
+        ends += other.ends.map { start + $0 }
+    }
+
+    var widestImage: Int { images.reduce(0) { max($0, $1.columns) } }
+
+    mutating func append(_ image: Image) {
+        var look = image.look
+        look.image = images.count
+        images.append(image)
+        append("\u{FFFC}", look)
+    }
+
+    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column.
+    mutating func measure(limit: Int, room: (ResolvedTextStyle) -> Int) {
+        let rooms = looks.map { room($0.style) }
+        atoms.removeAll()
+        atoms.reserveCapacity(text.utf8.count)
+        var place = 0
+        var look = 0
+        for character in text {
+            let length = character.utf8.count
+            while look < ends.count - 1, ends[look] <= place { look += 1 }
+            if let image = looks[look].image {
+                // Lines may break before and after an image, as at wide characters.
+                atoms.append(
+                    Atom(
+                        start: place, length: length, width: images[image].columns, room: 0, look: look, breaking: .wide
+                    ))
+                place += length
+                continue
+            }
+            let width = TerminalText.width(of: character)
+            var breaking = LineBreaking(of: character)
+            if looks[look].isTarget, breaking != .space, breaking != .newline { breaking = .letter }
+            let room = width == 0 ? 0 : rooms[look]
+            atoms.append(
+                Atom(
+                    start: place, length: width > limit ? 0 : length, width: (width > limit ? 1 : width) + room,
+                    room: room, look: look, breaking: breaking))
+            place += length
+        }
+    }
+
+    mutating func clampRooms(to limit: Int) {
+        for index in atoms.indices where atoms[index].width > limit {
+            atoms[index].width -= atoms[index].room
+            atoms[index].room = 0
+        }
+    }
+
+    func width(of atoms: Range<Int>) -> Int {
+        self.atoms[atoms].reduce(0) { $0 + $1.width }
+    }
+
+    func segments(of range: Range<Int>) -> [Segment] {
+        guard let first = range.first else { return [] }
+        var segments: [Segment] = []
+        let utf8 = text.utf8
+        var index = utf8.index(utf8.startIndex, offsetBy: atoms[first].start)
+        var place = atoms[first].start
+        for atom in atoms[range] {
+            index = utf8.index(index, offsetBy: atom.start - place)
+            let end = utf8.index(index, offsetBy: atom.length)
+            if segments.last?.look != looks[atom.look] { segments.append(Segment("", looks[atom.look], width: 0)) }
+            if let image = looks[atom.look].image {
+                segments[segments.count - 1].text = images[image].sequences
+                segments[segments.count - 1].width = atom.width
+                (index, place) = (end, atom.start + atom.length)
+                continue
+            }
+            segments[segments.count - 1].text += atom.length == 0 ? "\u{FFFD}" : text[index..<end]
+            if atom.room > 0 { segments[segments.count - 1].text += String(repeating: " ", count: atom.room) }
+            segments[segments.count - 1].width += atom.width
+            (index, place) = (end, atom.start + atom.length)
+        }
+        return segments
+    }
+}
+
+struct Segment {
+    var text: String
+    var look: InlineText.Look
+    var width: Int
+
+    init(_ text: String, _ look: InlineText.Look, width: Int) {
+        self.text = text
+        self.look = look
+        self.width = width
+    }
+
+    init(_ text: String, _ style: ResolvedTextStyle) {
+        self.init(text, .init(style: style, link: nil), width: TerminalText.width(of: text))
+    }
+
+    static func spaces(_ count: Int, _ style: ResolvedTextStyle) -> [Segment] {
+        count > 0 ? [Segment(String(repeating: " ", count: count), .init(style: style, link: nil), width: count)] : []
+    }
+}
+
+extension [Segment] {
+    /// Merges a segment with the previous one if they have the same look.
+    mutating func join(_ others: [Segment]) {
+        for segment in others {
+            if let last, last.look == segment.look {
+                self[count - 1].text += segment.text
+                self[count - 1].width += segment.width
+            } else {
+                append(segment)
+            }
+        }
+    }
+}
+
+// MARK: - Line breaking
+
+/// The line breaking class of a character: the classes of UAX #14 that matter in a terminal, in a few groups.
+///
+/// A line may break after spaces, before and after wide characters (ideographs, kana, Hangul, emoji), and after a hyphen between
+/// letters. It doesn't break next to a no-break space or word joiner, before closing characters (`）`, `。`, small kana), or after
+/// opening characters (`「`).
+enum LineBreaking: Sendable {
+    case newline
+    case space
+    /// No-break spaces and the word joiner.
+    case glue
+    case opening
+    case closing
+    case hyphen
+    case wide
+    case letter
+
+    init(of character: Character) {
+        let scalars = character.unicodeScalars
+        let first = scalars[scalars.startIndex]
+        switch first {
+        case "a"..."z", "A"..."Z", "0"..."9": self = .letter
+        case "\n": self = .newline
+        case " ", "\u{1680}", "\u{2000}"..."\u{2006}", "\u{2008}"..."\u{200B}", "\u{205F}", "\u{3000}": self = .space
+        case "\u{A0}", "\u{2007}", "\u{202F}", "\u{2060}", "\u{FEFF}": self = .glue
+        case "-", "\u{2010}", "\u{2013}", "\u{2014}": self = .hyphen
+        case "!", ",", ".", ":", ";", "?", "%": self = .closing
+        case _ where first.value >= 0x2018 && Self.neverBegins.contains(first): self = .closing
+        default:
+            switch first.properties.generalCategory {
+            case .openPunctuation, .initialPunctuation: self = .opening
+            case .closePunctuation, .finalPunctuation: self = .closing
+            default: self = TerminalText.width(of: character) >= 2 ? .wide : .letter
+            }
+        }
+    }
+
+    /// The characters besides closing brackets that don't begin a line in Japanese and Chinese (kinsoku).
+    private static let neverBegins = Set(
+        "、。，．！？：；・ー々ゝゞヽヾ…‥〜％ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ".unicodeScalars)
+
+    /// `before` is the class of the character before `left`.
+    static func mayBreak(_ before: LineBreaking?, _ left: LineBreaking, _ right: LineBreaking) -> Bool {
+        switch (left, right) {
+        case (_, .space), (_, .newline), (_, .glue), (.glue, _): false
+        case (.space, _), (.newline, _): true
+        case (.opening, _), (_, .closing): false
+        case (.hyphen, .letter): before == .letter
+        case (.wide, _), (_, .wide), (.closing, .opening): true
+        default: false
+        }
+    }
+}
+
+extension InlineText {
+    struct Limits {
+        var first: Int
+        var others: Int
+    }
+
+    /// Breaks the text into lines at the limits and at line feeds. Spaces at the end of a line are dropped.
+    ///
+    /// A word that is wider than a line is broken between characters. The algorithm is greedy and takes linear time.
+    func lines(_ limits: Limits) -> [Range<Int>] {
+        var lines: [Range<Int>] = []
+        var start = 0
+        var width = 0
+        var opportunity: Int?
+        func finish(at end: Int) {
+            lines.append(trimmed(start..<end))
+            opportunity = nil
+        }
+        for (index, atom) in atoms.enumerated() {
+            if atom.breaking == .newline {
+                finish(at: index)
+                (start, width) = (index + 1, 0)
+                continue
+            }
+            let left = index > start ? atoms[index - 1].breaking : nil
+            if let left,
+                LineBreaking.mayBreak(index > start + 1 ? atoms[index - 2].breaking : nil, left, atom.breaking),
+                atom.width > 0
+            {
+                opportunity = index
+            }
+            while index > start, atom.breaking != .space,
+                width + atom.width > (lines.isEmpty ? limits.first : limits.others)
+            {
+                let next = opportunity ?? index
+                finish(at: next)
+                start = next
+                width = self.width(of: start..<index)
+            }
+            width += atom.width
+        }
+        finish(at: atoms.count)
+        return lines
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var end = range.upperBound
+        while end > range.lowerBound, atoms[end - 1].breaking == .space { end -= 1 }
+        return range.lowerBound..<end
+    }
+
+    /// The lines of the source end only at line feeds and keep all spaces.
+    func sourceLines() -> [Range<Int>] {
+        var lines: [Range<Int>] = []
+        var start = 0
+        for (index, atom) in atoms.enumerated() where atom.breaking == .newline {
+            lines.append(start..<index)
+            start = index + 1
+        }
+        lines.append(start..<atoms.count)
+        return lines
+    }
+
+    func prefix(of range: Range<Int>, fitting width: Int) -> Range<Int> {
+        var left = width
+        var end = range.lowerBound
+        while end < range.upperBound {
+            left -= atoms[end].width
+            if left < 0 { break }
+            end += 1
+        }
+        return range.lowerBound..<end
+    }
+
+    /// Returns the widths of the widest line and of the widest part that can't be broken.
+    func extent() -> (longest: Int, unbreakable: Int) {
+        var longest = 0
+        var unbreakable = 0
+        for line in sourceLines() {
+            longest = max(longest, width(of: trimmed(line)))
+            var part = 0
+            for index in trimmed(line) {
+                if index > line.lowerBound,
+                    LineBreaking.mayBreak(
+                        index > line.lowerBound + 1 ? atoms[index - 2].breaking : nil, atoms[index - 1].breaking,
+                        atoms[index].breaking)
+                {
+                    part = 0
+                }
+                if atoms[index].breaking != .space { part += atoms[index].width }
+                unbreakable = max(unbreakable, part)
+            }
+        }
+        return (longest, unbreakable)
+    }
+}

@@ -1,0 +1,433 @@
+/// Lays out the blocks of a styled text in lines.
+///
+/// Open blocks are a stack of frames. Each frame stores the beginning of its lines, composed when the frame is opened, so that adding
+/// a line doesn't visit the enclosing frames:
+///
+/// ```text
+/// > - one      frames: document, quote "│ ", list, item  first "│ • "  others "│   "
+/// >   two      lines:  "│ • one", "│   two"
+/// ```
+struct TerminalLayout {
+    let text: StyledText
+    let renderer: TerminalRenderer
+    let imageData: ((StyledText.Image) -> TerminalRenderer.Image?)?
+    let bodySize: Double
+    var writer: TerminalWriter
+    var frames: [Frame]
+    /// A frame compares it with its own `lineCount` to choose the beginning of its next line.
+    private var lineCount = 0
+    private var pendingSpace = 0
+    /// The index of the outermost frame that was on top since the last line. Blank lines begin like its lines.
+    private var lowestFrame = 0
+
+    struct Frame {
+        var block: Int
+        /// The beginning of the first line after the frame was opened.
+        var first: [Segment]
+        var others: [Segment]
+        var suffix: [Segment] = []
+        /// The number of columns between the beginning and the suffix.
+        var width: Int
+        var background: StyleSheet.Tone?
+        var lineCount: Int
+        var markerWidth = 0
+        /// The rows of padding below the last line. `borderBelow` is the border to close.
+        var paddingBelow = 0
+        var borderBelow: ResolvedBlockStyle.Border?
+        /// The number of lines before the content of the innermost enclosing box.
+        var boxStart = -1
+    }
+
+    init(
+        text: StyledText, renderer: TerminalRenderer,
+        imageData: ((StyledText.Image) -> TerminalRenderer.Image?)?
+    ) {
+        self.text = text
+        self.renderer = renderer
+        self.imageData = imageData
+        bodySize = text.blocks.first?.style.text.fontSize ?? text.environment.size(of: .body)
+        writer = TerminalWriter(
+            renderer: renderer, bodySize: bodySize, appearance: text.environment.appearance,
+            length: text.string.utf8.count)
+        let width = renderer.isUnlimited ? renderer.width : min(renderer.width, TerminalRenderer.maximalWidth)
+        frames = [Frame(block: -1, first: [], others: [], width: max(width, 1), lineCount: 0)]
+    }
+
+    mutating func render() -> String {
+        // The runs of a block are contiguous, because a block contains either text or blocks.
+        var runs = text.runs[...]
+        var index = 0
+        while index < text.blocks.count {
+            let block = text.blocks[index]
+            while let top = frames.last, top.block >= 0, top.block != block.parent { close() }
+            begin(index)
+            if block.isTable {
+                let inside = runs.prefix { $0.block < block.end }
+                table(index, runs: inside)
+                runs = runs.dropFirst(inside.count)
+                index = block.end
+            } else {
+                if block.isLeaf {
+                    let inside = runs.prefix { $0.block == index }
+                    leaf(block, runs: inside)
+                    runs = runs.dropFirst(inside.count)
+                }
+                index += 1
+            }
+        }
+        while frames.count > 1 { close() }
+        return writer.output
+    }
+
+    var top: Frame { frames[frames.count - 1] }
+
+    // MARK: Lines
+
+    /// Requests blank rows before the next line. Of several requests, the largest applies.
+    mutating func space(_ rows: Int) {
+        pendingSpace = max(pendingSpace, rows)
+    }
+
+    /// Adds a line to the innermost frame. The content must fit.
+    mutating func line(_ content: [Segment]) {
+        if lineCount > 0 {
+            for _ in 0..<pendingSpace { blank(frames[lowestFrame]) }
+        }
+        let frame = top
+        put(frame.lineCount == lineCount ? frame.first : frame.others, content, frame)
+        lineCount += 1
+        pendingSpace = 0
+        lowestFrame = frames.count - 1
+    }
+
+    private mutating func emptyLine() {
+        line([])
+    }
+
+    private mutating func blank(_ frame: Frame) {
+        put(frame.others, [], frame)
+    }
+
+    private mutating func put(_ prefix: [Segment], _ content: [Segment], _ frame: Frame) {
+        var content = content
+        let isFilled = writer.shows(frame.background)
+        if isFilled {
+            for index in content.indices where content[index].look.style.background == nil {
+                content[index].look.style.background = frame.background
+            }
+        }
+        if isFilled || !frame.suffix.isEmpty {
+            let used = content.reduce(0) { $0 + $1.width }
+            content += Segment.spaces(frame.width - used, filling(frame.background))
+        }
+        var line = prefix + content + frame.suffix
+        if !isFilled { line.trimSpaces { writer.shows($0) } }
+        writer.line(line)
+    }
+
+    func filling(_ background: StyleSheet.Tone?) -> ResolvedTextStyle {
+        var style = ResolvedTextStyle(fontSize: bodySize)
+        style.background = background
+        return style
+    }
+
+    // MARK: Frames
+
+    private mutating func push(_ frame: Frame) {
+        frames.append(frame)
+    }
+
+    private mutating func close() {
+        let frame = top
+        let block = text.blocks[frame.block]
+        // An empty item still has a marker.
+        if case .item = block.kind, frame.lineCount == lineCount { line([]) }
+        // Spacing separates blocks, so the space below the last block in a box is added below the box.
+        let due = pendingSpace
+        if frame.paddingBelow > 0 || frame.borderBelow?.edges.contains(.bottom) == true { pendingSpace = 0 }
+        for _ in 0..<frame.paddingBelow { emptyLine() }
+        frames.removeLast()
+        lowestFrame = min(lowestFrame, frames.count - 1)
+        if let border = frame.borderBelow { horizontal(border, isTop: false, of: block) }
+        space(max(due, rows(block.style.spacingAfter)))
+    }
+
+    // MARK: Lengths
+
+    /// Returns a length in columns of half an em of body text, at most a line and at most 200.
+    func columns(_ points: Double) -> Int {
+        cells(points / (bodySize / 2), limit: min(top.width, 200))
+    }
+
+    /// Returns a length in rows of one em of body text, limited to 10, because a style sheet may contain any number.
+    func rows(_ points: Double) -> Int {
+        max(cells(points / bodySize, limit: 10), 0)
+    }
+
+    private func cells(_ count: Double, limit: Int) -> Int {
+        guard count.isFinite else { return 0 }
+        return Int(min(max(count.rounded(), -Double(limit)), Double(limit)))
+    }
+}
+
+extension [Segment] {
+    fileprivate mutating func trimSpaces(unless shows: (StyleSheet.Tone?) -> Bool) {
+        while let last, !shows(last.look.style.background), !last.look.style.isUnderlined {
+            let spaces = last.text.utf8.reversed().prefix { $0 == 0x20 }.count
+            guard spaces > 0 else { return }
+            if spaces == last.text.utf8.count {
+                removeLast()
+            } else {
+                self[count - 1].text.removeLast(spaces)
+                self[count - 1].width -= spaces
+                return
+            }
+        }
+    }
+}
+
+// MARK: - Frames
+
+extension TerminalLayout {
+    /// Opens the frame of a block: adds the space and border above it, and composes the beginning and end of its lines.
+    private mutating func begin(_ index: Int) {
+        let block = text.blocks[index]
+        let style = block.style
+        let outer = top
+        // Spacing separates blocks, so the first block in a box has none above it.
+        if outer.boxStart != lineCount { space(rows(style.spacingBefore)) }
+        let border = block.isTable ? nil : style.border
+        if let border { horizontal(border, isTop: true, of: block) }
+
+        var frame = Frame(
+            block: index, first: top.lineCount == lineCount ? outer.first : outer.others, others: outer.others,
+            suffix: outer.suffix, width: outer.width, background: style.background ?? outer.background,
+            lineCount: lineCount)
+        addSides(of: block, border: border, to: &frame)
+        switch block.kind {
+        case .list: frame.markerWidth = widestMarker(in: index)
+        case .item(let item) where !item.marker.isEmpty:
+            addMarker(item.marker, isNumber: item.number != nil, width: outer.markerWidth, block: block, to: &frame)
+        case .footnotes: frame.markerWidth = TerminalText.width(of: "\(block.end - index).")
+        case .footnote(_, let number):
+            addMarker("\(number).", isNumber: false, width: 0, block: block, to: &frame)
+        default: break
+        }
+        frame.borderBelow = border
+        frame.paddingBelow = rows(style.padding.bottom)
+        frame.boxStart = outer.boxStart
+        push(frame)
+        for _ in 0..<rows(style.padding.top) { emptyLine() }
+        if border?.edges.contains(.top) == true || rows(style.padding.top) > 0 {
+            frames[frames.count - 1].boxStart = lineCount
+        }
+    }
+
+    /// The minimum number of columns for text. Whatever would leave fewer columns isn't shown.
+    var least: Int { max(min(renderer.width / 2, 10), 1) }
+
+    private func addSides(of block: StyledText.Block, border: ResolvedBlockStyle.Border?, to frame: inout Frame) {
+        let style = block.style
+        let fill = filling(frame.background)
+        let outside = filling(top.background)
+        // Leaves add their indents line by line, because a negative first-line indent extends into the leading indent.
+        let indent = block.isLeaf ? 0 : max(columns(style.leadingIndent), 0)
+        let line = border.map { lineStyle($0, frame.background) }
+        var before = Segment.spaces(indent, outside)
+        if border?.edges.contains(.leading) == true, let line {
+            before.append(Segment(renderer.isPlain ? "> " : "│", line))
+        }
+        // Spaces after a bar have the bar's style, so that one escape sequence is enough for all bars.
+        let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
+        if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
+        var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
+        if border?.edges.contains(.trailing) == true, let line, !renderer.isPlain { behind.append(Segment("│", line)) }
+        behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
+
+        let columns = (before + behind).reduce(0) { $0 + $1.width }
+        guard columns > 0, frame.width - columns >= least else { return }
+        frame.first.join(before)
+        frame.others.join(before)
+        frame.suffix = (writerNeeds(behind, frame) ? behind : []) + frame.suffix
+        frame.width -= columns
+    }
+
+    /// Spaces at the end of a line are visible only on a background.
+    private func writerNeeds(_ segments: [Segment], _ frame: Frame) -> Bool {
+        writer.shows(frame.background) || segments.contains { $0.text.utf8.contains { $0 != 0x20 } }
+    }
+
+    private mutating func addMarker(
+        _ marker: String, isNumber: Bool, width: Int, block: StyledText.Block, to frame: inout Frame
+    ) {
+        let marker = TerminalText.sanitized(marker)
+        let columns = max(width, TerminalText.width(of: marker)) + 1
+        var style = block.style.text
+        if style.background == nil { style.background = frame.background }
+        guard frame.width - columns >= least else {
+            // There isn't enough space for a hanging marker, so it gets its own line.
+            let line = TerminalText.truncated(marker, toWidth: frame.width)
+            self.line([Segment(line, style)])
+            frame.first = frame.others
+            frame.lineCount = -1
+            return
+        }
+        let padded = TerminalText.padded(marker, toWidth: columns - 1, alignment: isNumber ? .trailing : .leading)
+        frame.first.append(Segment(padded + " ", style))
+        frame.others.join(Segment.spaces(columns, filling(frame.background)))
+        frame.width -= columns
+    }
+
+    /// Returns the number of columns of the widest marker of a list. All its items reserve them.
+    private func widestMarker(in list: Int) -> Int {
+        var widest = 0
+        var index = list + 1
+        while index < text.blocks[list].end {
+            if case .item(let item) = text.blocks[index].kind {
+                widest = max(widest, TerminalText.width(of: TerminalText.sanitized(item.marker)))
+            }
+            index = text.blocks[index].end
+        }
+        return widest
+    }
+
+    // MARK: Borders
+
+    func lineStyle(_ border: ResolvedBlockStyle.Border, _ background: StyleSheet.Tone?) -> ResolvedTextStyle {
+        var style = filling(background)
+        style.color = border.color
+        return style
+    }
+
+    /// Adds the horizontal border above or below a block, with its corners, inside the enclosing frame.
+    private mutating func horizontal(_ border: ResolvedBlockStyle.Border, isTop: Bool, of block: StyledText.Block) {
+        guard border.edges.contains(isTop ? .top : .bottom) else { return }
+        let indent = block.isLeaf ? 0 : max(columns(block.style.leadingIndent), 0)
+        let behind = block.isLeaf ? 0 : max(columns(block.style.trailingIndent), 0)
+        let room = top.width - indent - behind
+        let hasRoom = room >= least
+        let columns = ruleWidth(hasRoom ? room : top.width)
+        let start = border.edges.contains(.leading) && columns > 1 ? (isTop ? "┌" : "└") : ""
+        let end = border.edges.contains(.trailing) && columns > 1 ? (isTop ? "┐" : "┘") : ""
+        let middle = String(repeating: "─", count: columns - start.count - end.count)
+        line(
+            Segment.spaces(hasRoom ? indent : 0, filling(top.background))
+                + [Segment(start + middle + end, lineStyle(border, top.background))])
+    }
+
+    /// Returns the width of a horizontal line. It is limited in plain text, which has no right edge.
+    func ruleWidth(_ width: Int) -> Int {
+        renderer.isPlain ? min(width, 40) : width
+    }
+}
+
+// MARK: - Leaves
+
+extension TerminalLayout {
+    private mutating func leaf(_ block: StyledText.Block, runs: ArraySlice<StyledText.Run>) {
+        switch block.kind {
+        case .thematicBreak:
+            line([Segment(String(repeating: "─", count: ruleWidth(top.width)), block.style.text)])
+        case .codeBlock: code(block, inlineText(of: runs, in: block))
+        case .heading(let level): heading(block, level: level, runs)
+        default: paragraph(block, runs)
+        }
+    }
+
+    /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
+    /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
+    ///
+    /// kitty's text sizing protocol (OSC 66) isn't used: the environment doesn't tell kitty's version, and versions before 0.40 drop the text.
+    private mutating func heading(_ block: StyledText.Block, level: Int, _ runs: ArraySlice<StyledText.Run>) {
+        if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, runs) }
+        guard level <= 2, block.style.text.fontSize > bodySize else {
+            return paragraph(block, runs, marker: String(repeating: "#", count: level) + " ")
+        }
+        paragraph(block, runs, underline: level == 1 ? "═" : "─")
+    }
+
+    /// `marker` is shown before the first line; the other lines are indented by its width. A line of `underline` is as wide as the widest
+    /// line above it.
+    private mutating func paragraph(
+        _ block: StyledText.Block, _ runs: ArraySlice<StyledText.Run>, marker: String = "",
+        underline: Character? = nil
+    ) {
+        var room = room(of: block)
+        // Without enough space for text, the marker isn't shown.
+        let hanging = room.width - marker.utf8.count >= least ? marker.utf8.count : 0
+        room.indent += hanging
+        room.width -= hanging
+        var first = max(room.indent + columns(block.style.firstLineIndent), hanging)
+        if top.width - first - room.behind < least { first = room.indent }
+        let limits = InlineText.Limits(first: top.width - first - room.behind, others: room.width)
+        let limit = min(limits.first, limits.others)
+        let images = placedImages(of: runs, width: limit)
+        defer { show(below: images.below) }
+        guard !images.runs.isEmpty || images.below.isEmpty else { return }
+        var content = inlineText(of: images.runs, in: block, images: images.inLine)
+        content.measure(limit: limit) { columns($0.kerning) }
+        content.clampRooms(to: limit)
+        let ranges = content.lines(limits)
+        let widest = ranges.reduce(0) { max($0, content.width(of: $1)) }
+        for (index, range) in ranges.enumerated() {
+            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
+            let indent = index == 0 ? first - hanging : room.indent
+            let left = (index == 0 ? limits.first : limits.others) - content.width(of: range)
+            line(
+                Segment.spaces(indent + offset(block.style.alignment, left), filling(top.background))
+                    + (index == 0 && hanging > 0 ? [Segment(marker, block.style.text)] : [])
+                    + content.segments(of: range))
+        }
+        guard let underline, widest > 0 else { return }
+        let (indent, width) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
+        let length = ruleWidth(min(widest, width))
+        var style = filling(top.background)
+        style.color = block.style.text.color
+        line(
+            Segment.spaces(indent + offset(block.style.alignment, width - length), filling(top.background))
+                + [Segment(String(repeating: underline, count: length), style)])
+    }
+
+    private mutating func code(_ block: StyledText.Block, _ content: InlineText) {
+        var content = content
+        let room = room(of: block)
+        content.measure(limit: room.width) { columns($0.kerning) }
+        content.clampRooms(to: room.width)
+        let indent = Segment.spaces(room.indent, filling(top.background))
+        for (index, range) in content.sourceLines().enumerated() {
+            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
+            var range = range
+            while true {
+                let part = content.prefix(of: range, fitting: room.width)
+                if part.upperBound == range.upperBound {
+                    line(indent + content.segments(of: range))
+                    break
+                }
+                guard renderer.longCode == .wrap, !part.isEmpty else {
+                    let shown = content.prefix(of: range, fitting: room.width - 1)
+                    line(indent + content.segments(of: shown) + [Segment("…", block.style.text)])
+                    break
+                }
+                line(indent + content.segments(of: part))
+                range = part.upperBound..<range.upperBound
+            }
+        }
+    }
+
+    /// Returns the columns before, after and within the lines of a leaf. If too few are left for text, indents are ignored.
+    private func room(of block: StyledText.Block) -> (indent: Int, behind: Int, width: Int) {
+        let indent = max(columns(block.style.leadingIndent), 0)
+        let behind = max(columns(block.style.trailingIndent), 0)
+        let width = top.width - indent - behind
+        return width >= least ? (indent, behind, width) : (0, 0, top.width)
+    }
+
+    func offset(_ alignment: StyleSheet.Alignment, _ left: Int) -> Int {
+        guard left > 0, !renderer.isUnlimited else { return 0 }
+        return switch alignment {
+        case .leading, .justified: 0
+        case .center: left / 2
+        case .trailing: left
+        }
+    }
+}
