@@ -84,3 +84,110 @@ import Testing
         #expect(try StyleSheet(json: sheet.json) == sheet)
     }
 }
+
+/// Code in all languages, and its tokens as `kind:text` in order.
+enum LanguageRows {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var language: String
+        var code: String
+        var tokens: [String]
+
+        var testDescription: String { "\(language): \(code)" }
+
+        init(_ language: String, _ code: String, _ tokens: String...) {
+            self.language = language
+            self.code = code
+            self.tokens = tokens
+        }
+    }
+
+    static let rows: [Row] = [
+        // Swift
+        .init("swift", "let x = 1", "keyword:let", "number:1"),
+        .init(
+            "swift", "func f(_ a: Int) -> String? { nil }", "keyword:func", "function:f", "type:Int", "type:String",
+            "constant:nil"),
+        .init("swift", "x.default.in", ""),
+        .init("swift", "a /* b /* c */ d */ if // e", "comment:/* b /* c */ d */", "keyword:if", "comment:// e"),
+        .init("swift", #""a\n\"b" c"#, #"string:"a\n\"b""#),
+        .init(
+            "swift", #""a \(f("b", g(1))) c""#, #"string:"a "#, "function:f", #"string:"b""#, "function:g", "number:1",
+            #"string: c""#),
+        .init("swift", ##"#"a\(b)\#(1)"c"# d"##, ##"string:#"a\(b)"##, "number:1", ##"string:"c"#"##),
+        .init(
+            "swift", "\"\"\"\na \"b\" \\(1)\n\"\"\" if", "string:\"\"\"\na \"b\" ", "number:1", "string:\n\"\"\"",
+            "keyword:if"),
+        .init("swift", "\"open\nlet", "string:\"open", "keyword:let"),
+        .init("swift", "\"a \\(b\nlet \")\"", "string:\"a ", "keyword:let", "string:\")\""),
+        .init(
+            "swift", "@MainActor #if os(Linux)", "attribute:@MainActor", "attribute:#if", "function:os", "type:Linux"),
+        .init("swift", "map { $0 + 1...9 }", "variable:$0", "number:1", "number:9"),
+        .init("swift", "0xFF_e+1 1.5e-3 1.description", "number:0xFF_e", "number:1", "number:1.5e-3", "number:1"),
+        .init("swift", "größe(日本)", "function:größe"),
+        // The family of C
+        .init("c", "#include <a.h>\n# define X 1", "attribute:#include", "attribute:# define", "number:1"),
+        .init("cpp", "const char *s = u8\"x\"; // y", "keyword:const", "type:char", "string:u8\"x\"", "comment:// y"),
+        .init("objc", "@interface A : NSObject", "attribute:@interface"),
+        .init("c#", "public string A => null;", "keyword:public", "type:string", "type:A", "constant:null"),
+        .init(
+            "java", "@Override int f() { return \"\"\"\n x\"\"\"; }", "attribute:@Override", "type:int", "function:f",
+            "keyword:return", "string:\"\"\"\n x\"\"\""),
+        .init("kt", "val a = \"${f(1)} $b\"", "keyword:val", "string:\"", "function:f", "number:1", "string: $b\""),
+        .init(
+            "js", "const a = `x ${b({c: 1})} y`", "keyword:const", "string:`x ", "function:b", "number:1", "string: y`"),
+        .init("ts", "let $a: number = undefined", "keyword:let", "type:number", "constant:undefined"),
+        .init(
+            "go", "func f() error { return `a\nb` }", "keyword:func", "function:f", "type:error", "keyword:return",
+            "string:`a\nb`"),
+        .init(
+            "rust", "fn f<'a>(x: &'a str) -> char { 'a' }", "keyword:fn", "attribute:'a", "attribute:'a", "type:str",
+            "type:char", "string:'a'"),
+        .init(
+            "rust,ignore", "#[derive(A)] let s = r##\"a\"#b\"##;", "attribute:#[derive(A)]", "keyword:let",
+            "string:r##\"a\"#b\"##"),
+        .init(
+            "rust", "#![no_std] b\"x\\\"\" 'b: loop {}", "attribute:#![no_std]", "string:b\"x\\\"\"", "attribute:'b",
+            "keyword:loop"),
+        .init("php", "<?php # a\n$b = 'c';", "comment:# a", "variable:$b", "string:'c'"),
+        .init(
+            "css", "a:hover { color: #fff; margin-top: 1px } /* c */ @media", "key:a", "key:color", "key:margin-top",
+            "number:1px", "comment:/* c */", "attribute:@media"),
+        // Scripts
+        .init(
+            "python", "@a\ndef f(x=None): # y\n  '''b\n'''", "attribute:@a", "keyword:def", "function:f",
+            "constant:None", "comment:# y", "string:'''b\n'''"),
+        .init(
+            "py", "f\"a {b[1]} {{c}}\" rb'\\' \"{d}\"", "string:f\"a ", "number:1", "string: {{c}}\"", "string:rb'\\'",
+            "string:\"{d}\""),
+        .init(
+            "ruby", "puts \"a #{b(1)}\" # c\n@d = nil", "string:\"a ", "function:b", "number:1", "string:\"",
+            "comment:# c", "attribute:@d", "constant:nil"),
+        .init(
+            "sh", "if [ \"$A\" ]; then echo a#b $B ${C:-x} # d\nfi", "keyword:if", "string:\"$A\"", "keyword:then",
+            "keyword:echo", "variable:$B", "variable:${C:-x}", "comment:# d", "keyword:fi"),
+        .init(
+            "bash", "'a\\' \"$(f 'b')\" $1 $?", "string:'a\\'", "string:\"", "string:'b'", "string:\"", "variable:$1",
+            "variable:$?"),
+        .init(
+            "sql", "SELECT count(*) FROM a -- b\nWHERE c = 'd''e' AND f IS NULL", "keyword:SELECT", "function:count",
+            "keyword:FROM", "comment:-- b", "keyword:WHERE", "string:'d'", "string:'e'", "keyword:AND", "keyword:IS",
+            "constant:NULL"),
+        // Data
+        .init("json", "{\"a\" : [\"b\", 1.5, true]}", "key:\"a\"", "string:\"b\"", "number:1.5", "constant:true"),
+        .init(
+            "yaml", "# c\na: b # d\nlist:\n  - e: 'f'\n  - http://x:1\nk: true", "comment:# c", "key:a", "comment:# d",
+            "key:list", "key:e", "string:'f'", "number:1", "key:k", "constant:true"),
+        .init(
+            "toml", "[a.b]\nc-d = \"e\" # f\ng = 1", "type:[a.b]", "key:c-d", "string:\"e\"", "comment:# f", "key:g",
+            "number:1"),
+        .init(
+            "html", "<!-- a --><p class=\"b\" hidden>c &amp; d</p>", "comment:<!-- a -->", "keyword:<p", "key:class",
+            "string:\"b\"", "attribute:hidden", "keyword:>", "constant:&amp;", "keyword:</p", "keyword:>"),
+        .init(
+            "xml", "<?xml version='1'?><a/>", "attribute:<?xml", "key:version", "string:'1'", "keyword:>", "keyword:<a",
+            "keyword:>"),
+        .init("diff", "@@ -1 +1 @@\n-a\n+b\n c", "attribute:@@ -1 +1 @@", "deleted:-a", "inserted:+b"),
+        // No language
+        .init("", "let a = 1"), .init("klingon", "let a = 1"),
+    ]
+}

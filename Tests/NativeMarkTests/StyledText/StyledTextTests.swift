@@ -1,5 +1,12 @@
-import NativeMark
+@testable import NativeMark
+import TestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite struct `Styled text of a document` {
     private func pieces(_ text: StyledText) -> [String] {
@@ -238,5 +245,127 @@ import Testing
             markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets([long]))]]))
                 == [String(repeating: "e\u{301}", count: 32)])
         #expect(markers("- a\n\n1. b", StyleSheet()) == ["•", "1."])
+    }
+}
+
+@Suite struct `Links that may be opened` {
+    @Test(arguments: [
+        ("https://example.com/a?b#c", true), ("HTTP://EXAMPLE.COM", true), ("mailto:a@b.c", true),
+        ("settings:audio", false), ("tel:112", false), ("javascript:alert(1)", false), ("", false), ("a/b", false),
+        ("//example.com", false), (" https://example.com", false), ("https", false), (":", false),
+    ])
+    func `have one of the schemes that an app opens`(_ destination: String, _ isOpen: Bool) {
+        let link = StyledText.Link(destination: destination, title: nil)
+        #expect((link.url() != nil) == isOpen)
+    }
+
+    @Test func `may have another scheme if the app says so`() {
+        let link = StyledText.Link(destination: "Settings:audio", title: nil)
+        #expect(link.url(schemes: ["settings"]).map { "\($0)" } == "Settings:audio")
+        #expect(link.url(schemes: []) == nil)
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct `Images that come one by one` {
+    private let text = StyledText(Document("![](a) ![](b) ![](a) ![](c) ![](d) ![](e)"))
+
+    @Test func `each is loaded once, and shown in all its places`() async {
+        let loaded = Guarded<[String]>([])
+        var shown: [Int: String] = [:]
+        await text.loadImages { image in
+            loaded.withLock { $0.append(image.source) }
+            return image.source == "c" ? nil : image.source.uppercased()
+        } show: { index, image in
+            #expect(shown[index] == nil)
+            shown[index] = image
+        }
+        #expect(loaded.withLock { $0.sorted() } == ["a", "b", "c", "d", "e"])
+        #expect(shown == [0: "A", 1: "B", 2: "A", 4: "D", 5: "E"])
+    }
+
+    @Test func `one that is slow keeps no other waiting`() async {
+        let gate = Gate()
+        var shown: [Int] = []
+        await text.loadImages { image in
+            if image.source == "a" { await gate.pass() }
+            return image.source
+        } show: { index, _ in
+            shown.append(index)
+            // The last of the others opens the gate.
+            if shown.count == 4 { Task { await gate.open() } }
+        }
+        #expect(Set(shown.prefix(4)) == [1, 3, 4, 5])
+        #expect(shown.suffix(2) == [0, 2])
+    }
+
+    @Test func `only so many are loaded concurrently`() async {
+        let gates = (0..<5).map { _ in Gate() }
+        let begun = Guarded(0)
+        let executor = ManualExecutor()
+        let text = text
+        let loading = executor.spawn {
+            await text.loadImages(concurrency: 2) { image in
+                let number = begun.withLock { count in
+                    defer { count += 1 }
+                    return count
+                }
+                await gates[number].pass()
+                return image.source
+            } show: { _, _ in
+            }
+        }
+        for ended in 0...5 {
+            // All tasks wait now: for a gate, or for each other.
+            executor.runUntilIdle()
+            #expect(begun.withLock { $0 } == min(ended + 2, 5))
+            if ended < 5 { await gates[ended].open() }
+        }
+        await loading.value
+    }
+
+    @Test func `cancelled, no more are begun and none are shown`() async {
+        let gate = Gate()
+        let started = Guarded(0)
+        let text = text
+        let task = Task {
+            var shown = 0
+            await text.loadImages(concurrency: 2) { image in
+                started.withLock { $0 += 1 }
+                await gate.pass()
+                return image.source
+            } show: { _, _ in
+                shown += 1
+            }
+            return shown
+        }
+        await gate.arrivals(2)
+        task.cancel()
+        await gate.open()
+        #expect(await task.value == 0)
+        #expect(started.withLock { $0 } == 2)
+    }
+}
+
+/// Work that recursed over a document would not fit in a stack of this size.
+@Suite struct `Styled text on a stack of 512 KiB` {
+    @Test(arguments: [
+        ("quotes", String(repeating: ">", count: 1_000_000)),
+        ("lists", String(repeating: "- ", count: 100_000) + "a"),
+        ("emphasis", String(repeating: "*a ", count: 50_000) + String(repeating: "b*", count: 50_000)),
+        ("brackets", String(repeating: "![a", count: 50_000) + String(repeating: "](b)", count: 50_000)),
+        ("items in items", (0..<100).map { String(repeating: "  ", count: $0) + "- x" }.joined(separator: "\n")),
+        ("empty items", String(repeating: "-\n", count: 20_000) + "\na\n\nb\n\nc"),
+    ])
+    func `is made, compared, shown and destroyed, however deep the document`(_ what: String, _ markdown: String) async {
+        let isDone = await onSmallStack {
+            let document = Document(markdown)
+            let text = StyledText(document)
+            let isSame = text == StyledText(document) && text.hashValue == StyledText(document).hashValue
+            let output = TerminalRenderer(width: 80, color: .full, hyperlinks: true).render(text)
+            let plain = PlainText(text).string
+            let attributed = AttributedString(text)
+            return isSame && !output.isEmpty && !plain.isEmpty && attributed.characters.count == text.string.count
+        }
+        #expect(isDone)
     }
 }

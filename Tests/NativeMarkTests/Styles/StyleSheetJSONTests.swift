@@ -1,4 +1,4 @@
-import NativeMark
+@testable import NativeMark
 import TestSupport
 import Testing
 
@@ -170,5 +170,264 @@ import Foundation
         return
             sheet
             .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
+    }
+}
+
+/// 8 × 250 random sheets, and as many with mutated bytes. None crashes, and those that are accepted can be written and shown.
+@Suite struct `Random style sheets` {
+    static let document = Document(
+        """
+        # a *b* `c`
+
+        > - d **e**
+        >   1. [f](g) ~~h~~ ![i](j)[^k]
+
+            code
+
+        | l | m |
+        |---|--:|
+        | n | o |
+
+        ---
+
+        [^k]: p
+        """)
+
+    /// Renders in every back-end that this platform has.
+    private func show(_ sheet: StyleSheet, using random: inout SeededRandom) throws {
+        let environment = StyleSheet.Environment(
+            appearance: .allCases.randomElement(using: &random) ?? .light,
+            contrast: .allCases.randomElement(using: &random) ?? .standard,
+            sizeCategory: .allCases.randomElement(using: &random) ?? .large,
+            platform: .allCases.randomElement(using: &random) ?? .iOS)
+        let text = StyledText(Self.document, style: sheet, environment: environment)
+        for block in text.blocks { #expect((1...1_000).contains(block.style.text.fontSize)) }
+
+        let width = Int.random(in: 1...60, using: &random)
+        for color in TerminalRenderer.Color.allCases {
+            let shown = TerminalRenderer(width: width, color: color).render(text)
+            let controls = shown.unicodeScalars.filter { $0.value < 32 && $0 != "\n" || (127..<160).contains($0.value) }
+            #expect(Set(controls).isSubset(of: color == .none ? [] : ["\u{1B}"]))
+        }
+        #expect(AttributedString(text).runs.count > 1)
+        let paragraphs = ParagraphText(text, ParagraphLayout(text)).paragraphs
+        for paragraph in paragraphs {
+            let lengths = [paragraph.firstIndent, paragraph.indent, paragraph.trailingIndent, paragraph.space]
+            #expect((lengths + [paragraph.lineHeight ?? 1]).allSatisfy { $0.isFinite && $0 >= 0 })
+        }
+        let css = try css(of: sheet)
+        #expect(css.isComplete)
+        for word in ["<", "\\", "'", "url(", "/*", "@import"] { #expect(!css.withoutStrings.contains(word)) }
+    }
+
+    @Test(arguments: 0..<8) func `are refused, or can be written and shown`(seed: Int) throws {
+        var generator = RandomStyleSheet(random: SeededRandom(seed: UInt64(seed)))
+        var accepted = 0
+        for _ in 0..<250 {
+            let json = generator.sheet()
+            guard let sheet = try? StyleSheet(json: json) else { continue }
+            accepted += 1
+            #expect(try StyleSheet(json: sheet.json) == sheet, "\(json)")
+            try show(sheet, using: &generator.random)
+        }
+        #expect((100..<250).contains(accepted), "\(accepted)")
+    }
+
+    @Test(arguments: 8..<16) func `with mutated bytes are refused with an error, or can be written and shown`(seed: Int)
+        throws
+    {
+        var generator = RandomStyleSheet(random: SeededRandom(seed: UInt64(seed)))
+        var (accepted, refused) = (0, 0)
+        for _ in 0..<250 {
+            let json = generator.mutated(generator.sheet())
+            do throws(NativeMarkError) {
+                let sheet = try StyleSheet(json: json)
+                accepted += 1
+                #expect((try? StyleSheet(json: sheet.json)) == sheet, "\(json)")
+                try? show(sheet, using: &generator.random)
+            } catch {
+                refused += 1
+                #expect(!error.message.isEmpty && error.remedy?.isEmpty == false)
+            }
+        }
+        #expect(accepted > 0 && refused >= 50, "\(accepted) accepted, \(refused) refused")
+    }
+
+    @Test(arguments: [
+        String(repeating: "[", count: 100_000), String(repeating: "{\"blocks\":", count: 100_000),
+        "{\"colors\": {\"accent\": \(String(repeating: "{\"light\":", count: 100_000))",
+        "{\"blocks\": {\"item\": {\"lineHeight\": 1\(String(repeating: "0", count: 100_000))}}}",
+        "{\"blocks\": {\"item\": {\"leadingIndent\": 1e999}}}",
+        "{\"blocks\": {\"item\": {\"leadingIndent\": \"1e999em\"}}}",
+    ])
+    func `that nest too deep or have numbers too large are refused`(_ json: String) {
+        #expect(throws: NativeMarkError.self) { try StyleSheet(json: json) }
+    }
+
+    @Test func `have one of the values of a key that appears twice`() throws {
+        let sheet = try StyleSheet(json: #"{"base": "empty", "colors": {"link": "ansi:red", "link": "ansi:blue"}}"#)
+        let link = sheet.colors[.link]
+        #expect(link == .init(.ansi(.red)) || link == .init(.ansi(.blue)))
+    }
+
+    @Test func `of ten thousand rules have CSS in proportion`() throws {
+        let bullets = String(repeating: "\"</style>\", ", count: 10_000) + "\"\""
+        let json = "{ \"base\": \"empty\", \"blocks\": { \"lists\": { \"marker\": { \"bullets\": [\(bullets)] } } } }"
+        let sheet = try StyleSheet(json: json)
+        let html = HTMLRenderer(style: sheet).render(Document(""))
+        #expect(html.utf8.count < 5 * json.utf8.count)
+    }
+}
+
+/// Writes JSON that is mostly a style sheet: known and unknown keys with values of the right and of the wrong kind.
+struct RandomStyleSheet<Random: RandomNumberGenerator> {
+    var random: Random
+
+    private mutating func pick(_ values: [String]) -> String { values.randomElement(using: &random) ?? "" }
+
+    private mutating func happens(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+
+    mutating func sheet() -> String {
+        var parts: [String] = []
+        if happens(oneIn: 2) {
+            parts.append("\"base\": \(pick(["\"default\"", "\"empty\"", "\"github\"", "\"empty\""]))")
+        }
+        if happens(oneIn: 2) {
+            parts.append("\"colors\": \(object(StyleSheet.Role.allCases.map(\.rawValue)) { $0.paint() })")
+        }
+        for part in ["blocks", "inlines"] where !happens(oneIn: 3) {
+            parts.append(
+                "\"\(part)\": "
+                    + object(part == "blocks" ? Self.blocks : StyleSheet.InlineSelector.allCases.map(\.name)) {
+                        $0.rule(isBlock: part == "blocks")
+                    })
+        }
+        if happens(oneIn: 40) { parts.append("\"\(pick(["colours", "", "blocks"]))\": \(anything())") }
+        return "{ \(parts.shuffled(using: &random).joined(separator: ", ")) }"
+    }
+
+    private static var blocks: [String] {
+        [
+            "document", "paragraph", "headings", "heading1", "heading6", "blockQuote", "codeBlock", "lists",
+            "orderedList", "bulletList", "item", "thematicBreak", "table", "tableHeader", "tableRow", "tableCell",
+            "footnotes", "footnote",
+        ]
+    }
+
+    /// Some keys appear twice.
+    private mutating func object(_ keys: [String], _ value: (inout Self) -> String) -> String {
+        let fields = (0..<Int.random(in: 0...4, using: &random)).map { _ in "\"\(pick(keys))\": \(value(&self))" }
+        return "{ \(fields.joined(separator: ", ")) }"
+    }
+
+    private mutating func rule(isBlock: Bool) -> String {
+        let text = [
+            "textStyle", "fontSize", "fontDesign", "fontFamily", "fontWeight", "fontWidth", "color", "inlineBackground",
+            "kerning", "baseline", "bold", "italic", "underline", "strikethrough",
+        ]
+        let block = [
+            "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
+            "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background",
+        ]
+        let fields = (0..<Int.random(in: 0...5, using: &random)).map { _ in
+            let key = pick(isBlock ? text + block : text)
+            return "\"\(happens(oneIn: 200) ? key + "s" : key)\": \(happens(oneIn: 60) ? anything() : value(of: key))"
+        }
+        return "{ \(fields.joined(separator: ", ")) }"
+    }
+
+    private mutating func value(of key: String) -> String {
+        switch key {
+        case "textStyle": return "\"\(pick(StyleSheet.TextStyle.allCases.map(\.rawValue)))\""
+        case "fontDesign": return "\"\(pick(StyleSheet.FontDesign.allCases.map(\.rawValue)))\""
+        case "fontWeight": return "\"\(pick(StyleSheet.FontWeight.allCases.map(\.rawValue)))\""
+        case "fontWidth": return "\"\(pick(StyleSheet.FontWidth.allCases.map(\.rawValue)))\""
+        case "alignment": return "\"\(pick(StyleSheet.Alignment.allCases.map(\.rawValue)))\""
+        case "fontFamily": return string()
+        case "color", "inlineBackground", "background": return color()
+        case "bold", "italic", "underline", "strikethrough", "hyphenation": return pick(["true", "false"])
+        case "lineHeight": return number()
+        case "marker":
+            return happens(oneIn: 3)
+                ? "\"none\""
+                : happens(oneIn: 2)
+                    ? "{ \"bullets\": [\(string()), \(string())] }"
+                    : "{ \"numbers\": [\"\(pick(StyleSheet.Numbering.allCases.map(\.rawValue)))\"] }"
+        case "border":
+            return "{ \"edges\": [\"\(pick(["top", "leading", "bottom", "trailing"]))\"], \"width\": \(length()), "
+                + "\"color\": \(color()) }"
+        case "padding": return happens(oneIn: 2) ? length() : "{ \"top\": \(length()), \"leading\": \(length()) }"
+        default: return length()
+        }
+    }
+
+    private mutating func number() -> String {
+        pick([
+            "0", "-0", "1", "0.5", "1.5", "-2", "17", "1e-320", "-1e-9", "1e9", "1e300", "-1e300", "0.1",
+            "123456789012345678901",
+            "\(Double.random(in: -4...40, using: &random))",
+        ])
+    }
+
+    private mutating func length() -> String {
+        happens(oneIn: 2) ? number() : "\"\(number())\(pick(["em", "pt"]))\""
+    }
+
+    private mutating func color() -> String {
+        happens(oneIn: 3) ? "\"\(pick(StyleSheet.Role.allCases.map(\.rawValue)))\"" : paint()
+    }
+
+    private mutating func paint() -> String {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: "{ \"light\": \(tone()), \"dark\": \(tone()) }"
+        case 1: "{ \"light\": \(tone()), \"dark\": \(tone()), \"darkIncreasedContrast\": \(tone()) }"
+        case 2: "{ \"name\": \(string()), \"fallback\": { \"light\": \(tone()), \"dark\": \(tone()) } }"
+        case 3: "{ \"name\": \(string()) }"
+        default: tone()
+        }
+    }
+
+    private mutating func tone() -> String {
+        let byte = String(UInt32.random(in: 0...0xFFFFFF, using: &random) | 0x100_0000, radix: 16).dropFirst()
+        return "\""
+            + pick([
+                "#\(byte)", "#\(byte)7f", "#\(byte)00", "standard",
+                "ansi:\(pick(StyleSheet.ANSI.allCases.map(\.rawValue)))",
+                "color(display-p3 \(Double.random(in: 0...1, using: &random)) 0 1e-7 / 50%)", "color(display-p3 1 1 1)",
+            ]) + "\""
+    }
+
+    private mutating func string() -> String {
+        "\""
+            + pick([
+                "Brand", "", "•", "</style>", "\\\\", "\\\"", "\\u0000\\u001b[31m", "\\n", "}", "url(x)", "日本語", "👨‍👩‍👧",
+                "\\u202e", String(repeating: "x", count: 300),
+            ]) + "\""
+    }
+
+    private mutating func anything() -> String {
+        pick([
+            "null", "true", "-1", "1e999", "[]", "{}", "[[[[[]]]]]", "\"\"", "\"accent\"",
+            "{\"light\": {\"light\": {}}}",
+            "{\"name\": {\"name\": {}}}", "[\"top\"]", "\"\\ud800\"", "0x10", "12em",
+        ])
+    }
+
+    /// Returns the text with up to three bytes replaced, removed, inserted, or a piece repeated.
+    mutating func mutated(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let place = Int.random(in: 0...bytes.count, using: &random)
+            let end = min(place + Int.random(in: 1...12, using: &random), bytes.count)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0 where place < bytes.count: bytes[place] = UInt8.random(in: 0...255, using: &random)
+            case 1: bytes.removeSubrange(place..<end)
+            case 2:
+                let new: [UInt8] = Array("0123456789\"{}[],:eE+-. \\/#".utf8)
+                bytes.insert(new.randomElement(using: &random) ?? 0, at: place)
+            default: bytes.insert(contentsOf: bytes[place..<end], at: place)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import NativeMark
+import TestSupport
 import Testing
 
 @Suite struct `Images by a terminal's protocol` {
@@ -105,5 +106,161 @@ import Testing
         environment: [String: String], isTerminal: Bool, images: TerminalRenderer.ImageProtocol
     ) {
         #expect(TerminalRenderer.ImageProtocol.detect(environment: environment, isTerminal: isTerminal) == images)
+    }
+}
+
+@Suite struct `Images among text` {
+    /// The sources of images are `small` (6 columns in a line), `wide` (12), `large` (9 columns, 2 rows), or not loaded.
+    private func render(
+        _ markdown: String, _ images: TerminalRenderer.ImageProtocol = .kitty, width: Int = 30,
+        hyperlinks: Bool = false,
+        style: StyleSheet = .init()
+    ) -> String {
+        TerminalRenderer(width: width, hyperlinks: hyperlinks, images: images).render(
+            StyledText(Document(markdown), style: style)
+        ) { image in
+            switch image.source {
+            case "small": .init(bytes: [1], columns: 7, rows: 1, columnsInLine: 6)
+            case "wide": .init(bytes: [3], columns: 20, rows: 2, columnsInLine: 12)
+            case "large": .init(bytes: [2], columns: 9, rows: 2)
+            default: nil
+            }
+        }
+    }
+
+    private func lines(_ markdown: String, width: Int = 30) -> [String] {
+        shown(render(markdown, width: width)).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    @Test func `that are small are in the line, one row high`() {
+        #expect(
+            render("a ![b](small) c")
+                == "a \u{1B}D\u{1B}[1A\u{1B}7\u{1B}_Ga=T,f=100,q=2,C=1,c=6,r=1,m=0;AQ==\u{1B}\\\u{1B}8\u{1B}[6C c")
+        #expect(
+            render("a ![b](small) c", .iTerm2)
+                == "a \u{1B}D\u{1B}[1A\u{1B}7\u{1B}]1337;File=inline=1;size=1;width=6;height=1;preserveAspectRatio=0:AQ==\u{7}\u{1B}8\u{1B}[6C c"
+        )
+    }
+
+    @Test func `wrap as words do, and a period stays behind them`() {
+        #expect(lines("![](small) ![](small) ![](small)", width: 14) == ["▒▒▒▒▒▒ ▒▒▒▒▒▒", "▒▒▒▒▒▒"])
+        #expect(lines("![](small)![](small)![](small)", width: 14) == ["▒▒▒▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒"])
+        #expect(lines("abcd ef (![](small)).", width: 15) == ["abcd ef", "(▒▒▒▒▒▒)."])
+    }
+
+    @Test func `that are large are below the text, which keeps their descriptions`() {
+        #expect(lines("a ![b](large) c") == ["a b <large> c", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
+        #expect(
+            lines("a\n![b](large)\n![c](large)\n\nd").map { $0.prefix(4) } == [
+                "a b ", "▒▒▒▒", "▒▒▒▒", "", "▒▒▒▒", "▒▒▒▒", "d",
+            ])
+    }
+
+    @Test func `that are small, but wider than the line, are below it`() {
+        #expect(lines("a ![b](small) c", width: 5) == ["a b", "<smal", "l> c", "▒▒▒▒▒"])
+    }
+
+    @Test func `alone with other images have no descriptions`() {
+        #expect(lines("![b](large) ![c](large)") == ["▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒", "", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
+        #expect(
+            lines("![b](large) ![c](small)  \n![d](large) ![e](other) ![f](large)\n![g](small)") == [
+                "▒▒▒▒▒▒", "e <other> ▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒", "", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒", "", "▒▒▒▒▒▒▒▒▒",
+                "▒▒▒▒▒▒▒▒▒",
+            ])
+        #expect(lines("![b](small)") == ["▒▒▒▒▒▒▒"], "An image by itself has its own size.")
+    }
+
+    @Test func `in headings, items and quotes have the beginning of their lines`() {
+        let sheet = StyleSheet.default
+        #expect(shown(render("# ![](small) abc", style: sheet)) == "▒▒▒▒▒▒ abc\n══════════")
+        #expect(shown(render("# ![](large)", style: sheet)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
+        #expect(shown(render("> - a ![](small)\n> - ![](large) b", style: sheet)).hasPrefix("│ • a ▒▒▒▒▒▒\n│ • large"))
+    }
+
+    @Test func `in links are over spaces with the link, and so is nothing else`() {
+        let link = "\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}[1A\u{1B}7      \u{1B}8\u{1B}7\u{1B}_G"
+        #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasPrefix("a \(link)"))
+        #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasSuffix("\u{1B}8\u{1B}[6C\u{1B}]8;;\u{1B}\\"))
+        #expect(shown(render("a [![b](small)](c)")) == "a ▒▒▒▒▒▒ <c>")
+        #expect(!render("a ![b](small)").contains("\u{1B}7 "))
+    }
+
+    @Test func `that are alone in a link have it in their first row, or their target in the text`() {
+        let output = render("[![b](large)](ab:c)", hyperlinks: true)
+        #expect(
+            output.hasPrefix("\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}D\u{1B}[2A\u{1B}7         \u{1B}8\u{1B}7\u{1B}_G"))
+        #expect(output.hasSuffix("\u{1B}[9C\u{1B}]8;;\u{1B}\\\n\u{1B}[9C"))
+        #expect(shown(render("[![b](large)](c)")) == "b <large> <c>\n▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
+        #expect(shown(render("![b](large)", hyperlinks: true)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
+    }
+
+    @Test func `in tables are in their cells, or below the table`() {
+        #expect(lines("|a|b|\n|-|-:|\n|x ![b](small)|y|") == ["a         b", "x ▒▒▒▒▒▒  y"])
+        #expect(lines("|a|\n|-|\n|![b](small)|") == ["a", "▒▒▒▒▒▒"])
+        #expect(lines("|a|b|\n|-|-|\n|x|![b](large)|") == ["a  b", "x  b <large>", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
+    }
+
+    @Test func `in a table with a column that is too narrow are descriptions`() {
+        let markdown = "|a|b|\n|-|-|\n|![b](small)|many words here|"
+        #expect(lines(markdown, width: 13) == ["a       b", "▒▒▒▒▒▒  many", "        words", "        here"])
+        #expect(!lines(markdown, width: 12).joined().contains("▒"))
+        #expect(!lines(markdown, width: 8).joined().contains("▒"))
+        // The second column has 11 columns, because words of ten characters and more may be broken.
+        let wide = "|a|b|\n|-|-|\n|abcdefghijklmn|![c](wide)|"
+        #expect(lines(wide, width: 28)[1] == "abcdefghijklmn  ▒▒▒▒▒▒▒▒▒▒▒▒")
+        #expect(lines(wide, width: 25)[1] == "abcdefghijklmn  c <wide>")
+    }
+
+    @Test func `in code are as they were written`() {
+        #expect(lines("`![b](small)`") == ["![b](small)"])
+    }
+
+    @Test func `aren't confused with their character in a text, nor with marks next to them`() {
+        #expect(lines("\u{FFFC}![b](small)\u{FFFC}\u{301} x") == ["\u{FFFC}▒▒▒▒▒▒\u{FFFC}\u{301} x"])
+        #expect(lines("![b](small)\u{301} x").map { $0.filter { $0 == "▒" }.count } == [6])
+        #expect(lines("a\u{600}![b](small) x").count == 1)
+    }
+
+    @Test func `are asked for once each, in order`() {
+        var asked: [String] = []
+        let text = StyledText(Document("![](a) b ![](c)\n\n![](d)\n\n# ![](e)\n\n|![](f)|\n|-|\n\n- ![](g) ![](a)"))
+        _ = TerminalRenderer(width: 20, images: .iTerm2).render(text) { image in
+            asked.append(image.source)
+            return nil
+        }
+        #expect(asked == ["a", "c", "d", "e", "f", "g", "a"])
+    }
+
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `of any size in any document are no wider than the terminal, and its letters stay in order`(
+        images: TerminalRenderer.ImageProtocol
+    ) {
+        var random = SeededRandom(seed: 15)
+        var count = 0
+        for round in 0..<600 {
+            let pieces = ["![a *b*](p.png)", "[![c](q.png)](r)", "![](s.png)"]
+            var markdown = String.markdown(using: &random)
+            for piece in pieces where Bool.random(using: &random) {
+                markdown = markdown.replacing("word", with: piece, maxReplacements: 1)
+            }
+            let width = [1, 2, 5, 12, 40, 80][round % 6]
+            let output = TerminalRenderer(width: width, color: .full, hyperlinks: round % 2 == 0, images: images)
+                .render(
+                    StyledText(Document(markdown))
+                ) { _ in
+                    let columns = Int.random(in: -1...50, using: &random)
+                    return .init(
+                        bytes: Array("\u{1B}[2J;\u{7}".utf8), columns: columns, rows: columns % 4,
+                        columnsInLine: Bool.random(using: &random) ? columns : nil)
+                }
+            let text = shown(output)
+            count += text.contains("▒") ? 1 : 0
+            #expect(!text.contains("\u{1B}") && !text.contains("\u{7}"), "\(markdown.debugDescription)")
+            for line in text.split(separator: "\n") where TerminalText.width(of: line) > width {
+                Issue.record("\(TerminalText.width(of: line)) columns of \(width): \(markdown.debugDescription)")
+                return
+            }
+        }
+        #expect(count > 100)
     }
 }

@@ -1,7 +1,6 @@
+@testable import NativeMark
 import TestSupport
 import Testing
-
-@testable import NativeMark
 
 @Suite struct `Searches of eight bytes at a time` {
     /// As in the parser: what may be markup.

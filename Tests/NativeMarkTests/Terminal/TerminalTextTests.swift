@@ -1,0 +1,424 @@
+import NativeMark
+import TestSupport
+import Testing
+
+@Suite struct `Width of text in a terminal` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var what: String
+        var text: String
+        var width: Int
+
+        init(_ what: String, _ text: String, _ width: Int) {
+            self.what = what
+            self.text = text
+            self.width = width
+        }
+
+        var testDescription: String { what }
+    }
+
+    @Test(arguments: [
+        Row("nothing", "", 0),
+        Row("a letter", "a", 1),
+        Row("words", "hello, world", 12),
+        Row("all printable ASCII", String(String.UnicodeScalarView((0x20..<0x7F).compactMap(Unicode.Scalar.init))), 95),
+        Row("Latin with marks, composed", "Größe", 5),
+        Row("Greek and Cyrillic", "Ωμέγα Юность", 12),
+        Row("Hebrew", "שלום", 4),
+        Row("private use and unassigned", "\u{E000}\u{378}", 2),
+        Row("ambiguous", "…§±×①", 5),
+        Row("soft hyphen", "a\u{AD}b", 3),
+    ])
+    func `ordinary letters take one column each`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test(arguments: [
+        Row("Han", "日本語", 6),
+        Row("Han outside the basic plane", "\u{20000}\u{2FA1D}", 4),
+        Row("kana", "ひらカタ", 8),
+        Row("half-width katakana", "ｶﾀｶﾅ", 4),
+        Row("half-width katakana with a sound mark", "ﾊﾞ", 2),
+        Row("full-width Latin", "ＡＢ！", 6),
+        Row("ideographic space", "\u{3000}", 2),
+        Row("bopomofo", "ㄅㄆ", 4),
+        Row("mixed with ASCII", "日本.txt", 8),
+    ])
+    func `East Asian wide characters take two columns each`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test(arguments: [
+        Row("syllables", "한글", 4),
+        Row("leading and vowel", "\u{1112}\u{1161}", 2),
+        Row("leading, vowel and final", "\u{1112}\u{1161}\u{11AB}", 2),
+        Row("syllable and final", "\u{D558}\u{11AB}", 2),
+        Row("two leading consonants, which no terminal joins", "\u{1100}\u{1100}\u{1161}", 4),
+        Row("a vowel alone", "\u{1161}", 0),
+        Row("compatibility jamo", "ㅎㅏㄴ", 6),
+    ])
+    func `Hangul jamo take the columns of their syllable`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test(arguments: [
+        Row("decomposed letter", "e\u{301}", 1),
+        Row("many marks on one letter", "e\u{301}\u{323}\u{20DD}\u{489}", 1),
+        Row("mark on a wide character", "か\u{3099}", 2),
+        Row("a mark alone", "\u{301}", 0),
+        Row("zero-width space, joiners, word joiner, byte order mark", "a\u{200B}\u{200C}\u{200D}\u{2060}\u{FEFF}b", 2),
+        Row("Arabic with vowel marks", "مُحَمَّد", 4),
+        Row("Thai with marks above", "ที่นี่", 2),
+        Row("Devanagari with a spacing mark", "का", 2),
+        Row("Devanagari conjunct", "क्ष", 2),
+        Row("Devanagari conjunct with a spacing mark", "क्षि", 2),
+        Row("Devanagari with two spacing marks", "ताः", 2),
+        Row("Myanmar with medials and a vowel in front", "ကြွေ", 2),
+        Row("more spacing marks than writing has", "क" + String(repeating: "\u{903}", count: 20), 21),
+        Row("a longer conjunct than writing has", String(repeating: "क\u{94D}", count: 20), 20),
+        Row("joiner between letters", "a\u{200D}b", 2),
+    ])
+    func `combining and zero-width characters take no column of their own`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test(arguments: [
+        Row("emoji", "😀", 2),
+        Row("emoji with a skin tone", "👍🏽", 2),
+        Row("text-style base with a skin tone", "☝🏽", 2),
+        Row("image-style base with a skin tone", "☝\u{FE0F}🏽", 2),
+        Row("skin tone alone", "🏽", 2),
+        Row("skin tone on a letter, which no terminal joins", "a🏽", 3),
+        Row("family joined of three", "👨‍👩‍👧", 2),
+        Row("joined with skin tones", "👩🏽‍🤝‍👨🏿", 2),
+        Row("joined with a selector in the middle", "👩‍❤\u{FE0F}‍👨", 2),
+        Row("heart on fire", "❤\u{FE0F}‍🔥", 2),
+        Row("heart on fire without its selector", "❤‍🔥", 2),
+        Row("rainbow flag", "🏳\u{FE0F}‍🌈", 2),
+        Row("flag of two letters", "🇯🇵", 2),
+        Row("two flags", "🇯🇵🇩🇪", 4),
+        Row("half a flag", "🇯", 2),
+        Row("flag with tags", "🏴\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}", 2),
+        Row("keycap", "1\u{FE0F}\u{20E3}", 2),
+        Row("keycap without its selector", "1\u{20E3}", 1),
+        Row("heart as text", "❤", 1),
+        Row("heart as text, spelled out", "❤\u{FE0E}", 1),
+        Row("heart as an image", "❤\u{FE0F}", 2),
+        Row("two selectors", "❤\u{FE0F}\u{FE0F}", 2),
+        Row("selector on a wide emoji", "😀\u{FE0F}", 2),
+        Row("text selector on a wide emoji: the wider reading", "⌚\u{FE0E}", 2),
+        Row("selector on a letter", "a\u{FE0F}", 1),
+        Row("selector alone", "\u{FE0F}", 0),
+        Row("in a sentence", "go 👨‍👩‍👧!", 6),
+    ])
+    func `one emoji takes two columns however many scalars it is made of`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test(arguments: [
+        Row("tab", "\t", 0),
+        Row("CR LF, one character of two controls", "\r\n", 0),
+        Row("escape sequence: the letters only", "\u{1B}[31m", 4),
+        Row("C1", "a\u{9B}b", 2),
+        Row("separators", "\u{2028}\u{2029}", 0),
+        Row("bidirectional controls", "\u{202E}\u{2066}\u{200F}", 0),
+    ])
+    func `controls count as no columns`(_ row: Row) {
+        #expect(TerminalText.width(of: row.text) == row.width)
+    }
+
+    @Test func `the width of a part is what it adds to the whole`() {
+        let text = "aé日👨‍👩‍👧1\u{FE0F}\u{20E3}b"
+        for index in text.indices {
+            let parts = TerminalText.width(of: text[..<index]) + TerminalText.width(of: text[index...])
+            #expect(parts == TerminalText.width(of: text))
+        }
+    }
+
+    @Test func `the table is in order, begins at the first scalar and never says the same twice`() throws {
+        let runs = TerminalWidthTable.runs
+        #expect(try #require(runs.first) >> 2 == 0)
+        #expect(try #require(runs.last) >> 2 <= 0x10FFFF)
+        for (run, next) in zip(runs, runs.dropFirst()) {
+            #expect(run >> 2 < next >> 2)
+            #expect(run & 3 != next & 3)
+        }
+    }
+
+    @Test func `a search of the table finds what a walk along it finds`() {
+        var runs = TerminalWidthTable.runs[...]
+        var mismatches = 0
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            while let next = runs.dropFirst().first, next >> 2 <= value { runs.removeFirst() }
+            let expected = runs.first.map { $0 & 3 }
+            if TerminalWidthTable.widthClass(of: scalar).rawValue != expected { mismatches += 1 }
+        }
+        #expect(mismatches == 0)
+    }
+}
+
+@Suite struct `Shortening text to a width` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var text: String
+        var width: Int
+        var result: String
+
+        init(_ text: String, _ width: Int, _ result: String) {
+            self.text = text
+            self.width = width
+            self.result = result
+        }
+
+        var testDescription: String { "\(text) to \(width)" }
+    }
+
+    @Test(arguments: [
+        Row("", 0, ""),
+        Row("", 2, ""),
+        Row("a", 0, ""),
+        Row("a", 1, "a"),
+        Row("ab", 1, "…"),
+        Row("ab", 2, "ab"),
+        Row("abc", 2, "a…"),
+        Row("a long name", 7, "a long…"),
+        Row("日", 0, ""),
+        Row("日", 1, "…"),
+        Row("日", 2, "日"),
+        Row("日本", 2, "…"),
+        Row("日本", 3, "日…"),
+        Row("日本語", 4, "日…"),
+        Row("日本語", 5, "日本…"),
+        Row("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+        Row("👨‍👩‍👧👨‍👩‍👧", 3, "👨‍👩‍👧…"),
+        Row("🇯🇵🇩🇪", 3, "🇯🇵…"),
+        Row("negative", -3, ""),
+        Row("\u{200B}", 0, "\u{200B}"),
+    ])
+    func `at the end, the beginning stays`(_ row: Row) {
+        #expect(TerminalText.truncated(row.text, toWidth: row.width) == row.result)
+    }
+
+    @Test(arguments: [
+        Row("", 0, ""),
+        Row("abc", 0, ""),
+        Row("abc", 1, "…"),
+        Row("abc", 2, "a…"),
+        Row("abcd", 3, "a…d"),
+        Row("abcdefghij", 6, "abc…ij"),
+        Row("abcdefghij", 7, "abc…hij"),
+        Row("abcdefghij", 10, "abcdefghij"),
+        Row("a very long song.flac", 12, "a very….flac"),
+        Row("a very long song.flac", 6, "….flac"),
+        Row("a very long song.flac", 5, "a …ac"),
+        Row("a very long song (live at home).mp3", 21, "a very lon… home).mp3"),
+        Row(".hidden-file", 7, ".hi…ile"),
+        Row("Vol. 3 of the great work", 9, "Vol.…work"),
+        Row("ends with a dot.", 7, "end…ot."),
+        Row("日本語日本語.txt", 9, "日本….txt"),
+        Row("日本語日本語.txt", 8, "日….txt"),
+        Row("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5, "👨‍👩‍👧…👨‍👩‍👧"),
+        Row("negative", -1, ""),
+    ])
+    func `in the middle, both ends and the extension stay`(_ row: Row) {
+        #expect(TerminalText.truncated(row.text, toWidth: row.width, at: .middle) == row.result)
+    }
+
+    @Test(arguments: TerminalText.TruncationPosition.allCases)
+    func `no text becomes wider than asked, or loses a part of a character`(_ position: TerminalText.TruncationPosition)
+    {
+        var random = SeededRandom(seed: 2)
+        for _ in 0..<3_000 {
+            let text = String.hostile(using: &random)
+            let width = Int.random(in: 0...20, using: &random)
+
+            let result = TerminalText.truncated(text, toWidth: width, at: position)
+
+            #expect(TerminalText.width(of: result) <= width, "\(text.unicodeScalars.map(\.value)) to \(width)")
+            if TerminalText.width(of: text) <= width {
+                #expect(result == text)
+            } else if width > 0 {
+                #expect(isTwoEnds(of: text, joinedInto: result), "\(text.unicodeScalars.map(\.value)) to \(width)")
+            }
+        }
+    }
+
+    @Test func `text that is cut fills the width but for one column`() {
+        var random = SeededRandom(seed: 3)
+        var cut = 0
+        for _ in 0..<3_000 {
+            let text = String.hostile(using: &random)
+            let width = Int.random(in: 1...20, using: &random)
+            guard TerminalText.width(of: text) > width, !text.contains(where: { TerminalText.width(of: $0) > 2 }) else {
+                continue
+            }
+            cut += 1
+            for position in TerminalText.TruncationPosition.allCases {
+                let result = TerminalText.truncated(text, toWidth: width, at: position)
+                #expect(TerminalText.width(of: result) >= width - 1)
+            }
+        }
+        #expect(cut > 500)
+    }
+
+    /// Whether the result is a beginning and an end of the text, both cut between characters, around an ellipsis.
+    private func isTwoEnds(of text: String, joinedInto result: String) -> Bool {
+        let (whole, left) = (Array(text.unicodeScalars), Array(result.unicodeScalars))
+        let cuts = Set(text.indices.map { text.unicodeScalars.distance(from: text.startIndex, to: $0) } + [whole.count])
+        return left.indices.contains { mark in
+            let behind = left.count - mark - 1
+            return left[mark] == "…" && cuts.contains(mark) && cuts.contains(whole.count - behind)
+                && whole.starts(with: left[..<mark]) && whole.suffix(behind) == left[(mark + 1)...]
+        }
+    }
+}
+
+@Suite struct `Padding text to a width` {
+    @Test(arguments: [
+        (TerminalText.Alignment.leading, "日本  "), (.trailing, "  日本"), (.center, " 日本 "),
+    ])
+    func `spaces go where the alignment says`(_ alignment: TerminalText.Alignment, _ result: String) {
+        #expect(TerminalText.padded("日本", toWidth: 6, alignment: alignment) == result)
+    }
+
+    @Test func `the odd space goes behind centred text`() {
+        #expect(TerminalText.padded("ab", toWidth: 5, alignment: .center) == " ab  ")
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 1, 2])
+    func `text that is as wide or wider stays as it is`(_ width: Int) {
+        #expect(TerminalText.padded("日", toWidth: width) == "日")
+    }
+
+    @Test func `nothing is padded to spaces`() {
+        #expect(TerminalText.padded("", toWidth: 2) == "  ")
+        #expect(TerminalText.padded("", toWidth: 0) == "")
+    }
+
+    @Test func `cut and padded text has exactly the width, whatever it was`() {
+        var random = SeededRandom(seed: 4)
+        for _ in 0..<3_000 {
+            let text = TerminalText.sanitized(.hostile(using: &random))
+            let width = Int.random(in: 0...20, using: &random)
+            let cell = TerminalText.padded(TerminalText.truncated(text, toWidth: width, at: .middle), toWidth: width)
+            #expect(TerminalText.width(of: cell) == width, "\(text.unicodeScalars.map(\.value)) to \(width)")
+        }
+    }
+}
+
+@Suite struct `Cleaning text for a terminal` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var what: String
+        var text: String
+        var cleaned: String
+
+        init(_ what: String, _ text: String, _ cleaned: String) {
+            self.what = what
+            self.text = text
+            self.cleaned = cleaned
+        }
+
+        var testDescription: String { what }
+    }
+
+    @Test(arguments: [
+        Row("color", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
+        Row("clear the screen", "\u{1B}[2J\u{1B}[H", "\u{FFFD}[2J\u{FFFD}[H"),
+        Row("set the title", "\u{1B}]0;owned\u{7}", "\u{FFFD}]0;owned\u{FFFD}"),
+        Row("hyperlink ended by ST", "\u{1B}]8;;http://x\u{1B}\\", "\u{FFFD}]8;;http://x\u{FFFD}\\"),
+        Row("CSI as one C1 control", "\u{9B}2J", "\u{FFFD}2J"),
+        Row("OSC, ST as C1 controls", "\u{9D}0;t\u{9C}", "\u{FFFD}0;t\u{FFFD}"),
+        Row("backspaces over a name", "safe.txt\u{8}\u{8}", "safe.txt\u{FFFD}\u{FFFD}"),
+        Row("NUL, bell, DEL", "a\0b\u{7}c\u{7F}d", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"),
+        Row("control between a letter and its mark", "e\u{1B}\u{301}", "e\u{FFFD}\u{301}"),
+    ])
+    func `controls become visible and powerless`(_ row: Row) {
+        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
+    }
+
+    @Test(arguments: [
+        Row("tab", "a\tb", "a b"),
+        Row("line feed", "a\nb", "a b"),
+        Row("carriage return, to write over the line", "100 %\rfake", "100 % fake"),
+        Row("CR LF", "a\r\nb", "a b"),
+        Row("LF CR", "a\n\rb", "a  b"),
+        Row("vertical tab, form feed", "a\u{B}b\u{C}c", "a b c"),
+        Row("NEL", "a\u{85}b", "a b"),
+        Row("separators of lines and paragraphs", "a\u{2028}b\u{2029}c", "a b c"),
+    ])
+    func `whatever ends a line or moves along it becomes a space`(_ row: Row) {
+        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
+    }
+
+    @Test(arguments: [
+        Row("override, the classic disguise", "song\u{202E}3pm.exe", "song3pm.exe"),
+        Row("embeddings", "\u{202A}a\u{202B}b\u{202C}c\u{202D}d", "abcd"),
+        Row("isolates", "\u{2066}a\u{2067}b\u{2068}c\u{2069}", "abc"),
+        Row("marks", "\u{200E}a\u{200F}b\u{61C}c", "abc"),
+        Row("deprecated format characters", "\u{206A}a\u{206F}b", "ab"),
+        Row("nothing else", "\u{202E}", ""),
+    ])
+    func `controls of direction disappear`(_ row: Row) {
+        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
+    }
+
+    @Test(arguments: [
+        "", "plain name.txt", "日本語.flac", "e\u{301}", "👨‍👩‍👧", "❤\u{FE0F}", "שלום", "\u{A0}\u{AD}\u{FFFD}", "नमस्ते",
+        "\u{E0067}", "\u{10FFFF}",
+    ])
+    func `text without controls stays as it is`(_ text: String) {
+        #expect(scalars(TerminalText.sanitized(text)) == scalars(text))
+    }
+
+    @Test func `no scalar of Unicode passes that could control a terminal`() {
+        var passed: [UInt32] = []
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            for left in TerminalText.sanitized(String(scalar)).unicodeScalars {
+                let properties = left.properties
+                switch properties.generalCategory {
+                case .control, .lineSeparator, .paragraphSeparator: passed.append(value)
+                default: if properties.isBidiControl { passed.append(value) }
+                }
+            }
+        }
+        #expect(passed.isEmpty)
+    }
+
+    @Test func `cleaning twice changes nothing more`() {
+        var random = SeededRandom(seed: 1)
+        for _ in 0..<2_000 {
+            let once = TerminalText.sanitized(.hostile(using: &random))
+            #expect(scalars(TerminalText.sanitized(once)) == scalars(once))
+        }
+    }
+
+    /// String equality is canonical; these tests want the scalars.
+    private func scalars(_ text: String) -> [Unicode.Scalar] {
+        Array(text.unicodeScalars)
+    }
+}
+
+extension String {
+    /// Up to 30 pieces in random order: scalars that join, mark, reverse or control, and some of any kind.
+    static func hostile(using random: inout some RandomNumberGenerator) -> String {
+        let pieces: [Unicode.Scalar] = [
+            "a", "b", ".", "1", " ", "日", "ﾊ", "\u{FF9E}", "\u{301}", "\u{200B}", "\u{200D}", "\u{FE0F}", "\u{FE0E}",
+            "\u{20E3}", "👩", "❤", "🔥", "\u{1F3FD}", "\u{1F1EF}", "\u{1F1F5}", "\u{E0067}", "\u{E007F}", "\u{1100}",
+            "\u{1161}", "\u{11AB}", "\u{AC00}", "\u{915}", "\u{94D}", "\u{937}", "\u{93F}", "\u{600}", "\u{1B}", "\r",
+            "\n",
+            "\t", "\u{9B}", "\u{202E}", "\u{2066}", "\u{2028}", "…",
+        ]
+        var result = String.UnicodeScalarView()
+        for _ in 0..<Int.random(in: 0...30, using: &random) {
+            if Int.random(in: 0..<10, using: &random) == 0,
+                let any = Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random))
+            {
+                result.append(any)
+            } else if let piece = pieces.randomElement(using: &random) {
+                result.append(piece)
+            }
+        }
+        return String(result)
+    }
+}
