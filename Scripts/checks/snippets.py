@@ -16,8 +16,8 @@ an error, except a warning about an unused value. The declarations that a sample
 
 - in an article: in a comment before the sample, `<!-- given: struct Song { … } -->`, or in a link reference definition,
   `[given]: # 'struct Song { … }'`, which NativeMark doesn't show either
-- for a doc comment: in Tests/Snippets/<Module>/Common.swift, and in <Directory>.swift for the files in Sources/<Module>/<Directory>. The
-  samples have the module and the imports of these files.
+- for a doc comment: in Tests/Snippets/<Module>/Common.swift, in <Directory>.swift for the files in Sources/<Module>/<Directory>, and in
+  <File>.swift for a file of this name. The samples have the module and the imports of these files.
 
 A doc comment of a public declaration is compiled as in an application. That of another declaration is compiled with a testable import,
 and with Internal.swift too. Samples with `Apple` in their path need the stubs of Apple's frameworks: Scripts/checks/apple.py compiles them.
@@ -86,21 +86,21 @@ def of_article(document: Documented) -> list:
     return [lambda sample=sample: check(sample) for sample in document.samples]
 
 
-def preludes(module: str, directory: str, is_public: bool) -> list[pathlib.Path]:
-    """Returns the files with declarations for the doc comments of a directory."""
-    names = ["Common", directory] if is_public else ["Common", directory, "Internal"]
-    return [path for name in names if (path := ROOT / f"Tests/Snippets/{module}/{name}.swift").exists()]
+def preludes(path: str, is_public: bool) -> tuple[pathlib.Path, ...]:
+    """Returns the files with declarations for the doc comments of a file."""
+    _, module, *directories, file = pathlib.Path(path).parts
+    names = dict.fromkeys(["Common", *directories[:1], pathlib.Path(file).stem, *([] if is_public else ["Internal"])])
+    return tuple(path for name in names if (path := ROOT / f"Tests/Snippets/{module}/{name}.swift").exists())
 
 
 def of_doc_comments(documents: list[Documented]) -> list:
     groups = collections.defaultdict(list)
     for document in documents:
-        _, module, *directories, _ = pathlib.Path(document.path).parts
+        module = pathlib.Path(document.path).parts[1]
         for sample in document.samples:
-            groups[module, directories[0] if directories else "", sample.is_public].append(sample)
+            groups[module, preludes(document.path, sample.is_public), sample.is_public].append(sample)
 
-    def check(module: str, directory: str, is_public: bool, samples: list[Sample]) -> list[str]:
-        files = preludes(module, directory, is_public)
+    def check(module: str, files: tuple[pathlib.Path, ...], is_public: bool, samples: list[Sample]) -> list[str]:
         texts = "".join(path.read_text() for path in files)
         if is_public and "@testable" in texts:
             return [f"Tests/Snippets/{module}: only Internal.swift may have a testable import"]
@@ -113,7 +113,7 @@ def of_doc_comments(documents: list[Documented]) -> list:
         single = [(sample, complaint(header + function(sample, "sample"), *files)) for sample in samples]
         return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}" for sample, output in single if output] or [group]
 
-    used = {path for key in groups for path in preludes(*key)}
+    used = {path for _, files, _ in groups for path in files}
     unused = [] if arguments.names else [path for path in chosen((ROOT / "Tests/Snippets").rglob("*.swift"))
                                             if path not in used and path.stem != "Apple"]
     return [lambda: [f"{path.relative_to(ROOT)}: no sample uses this file" for path in unused],

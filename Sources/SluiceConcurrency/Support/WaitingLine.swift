@@ -236,6 +236,16 @@ struct WaitingLine<Waiter, Outcome> {
     }
 }
 
+extension WaitingLine {
+    var firstTicket: Ticket? { ticket(at: first) }
+
+    func ticket(after ticket: Ticket) -> Ticket? { self.ticket(at: slots[ticket.slot].next) }
+
+    private func ticket(at index: Int) -> Ticket? {
+        index == Self.none ? nil : Ticket(slot: index, serial: slots[index].serial)
+    }
+}
+
 extension WaitingLine: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.State: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.Slot: Sendable where Waiter: Sendable, Outcome: Sendable {}

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/Broadcast take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Streams/Broadcast.swift take for granted.
 import SluiceConcurrency
 
 struct Position: Sendable {}

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/Condition take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Waiting/Condition.swift take for granted.
 import SluiceConcurrency
 
 struct ProducerFailed: Error {}

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/CurrentValue take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Streams/CurrentValue.swift take for granted.
 import SluiceConcurrency
 
 struct Progress: Sendable { var bytes = 0 }

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/Deadline take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Waiting/Deadline.swift take for granted.
 import SluiceConcurrency
 
 struct Search: Sendable { func bestSoFar() async -> [Page] { [] } }

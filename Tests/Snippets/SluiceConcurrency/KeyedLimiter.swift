@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/KeyedLimiter take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Limiters/KeyedLimiter.swift take for granted.
 import SluiceConcurrency
 
 let limiter = KeyedLimiter<String>(perKey: 4, total: 32)

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/Monitor take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Waiting/Monitor.swift take for granted.
 import SluiceConcurrency
 
 struct Songs: Sendable {

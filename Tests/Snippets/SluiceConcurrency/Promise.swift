@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/Promise take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Waiting/Promise.swift take for granted.
 import SluiceConcurrency
 
 let (promise, resolver) = Promise<Image, any Error>.makePromise()

@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/RateLimiter take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Limiters/RateLimiter.swift take for granted.
 import SluiceConcurrency
 
 struct TooManyRequests: Error {}

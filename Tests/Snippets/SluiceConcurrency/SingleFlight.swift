@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceConcurrency/SingleFlight take for granted.
+// What the samples of doc comments in Sources/SluiceConcurrency/Work/SingleFlight.swift take for granted.
 import FoundationEssentials
 import SluiceConcurrency
 

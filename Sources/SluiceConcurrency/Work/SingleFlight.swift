@@ -1,0 +1,247 @@
+import SluiceLock
+
+/// Runs an operation once for all concurrent calls with the same key.
+///
+///     let flights = SingleFlight<URL, Image>()
+///     let image = try await flights.run(for: url) { try await network.download(url) }
+///
+/// The first call for a key starts the operation. Calls that arrive while it runs wait for it and get the same value or error. Later calls
+/// start a new operation. Results aren't cached; for one value that is kept, use ``AsyncLazy``.
+///
+/// **Cancellation.** A cancelled caller throws `CancellationError` immediately, and the operation continues for the others. If the last
+/// remaining caller is cancelled, the operation is cancelled too, and the caller waits until it has ended. The caller throws even if the
+/// operation still completes; the value is dropped. A call for the key in the meantime starts a new operation.
+///
+/// **Deadlocks.** An operation that calls ``run(for:_:)`` with its own key deadlocks.
+///
+/// **Task.** An unstructured task runs the operation, outside any actor, so that the operation can outlive the caller that started it. It
+/// has the priority and the task-local values of that caller. A later caller of higher priority raises it, and so does a waiting caller
+/// whose priority is raised. When that caller leaves, the task keeps its priority. On Apple's systems before version 26, only the first
+/// caller's priority counts.
+///
+/// **Order.** Operations of different keys are independent. The callers of one key are resumed in the order of their calls.
+///
+/// **Cost.** Joining, leaving and finishing are O(1) for each caller. Keys are hashed and compared under the lock, where a key must not use
+/// the `SingleFlight`. A key that isn't equal to itself, such as a NaN, traps.
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let storage = SingleFlightStorage<Key, Value>()
+
+    /// Creates an object without running operations.
+    public init() {}
+
+    /// Returns the result of the running operation for `key`, or starts `operation` and returns its result.
+    ///
+    /// To limit the wait, call this method in `withDeadline`.
+    ///
+    /// - Throws: The operation's error; `CancellationError` if the calling task is cancelled before the operation ends. In a task that is
+    ///   already cancelled, this method doesn't start or join an operation.
+    /// - Complexity: O(1) on average, and one task for each operation.
+    public func run(for key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await storage.run(key, operation)
+    }
+
+    /// The number of running operations that a call could join, for display: it may change before the caller reads it.
+    public var runningCount: Int { storage.count }
+
+    /// Whether there is a running operation for `key` that a call would join, for display: it may change before the caller reads it.
+    public func isRunning(for key: Key) -> Bool { storage.isInFlight(key) }
+
+    /// The highest priority of the callers for `key` so far, or `nil` if there is no running operation that a call would join.
+    package func priority(for key: Key) -> TaskPriority? { storage.priority(key) }
+}
+
+// MARK: - The state machine
+
+/// The running operations, and the callers that wait for each of them.
+///
+/// It resumes and cancels no task.
+///
+/// ```text
+/// join ──▶ start: the caller creates the operation's task
+///     └──▶ wait
+/// finished ──▶ all waiting tasks are resumed
+/// leave ──▶ this one is resumed; if it was the last, the flight is removed and its task is cancelled
+/// ```
+struct SingleFlightStateMachine<
+    Key: Hashable & Sendable, Waiter: Sendable, Outcome: Sendable, Work: Sendable
+>: Sendable {
+    typealias Line = WaitingLine<Waiter, Outcome>
+
+    struct Ticket: Sendable {
+        let key: Key
+        let flight: UInt64
+        fileprivate let place: Line.Ticket
+    }
+
+    private struct Flight: Sendable {
+        let number: UInt64
+        var line = Line()
+        /// The highest priority of its callers so far.
+        var priority: TaskPriority
+        /// The operation's task, once the caller that created it has recorded it.
+        var work: Work?
+    }
+
+    private var current: [Key: Flight] = [:]
+    /// The lines of ended flights, kept for callers that were settled before they suspended.
+    private var landed: [UInt64: Line] = [:]
+    private var numbers: UInt64 = 0
+
+    var count: Int { current.count }
+
+    var isEmpty: Bool { current.isEmpty && landed.isEmpty }
+
+    func priority(_ key: Key) -> TaskPriority? { current[key]?.priority }
+
+    func isInFlight(_ key: Key) -> Bool { current[key] != nil }
+
+    /// Adds a caller. Returns whether it must start the operation.
+    mutating func join(_ key: Key, priority: TaskPriority = .medium) -> (ticket: Ticket, starts: Bool) {
+        if let number = current[key]?.number, let place = current[key]?.line.join() {
+            return (Ticket(key: key, flight: number, place: place), false)
+        }
+        numbers += 1
+        var flight = Flight(number: numbers, priority: priority)
+        let place = flight.line.join()
+        current[key] = flight
+        // Otherwise no event would find the flight, and its callers would wait forever.
+        precondition(
+            current[key]?.number == numbers,
+            "A single flight's key must be equal to itself, and its hash must not change.")
+        return (Ticket(key: key, flight: numbers, place: place), true)
+    }
+
+    /// Returns the priority of the callers until now. Does nothing if the operation has already ended.
+    @discardableResult
+    mutating func started(_ ticket: Ticket, _ work: Work) -> TaskPriority? {
+        guard isCurrent(ticket) else { return nil }
+        current[ticket.key]?.work = work
+        return current[ticket.key]?.priority
+    }
+
+    /// Notes the priority of a caller. Returns the task to raise to it.
+    mutating func raise(_ ticket: Ticket, to priority: TaskPriority) -> Work? {
+        guard isCurrent(ticket), let flight = current[ticket.key], flight.priority < priority else { return nil }
+        current[ticket.key]?.priority = priority
+        return flight.work
+    }
+
+    mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
+        if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.place, waiter) }
+        let outcome = landed[ticket.flight]?.suspend(ticket.place, waiter)
+        if landed[ticket.flight]?.hasUnclaimedOutcomes == false { landed[ticket.flight] = nil }
+        return outcome
+    }
+
+    /// Returns the callers to resume with the outcome, in order.
+    mutating func finished(_ ticket: Ticket, _ outcome: Outcome) -> [Waiter] {
+        guard isCurrent(ticket), var flight = current.removeValue(forKey: ticket.key) else { return [] }
+        let waiters = flight.line.settleAll(outcome)
+        land(flight)
+        return waiters
+    }
+
+    /// Removes a cancelled caller. Returns the caller to resume, and its outcome, which `outcome` creates. If the caller was the last one,
+    /// `outcome` gets the task to cancel and to wait for; otherwise `nil`.
+    mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
+        guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.place) == true else { return nil }
+        guard current[ticket.key]?.line.count == 1 else {
+            let outcome = outcome(nil)
+            return (current[ticket.key]?.line.settle(ticket.place, outcome), outcome)
+        }
+        guard var flight = current.removeValue(forKey: ticket.key) else { return nil }
+        let outcome = outcome(flight.work)
+        let waiter = flight.line.settle(ticket.place, outcome)
+        land(flight)
+        return (waiter, outcome)
+    }
+
+    private func isCurrent(_ ticket: Ticket) -> Bool {
+        current[ticket.key]?.number == ticket.flight
+    }
+
+    private mutating func land(_ flight: Flight) {
+        if flight.line.hasUnclaimedOutcomes { landed[flight.number] = flight.line }
+    }
+}
+
+extension WaitingLine {
+    /// Whether a waiter that was settled before it suspended hasn't received its outcome yet.
+    var hasUnclaimedOutcomes: Bool { occupied > count }
+}
+
+// MARK: - The storage
+
+final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private enum Outcome: Sendable {
+        case finished(Result<Value, any Error>)
+        /// If there is a task, the caller was the last one and waits for the task to end.
+        case left(Task<Void, Never>?)
+    }
+
+    private typealias Waiter = UnsafeContinuation<Outcome, Never>
+    private typealias Machine = SingleFlightStateMachine<Key, Waiter, Outcome, Task<Void, Never>>
+
+    private let machine = Lock(Machine())
+
+    var count: Int { machine.withLock { $0.count } }
+
+    func priority(_ key: Key) -> TaskPriority? { machine.withLock { $0.priority(key) } }
+
+    func isInFlight(_ key: Key) -> Bool { machine.withLock { $0.isInFlight(key) } }
+
+    func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        let priority = Task.currentPriority
+        let (ticket, starts) = machine.withLock { $0.join(key, priority: priority) }
+        if starts { start(ticket, priority, operation) } else { raise(ticket, to: priority) }
+        let outcome = await withEscalations(from: priority) {
+            await suspending { waiter in
+                machine.withLock { $0.suspend(ticket, waiter) }
+            } onCancel: {
+                leave(ticket)
+            }
+        } raised: { priority in
+            self.raise(ticket, to: priority)
+        }
+        switch outcome {
+        case .finished(let result): return try result.get()
+        case .left(let task):
+            await task?.value
+            throw CancellationError()
+        }
+    }
+
+    private func start(
+        _ ticket: Machine.Ticket, _ priority: TaskPriority, _ operation: @escaping @Sendable () async throws -> Value
+    ) {
+        let task = Task {
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await operation())
+            } catch {
+                result = .failure(error)
+            }
+            let outcome = Outcome.finished(result)
+            for waiter in self.machine.withLock({ $0.finished(ticket, outcome) }) { waiter.resume(returning: outcome) }
+        }
+        // Callers may have joined meanwhile.
+        let wanted = machine.withLock { $0.started(ticket, task) }
+        if let wanted, wanted > priority { Self.escalate(task, to: wanted) }
+    }
+
+    private func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {
+        guard let task = machine.withLock({ $0.raise(ticket, to: priority) }) else { return }
+        Self.escalate(task, to: priority)
+    }
+
+    private static func escalate(_ task: Task<Void, Never>, to priority: TaskPriority) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { task.escalatePriority(to: priority) }
+    }
+
+    private func leave(_ ticket: Machine.Ticket) {
+        guard let (waiter, outcome) = machine.withLock({ $0.leave(ticket) { .left($0) } }) else { return }
+        if case .left(let task?) = outcome { task.cancel() }
+        waiter?.resume(returning: outcome)
+    }
+}
