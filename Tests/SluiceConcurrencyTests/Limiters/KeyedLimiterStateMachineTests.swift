@@ -1,0 +1,626 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite struct `The state machine of a keyed limiter` {
+    typealias Machine = KeyedLimiterStateMachine<String, Int>
+    typealias Operation = KeyedLimiterExplorer.Operation
+
+    /// Joins the line and suspends.
+    private func wait(_ machine: inout Machine, _ key: String, _ waiter: Int) -> Machine.Ticket? {
+        guard case .wait(let ticket) = machine.enter(key) else { return nil }
+        let known = machine.suspend(ticket, waiter).outcome
+        #expect(known == nil)
+        return ticket
+    }
+
+    @Test func `a key has no more places than its own, and all no more than the total`() {
+        var machine = Machine(perKey: 2, total: 3)
+
+        let entered = ["a", "a", "a", "b", "b"].map { machine.enterImmediately($0) }
+
+        #expect(entered == [true, true, false, true, false])
+        #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (3, 2, 1))
+    }
+
+    @Test func `keys have their turns one after the other, whatever their backlog`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        for waiter in 1...3 { _ = wait(&machine, "a", waiter) }
+        for waiter in 11...12 { _ = wait(&machine, "b", waiter) }
+        _ = wait(&machine, "c", 21)
+
+        var served: [Int] = []
+        // A task that was not served does not leave: the machine would trap, and two tests that trap together may hang.
+        for key in ["a", "b", "c", "a", "b", "a"] where machine.running(for: key) > 0 {
+            served.append(machine.leave(key).next ?? -1)
+        }
+
+        #expect(served == [11, 21, 1, 12, 2, 3])
+    }
+
+    @Test func `a key at its limit delays no other key`() {
+        var machine = Machine(perKey: 1, total: 2)
+        _ = machine.enterImmediately("a")
+        for waiter in 1...100 { _ = wait(&machine, "a", waiter) }
+
+        let entered = machine.enterImmediately("b")
+        _ = wait(&machine, "b", 101)
+        let next = [machine.leave("b").next, machine.leave("a").next]
+
+        #expect(entered)
+        #expect(next == [101, 1])
+    }
+
+    @Test func `a ticket of a forgotten key does not touch later tasks`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("x")
+        let old = wait(&machine, "a", 1)!
+        let forgotten = machine.settle(old, .cancelled).forgotten
+        let new = wait(&machine, "a", 2)!
+
+        let waiters = [machine.settle(old, .cancelled).waiter, machine.settle(new, .cancelled).waiter]
+
+        #expect(forgotten == "a")
+        #expect(waiters == [nil, 2])
+    }
+
+    @Test func `tasks that cannot be interrupted stay, in order`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        _ = machine.enter("a", uninterrupted: 1)
+        _ = wait(&machine, "a", 2)
+        _ = wait(&machine, "b", 3)
+        _ = machine.enter("a", uninterrupted: 4)
+
+        let ofOne = machine.settleInterruptible("a", .cancelled).waiters
+        let ofAll = machine.settleInterruptible(nil, .cancelled).waiters
+        let left = machine.waiting
+        let next = (1...2).map { _ in machine.running(for: "a") > 0 ? machine.leave("a").next : nil }
+
+        #expect((ofOne, ofAll, left) == ([2], [3], 2))
+        #expect(next == [1, 4])
+    }
+
+    @Test func `watching tasks are told when the last has left, and not while one still runs`() {
+        var machine = Machine(perKey: 2, total: 2)
+        for key in ["a", "b"] { _ = machine.enterImmediately(key) }
+        _ = wait(&machine, "a", 1)
+
+        let isIdleAtFirst = machine.watch(2) == nil
+        let told = ["b", "a", "a"].map { machine.leave($0).watchers }
+        let isIdleAtLast = machine.watch(3) == nil
+
+        #expect((isIdleAtFirst, isIdleAtLast) == (false, true))
+        #expect(told == [[], [], [2]])
+    }
+
+    /// A million in a release build.
+    @Test func `very many keys, one after the other and all together, are forgotten`() async {
+        #if DEBUG
+        let keys = 20_000
+        #else
+        let keys = 500_000
+        #endif
+        let traces = await offPool {
+            var machine = KeyedLimiterStateMachine<Int, Int>(perKey: 1, total: .max)
+            for key in 0..<keys {
+                guard machine.enterImmediately(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
+            }
+            guard machine.traces.room <= Machine.keysKept else { return machine.traces }
+            for key in 0..<keys where !machine.enterImmediately(key) { return (-2, 0, 0) }
+            for key in 0..<keys { _ = machine.leave(key) }
+            return machine.traces
+        }
+
+        #expect(traces == (0, 0, 0))
+    }
+
+    // MARK: Priorities
+
+    /// Joins the line of a priority and suspends.
+    private func wait(
+        _ machine: inout Machine, _ key: String, _ waiter: Int, priority: UInt8
+    ) -> Machine.Ticket? {
+        guard case .wait(let ticket) = machine.enter(key, LimiterRequest(priority: priority)) else { return nil }
+        let known = machine.suspend(ticket, waiter).outcome
+        #expect(known == nil)
+        return ticket
+    }
+
+    /// Leaves for the keys, one after the other; returns the tasks that got the places.
+    private func leave(_ machine: inout Machine, _ keys: [String]) -> [Int?] {
+        keys.map { machine.running(for: $0) > 0 ? machine.leave($0).next : nil }
+    }
+
+    @Test func `within a key higher priorities go first, and equal ones in order of arrival`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        for (waiter, priority) in [(1, 10), (2, 20), (3, 30), (4, 20), (5, 30)] as [(Int, UInt8)] {
+            _ = wait(&machine, "a", waiter, priority: priority)
+        }
+
+        #expect(leave(&machine, ["a", "a", "a", "a", "a"]) == [3, 5, 2, 4, 1])
+    }
+
+    @Test func `priorities don't change the turns of the keys`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("x")
+        _ = wait(&machine, "a", 1, priority: 10)
+        for waiter in 11...13 { _ = wait(&machine, "b", waiter, priority: 30) }
+        _ = wait(&machine, "a", 2, priority: 10)
+
+        #expect(leave(&machine, ["x", "a", "b", "a", "b", "b"]) == [1, 11, 2, 12, 13, nil])
+        #expect(machine.traces.turns == 0)
+    }
+
+    @Test func `a low priority gets one of seventeen places of its key`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        _ = wait(&machine, "a", 100, priority: 10)
+        for waiter in 0..<40 { _ = wait(&machine, "a", waiter, priority: 30) }
+
+        let served = leave(&machine, Array(repeating: "a", count: 41))
+
+        #expect(served.firstIndex(of: 100) == 16)
+    }
+
+    @Test func `a task that is raised moves to the end of its new level`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        _ = wait(&machine, "a", 2, priority: 10)
+        _ = wait(&machine, "a", 3, priority: 20)
+        _ = wait(&machine, "a", 4, priority: 30)
+
+        machine.raise(raised, to: 30)
+        machine.raise(raised, to: 20)
+
+        #expect(leave(&machine, ["a", "a", "a", "a"]) == [4, 1, 3, 2])
+    }
+
+    @Test func `a key keeps its turn when its only task is raised`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("x")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        _ = wait(&machine, "b", 2, priority: 10)
+
+        machine.raise(raised, to: 30)
+
+        #expect(machine.waiting == 2)
+        #expect(leave(&machine, ["x", "a", "b"]) == [1, 2, nil])
+        machine.raise(raised, to: 40)
+        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
+    }
+
+    @Test func `a task that is raised before it suspends is served at its new priority`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterImmediately("a")
+        _ = wait(&machine, "a", 1, priority: 20)
+        guard case .wait(let ticket) = machine.enter("a", LimiterRequest(priority: 10)) else {
+            Issue.record("There is no place.")
+            return
+        }
+
+        machine.raise(ticket, to: 30)
+        let served = leave(&machine, ["a"])
+        let suspended = machine.suspend(ticket, 2)
+
+        #expect(served == [nil], "the task hasn't suspended yet")
+        #expect(suspended.outcome == .granted && suspended.forgotten == nil)
+        #expect(leave(&machine, ["a"]) == [1])
+    }
+
+    // MARK: Every interleaving
+
+    @Test(arguments: [(1, 1), (1, 2), (2, 2)])
+    func `two tasks, any three operations each, two keys`(perKey: Int, total: Int) async {
+        let violations = await offPool {
+            let first = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(1)])
+            let second = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(0)])
+            return first.flatMap { first in
+                second.compactMap { Self.violation(perKey, total, [first, $0]) }
+            }
+        }
+        #expect(violations == [])
+    }
+
+    @Test(arguments: [(1, 1), (1, 2), (2, 2)])
+    func `three tasks, chosen programs, two keys`(perKey: Int, total: Int) async {
+        let programs: [[[Operation]]] = [
+            // A place goes from key to key.
+            [[.enter("a"), .leave, .enter("b")], [.enter("b"), .leave], [.enter("a"), .leave]],
+            // The only one of a key is cancelled while its turn comes.
+            [[.enter("a"), .leave], [.enter("b"), .leave, .cancel(2)], [.enter("b"), .leave, .enter("a")]],
+            // The first of two of a key is cancelled.
+            [[.enter("a"), .leave, .cancel(1)], [.enter("a"), .leave], [.enter("a"), .enter("b"), .leave]],
+            // Two places held by one task, of two keys.
+            [[.enter("a"), .enter("b"), .leave], [.enter("b"), .leave], [.cancel(0), .enter("a"), .leave]],
+            // Two places of one key go to two tasks that wait for the other.
+            [[.enter("a"), .enter("a"), .leave, .leave], [.enter("b"), .leave], [.enter("b"), .leave]],
+            // All cancel one another.
+            [
+                [.enter("a"), .cancel(1), .leave], [.enter("a"), .cancel(2), .leave],
+                [.enter("b"), .cancel(0), .leave],
+            ],
+            // A key is forgotten and comes again, and a late cancel finds its new wait.
+            [[.enter("a"), .leave], [.enter("b"), .leave, .enter("b")], [.cancel(1), .cancel(1)]],
+        ]
+        let violations = await offPool { programs.compactMap { Self.violation(perKey, total, $0) } }
+        #expect(violations == [])
+    }
+
+    private static func violation(_ perKey: Int, _ total: Int, _ programs: [[Operation]]) -> String? {
+        var explorer = KeyedLimiterExplorer(perKey: perKey, total: total, programs: programs)
+        explorer.explore()
+        return explorer.violation.map { "\(perKey) per key, \(total) in total, \(programs): \($0)" }
+    }
+
+    /// All programs of three operations that begin with entering.
+    private static func programs(of operations: [Operation]) -> [[Operation]] {
+        var programs: [[Operation]] = [[.enter("a")], [.enter("b")]]
+        for _ in 0..<2 { programs = programs.flatMap { program in operations.map { program + [$0] } } }
+        return programs
+    }
+}
+
+// MARK: - The explorer
+
+/// Runs the keyed limiter's machine and the naive one through every interleaving of a few tasks' programs.
+///
+/// Each event of the machine happens at one moment, as all are under one lock. So a step is an event, and entering is two:
+/// joining the line and suspending in it. Both machines are copied wherever more than one task can continue.
+struct KeyedLimiterExplorer {
+    enum Operation: Hashable {
+        case enter(String)
+        /// Gives back what was taken last; nothing happens if nothing is held.
+        case leave
+        /// Cancels another task, if it waits.
+        case cancel(Int)
+    }
+
+    typealias Machine = KeyedLimiterStateMachine<String, Int>
+
+    struct Runner {
+        var program: ArraySlice<Operation>
+        var held: [String] = []
+        /// In line, with the key that it waits for.
+        var wait: (ticket: Machine.Ticket, key: String)?
+        var isSuspended = false
+    }
+
+    struct State {
+        var machine: Machine
+        var naive: NaiveKeyedLimiter
+        var runners: [Runner]
+        /// How the naive limiter says that a wait ended, until the task has heard of it from the machine.
+        var expected: [Int: LimiterOutcome] = [:]
+    }
+
+    private(set) var violation: String?
+    private(set) var states = 0
+    private var initial: State
+
+    init(perKey: Int, total: Int, programs: [[Operation]]) {
+        initial = State(
+            machine: Machine(perKey: perKey, total: total), naive: NaiveKeyedLimiter(perKey: perKey, total: total),
+            runners: programs.map { Runner(program: $0[...]) })
+    }
+
+    mutating func explore() {
+        var stack = [initial]
+        while let state = stack.popLast(), violation == nil {
+            states += 1
+            var isStuck = true
+            for task in state.runners.indices where canStep(state.runners[task]) {
+                isStuck = false
+                var next = state
+                step(task, &next)
+                check(next)
+                stack.append(next)
+            }
+            if isStuck { checkEnd(state) }
+        }
+    }
+
+    private func canStep(_ runner: Runner) -> Bool {
+        if runner.wait != nil { return !runner.isSuspended }
+        return !runner.program.isEmpty
+    }
+
+    // MARK: Steps
+
+    private mutating func step(_ task: Int, _ state: inout State) {
+        if let (ticket, _) = state.runners[task].wait {
+            let known = state.machine.suspend(ticket, task)
+            state.runners[task].isSuspended = true
+            if let outcome = known.outcome {
+                resume(task, outcome, &state)
+            } else if state.expected[task] != nil {
+                violation = "task \(task) suspends, though its wait is over"
+            }
+            return
+        }
+        switch state.runners[task].program.removeFirst() {
+        case .enter(let key):
+            let mayRun = state.naive.enter(task, key)
+            switch state.machine.enter(key) {
+            case .run:
+                if !mayRun { violation = "task \(task) runs and should wait" }
+                state.runners[task].held.append(key)
+            case .wait(let ticket):
+                if mayRun { violation = "task \(task) waits and should run" }
+                state.runners[task].wait = (ticket, key)
+                state.runners[task].isSuspended = false
+            }
+        case .leave:
+            guard let key = state.runners[task].held.popLast() else { return }
+            let next = state.naive.leave(key)
+            if let next { state.expected[next] = .granted }
+            let action = state.machine.leave(key)
+            if let resumed = action.next { resume(resumed, .granted, &state) }
+        case .cancel(let other):
+            guard let (ticket, _) = state.runners[other].wait else { return }
+            if state.naive.cancel(other) { state.expected[other] = .cancelled }
+            if let resumed = state.machine.settle(ticket, .cancelled).waiter { resume(resumed, .cancelled, &state) }
+        }
+    }
+
+    private mutating func resume(_ task: Int, _ outcome: LimiterOutcome, _ state: inout State) {
+        guard let (_, key) = state.runners[task].wait, state.runners[task].isSuspended else {
+            return violation = "task \(task) is resumed, and does not wait"
+        }
+        if state.expected[task] != outcome {
+            violation = "task \(task) gets \(outcome), not \(String(describing: state.expected[task]))"
+        }
+        state.expected[task] = nil
+        state.runners[task].wait = nil
+        if outcome == .granted { state.runners[task].held.append(key) }
+    }
+
+    // MARK: What must hold
+
+    private mutating func check(_ state: State) {
+        let (machine, naive) = (state.machine, state.naive)
+        if machine.running != naive.running.count { violation = "\(machine.running) run, not \(naive.running.count)" }
+        if machine.waiting != naive.line.count { violation = "\(machine.waiting) wait, not \(naive.line.count)" }
+        for key in ["a", "b"] where machine.waiting(for: key) != naive.line.filter({ $0.key == key }).count {
+            violation = "\(machine.waiting(for: key)) wait for \(key)"
+        }
+        for key in ["a", "b"] where machine.running(for: key) != naive.running.filter({ $0 == key }).count {
+            violation = "\(machine.running(for: key)) run for \(key)"
+        }
+        for (task, outcome) in state.expected where state.runners[task].isSuspended {
+            violation = "task \(task) was not resumed with \(outcome)"
+        }
+    }
+
+    private mutating func checkEnd(_ state: State) {
+        let known = Set(state.naive.running + state.naive.line.map(\.key)).count
+        if state.machine.traces.keys != known { violation = "\(state.machine.traces.keys) keys are kept, not \(known)" }
+        if state.naive.line.isEmpty, state.machine.traces.turns != 0 { violation = "turns are kept, and no task waits" }
+    }
+}
+
+// MARK: - The naive limiter
+
+/// A keyed limiter as one would write it without care for speed: what the explorer compares with.
+struct NaiveKeyedLimiter {
+    let perKey: Int
+    let total: Int
+    /// The keys of the bodies that run.
+    var running: [String] = []
+    /// The waiting tasks, in order of arrival.
+    var line: [(task: Int, key: String)] = []
+    /// The keys in the order of their turns: the one that has waited longest for its turn comes first.
+    var turns: [String] = []
+
+    private func mayRun(_ key: String) -> Bool {
+        running.count < total && running.filter { $0 == key }.count < perKey
+    }
+
+    /// Returns whether the task may run immediately.
+    mutating func enter(_ task: Int, _ key: String) -> Bool {
+        if mayRun(key) {
+            running.append(key)
+            return true
+        }
+        line.append((task, key))
+        arrange()
+        return false
+    }
+
+    /// Returns the task that takes over the place.
+    mutating func leave(_ key: String) -> Int? {
+        running.remove(at: running.firstIndex(of: key)!)
+        arrange()
+        guard let next = turns.first, let index = line.firstIndex(where: { $0.key == next }) else { return nil }
+        running.append(next)
+        turns.removeFirst()
+        let task = line.remove(at: index).task
+        arrange()
+        return task
+    }
+
+    /// Returns whether the task was in line.
+    mutating func cancel(_ task: Int) -> Bool {
+        guard let index = line.firstIndex(where: { $0.task == task }) else { return false }
+        line.remove(at: index)
+        arrange()
+        return true
+    }
+
+    /// A key with waiting tasks below its limit has a turn, in the order in which it got there.
+    private mutating func arrange() {
+        let wanting = line.map(\.key).filter { key in running.filter { $0 == key }.count < perKey }
+        turns.removeAll { !wanting.contains($0) }
+        for key in wanting where !turns.contains(key) { turns.append(key) }
+    }
+}
+
+// MARK: - Any order of events
+
+/// Thousands of random events, each compared with a naive limiter: with priorities, watchers, and tasks that suspend late.
+@Suite struct `Any order of events leaves the keyed limiter as the naive one` {
+    typealias Machine = KeyedLimiterStateMachine<String, Int>
+
+    struct Naive {
+        let perKey: Int
+        let total: Int
+        var lines: [String: NaiveLine] = [:]
+        /// The keys of the bodies that run.
+        var running: [String] = []
+        /// The keys with waiting tasks below their limits; the one that has waited longest for its turn comes first.
+        var turns: [String] = []
+        var watchers: [Int] = []
+
+        var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waiters.count } }
+
+        func runningCount(_ key: String) -> Int { running.filter { $0 == key }.count }
+
+        /// Returns whether the task runs immediately.
+        mutating func enter(_ task: Int, _ key: String, _ priority: UInt8, isInterruptible: Bool) -> Bool {
+            if running.count < total, runningCount(key) < perKey {
+                running.append(key)
+                return true
+            }
+            lines[key, default: NaiveLine()]
+                .join(.init(task: task, priority: priority, weight: 1, isInterruptible: isInterruptible))
+            arrange(key)
+            return false
+        }
+
+        /// Returns the task that takes over the place, and the watchers.
+        mutating func leave(_ key: String) -> (next: Int?, watchers: [Int]) {
+            running.remove(at: running.firstIndex(of: key)!)
+            arrange(key)
+            if let key = turns.first {
+                turns.removeFirst()
+                running.append(key)
+                let next = lines[key]!.takeNext()!.task
+                arrange(key)
+                return (next, [])
+            }
+            defer { if running.isEmpty { watchers = [] } }
+            return (nil, running.isEmpty ? watchers : [])
+        }
+
+        mutating func remove(_ key: String, where predicate: (NaiveLine.Waiter) -> Bool) -> [Int] {
+            defer { arrange(key) }
+            return lines[key]?.remove(where: predicate).map(\.task) ?? []
+        }
+
+        private mutating func arrange(_ key: String) {
+            let wantsTurn = lines[key]?.next != nil && runningCount(key) < perKey
+            if !wantsTurn { turns.removeAll { $0 == key } } else if !turns.contains(key) { turns.append(key) }
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<30)
+    func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let (perKey, total) = (Int.random(in: 1...2, using: &random), Int.random(in: 1...4, using: &random))
+        var machine = Machine(perKey: perKey, total: total)
+        var naive = Naive(perKey: perKey, total: total)
+        var tickets: [Int: Machine.Ticket] = [:]
+        var watches: [Int: Machine.Watch] = [:]
+        /// The tasks that are in line, or were, and haven't suspended.
+        var awake: Set<Int> = []
+        var outcomes: [Int: LimiterOutcome] = [:]
+
+        func compare(_ actual: [Int], _ expected: [Int], _ outcome: LimiterOutcome) {
+            for task in expected where awake.contains(task) { outcomes[task] = outcome }
+            let suspended = expected.filter { !awake.contains($0) }.sorted()
+            if actual.sorted() != suspended { Issue.record("\(outcome): \(actual), not \(suspended)") }
+        }
+
+        for task in 0..<1_000 {
+            switch Int.random(in: 0..<18, using: &random) {
+            case 0..<6:
+                let key = ["a", "b", "c"].randomElement(using: &random)!
+                let priority: UInt8 = [9, 17, 25].randomElement(using: &random)!
+                let isInterruptible = Bool.random(using: &random)
+                let runs = naive.enter(task, key, priority, isInterruptible: isInterruptible)
+                switch machine.enter(key, LimiterRequest(priority: priority, isInterruptible: isInterruptible)) {
+                case .run: #expect(runs)
+                case .wait(let ticket):
+                    #expect(!runs)
+                    tickets[task] = ticket
+                    if Bool.random(using: &random) {
+                        awake.insert(task)
+                    } else {
+                        #expect(machine.suspend(ticket, task).outcome == nil)
+                    }
+                }
+            case 6..<11:
+                guard let key = naive.running.randomElement(using: &random) else { continue }
+                let expected = naive.leave(key)
+                let action = machine.leave(key)
+                compare([action.next].compactMap(\.self), [expected.next].compactMap(\.self), .granted)
+                #expect(action.watchers == expected.watchers)
+            case 11, 12:
+                guard
+                    let (task, ticket) = tickets.sorted(by: { $0.key < $1.key }).suffix(60).randomElement(
+                        using: &random)
+                else {
+                    continue
+                }
+                let expected = naive.remove(ticket.key) { $0.task == task }
+                compare([machine.settle(ticket, .cancelled).waiter].compactMap(\.self), expected, .cancelled)
+            case 13:
+                guard
+                    let (task, ticket) = tickets.sorted(by: { $0.key < $1.key }).suffix(60).randomElement(
+                        using: &random)
+                else {
+                    continue
+                }
+                let priority: UInt8 = [17, 25, 33].randomElement(using: &random)!
+                naive.lines[ticket.key]?.raise(task, to: priority)
+                machine.raise(ticket, to: priority)
+            case 14:
+                guard let task = awake.sorted().randomElement(using: &random), let ticket = tickets[task] else {
+                    continue
+                }
+                awake.remove(task)
+                #expect(machine.suspend(ticket, task).outcome == outcomes.removeValue(forKey: task))
+            case 15 where Int.random(in: 0..<10, using: &random) == 0:
+                let key = ["a", "b", nil].randomElement(using: &random)!
+                let expected = (key.map { [$0] } ?? ["a", "b", "c"]).flatMap {
+                    naive.remove($0, where: \.isInterruptible)
+                }
+                compare(machine.settleInterruptible(key, .cancelled).waiters, expected, .cancelled)
+            case 16:
+                let watch = machine.watch(task)
+                watches[task] = watch
+                #expect((watch == nil) == (naive.running.isEmpty && naive.waitingCount == 0))
+                if watch != nil { naive.watchers.append(task) }
+            case 17:
+                guard let watcher = watches.keys.sorted().randomElement(using: &random), let watch = watches[watcher]
+                else {
+                    continue
+                }
+                let expected = naive.watchers.contains(watcher) ? watcher : nil
+                naive.watchers.removeAll { $0 == watcher }
+                #expect(machine.endWatch(watch, .expired) == expected)
+            default: continue
+            }
+            let counts = (["a", "b", "c"].flatMap { [machine.running(for: $0), machine.waiting(for: $0)] })
+            let expected = (["a", "b", "c"].flatMap { [naive.runningCount($0), naive.lines[$0]?.waiters.count ?? 0] })
+            let isRight =
+                counts == expected && machine.running == naive.running.count && machine.waiting == naive.waitingCount
+            if !isRight { Issue.record("\(counts), \(naive)") }
+        }
+
+        // All leave, one after the other: no task may be left.
+        while let key = naive.running.first {
+            let expected = naive.leave(key)
+            let action = machine.leave(key)
+            compare([action.next].compactMap(\.self), [expected.next].compactMap(\.self), .granted)
+            #expect(action.watchers == expected.watchers)
+        }
+        for task in awake { #expect(machine.suspend(tickets[task]!, task).outcome == outcomes[task]) }
+        #expect((naive.waitingCount, naive.watchers) == (0, []))
+        #expect((machine.waiting, machine.traces.keys, machine.traces.turns) == (0, 0, 0))
+    }
+}

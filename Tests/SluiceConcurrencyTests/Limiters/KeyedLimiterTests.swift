@@ -1,0 +1,555 @@
+import SluiceLock
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+/// Order, cancellation, deadlines and the end of waiting, step by step on a manual executor.
+@Suite struct `KeyedLimiter: waiting` {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+    let clock = ManualClock()
+    let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
+
+    /// Starts a task that runs until it is signalled, and waits until it runs.
+    private func hold(_ key: String) -> Signal {
+        let (condition, signal) = Condition.makeCondition()
+        _ = executor.spawn { [limiter] in await limiter.run(for: key) { _ = await condition.wait() } }
+        executor.runUntilIdle()
+        return signal
+    }
+
+    /// Starts a task that notes its name on the limiter, or that it was cancelled, and lets it come as far as it can.
+    @discardableResult
+    private func note(_ key: String, _ name: String) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder] in
+            do {
+                try await limiter.run(for: key) { () async throws in recorder.note(name) }
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
+    private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
+        while limiter.waitingCount > 0, executor.runOne() {}
+        #expect(limiter.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+    }
+
+    /// Like `note`, by the deadline.
+    @discardableResult
+    private func note(_ key: String, _ name: String, within time: Duration) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder, clock] in
+            let deadline = clock.now.advanced(by: time)
+            do {
+                try await limiter.run(for: key, until: deadline, clock: clock) { recorder.note(name) }
+            } catch is DeadlineExceeded {
+                recorder.note("\(name) expired")
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test func `the one task of a key is served within one turn of a key with a thousand`() {
+        let signal = hold("many")
+        for number in 0..<1_000 { note("many", "many \(number)") }
+        note("one", "one")
+        #expect(limiter.waitingCount == 1_001)
+        #expect(
+            (limiter.runningCount(for: "many"), limiter.waitingCount(for: "many"), limiter.waitingCount(for: "one"))
+                == (1, 1_000, 1))
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.firstIndex(of: "one")! <= 1)
+        #expect(recorder.values.filter { $0 != "one" } == (0..<1_000).map { "many \($0)" })
+    }
+
+    @Test func `a cancelled task gives its place in line to the next of its key`() {
+        let signal = hold("a")
+        let first = note("a", "1")
+        note("a", "2")
+
+        first.cancel()
+        executor.runUntilIdle()
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["1 cancelled", "2"])
+    }
+
+    @Test func `a task that is cancelled before it comes does not run, though there is a place`() {
+        let task = executor.spawn { [limiter, recorder] in
+            do { try await limiter.run(for: "a") { () async throws in recorder.note("ran") } } catch {
+                recorder.note("no")
+            }
+            do { try await limiter.runUnlessCancelled(for: "a") { recorder.note("ran") } } catch { recorder.note("no") }
+        }
+        task.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["no", "no"])
+    }
+
+    @Test func `once a place is granted the body runs, though the task is cancelled before it gets there`() {
+        let signal = hold("a")
+        let next = note("b", "granted")
+
+        signal.signal()
+        runUntilGranted()
+        next.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["granted"])
+    }
+
+    @Test func `bodies that cannot throw run in cancelled tasks, when it is their turn`() {
+        let signal = hold("a")
+        let task = executor.spawn { [limiter, recorder] in
+            await limiter.run(for: "a") { recorder.note("run, cancelled: \(Task.isCancelled)") }
+            await limiter.runUninterrupted(for: "a") { recorder.note("runUninterrupted") }
+            _ = await limiter.runIfAvailable(for: "a") { recorder.note("runIfAvailable") }
+        }
+        executor.runUntilIdle()
+
+        task.cancel()
+        limiter.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["run, cancelled: true", "runUninterrupted", "runIfAvailable"])
+    }
+
+    @Test func `runIfAvailable does not overtake a task that was granted a place and has not run yet`() async {
+        let signal = hold("a")
+        note("a", "waiter")
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
+
+        signal.signal()
+        runUntilGranted()
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
+
+        executor.runUntilIdle()
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == 1)
+    }
+
+    @Test func `cancelWaiting for a key leaves the others in line`() {
+        let signal = hold("a")
+        note("a", "a")
+        note("b", "b1")
+        note("b", "b2")
+
+        limiter.cancelWaiting(for: "b")
+        limiter.cancelWaiting(for: "unused")
+        executor.runUntilIdle()
+        #expect(recorder.values == ["b1 cancelled", "b2 cancelled"])
+        note("b", "later")
+        limiter.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values.dropFirst(2).sorted() == ["a cancelled", "later cancelled"])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect((limiter.runningCount, limiter.waitingCount) == (0, 0))
+        #expect(limiter.storage.machine.withLock { $0.traces.keys } == 0)
+    }
+
+    @Test func `waitUntilIdle returns when the last has left, also in a cancelled task`() async {
+        await limiter.waitUntilIdle()
+        let signal = hold("a")
+        note("b", "b")
+        let idle = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        idle.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["b", "idle"])
+    }
+
+    // MARK: Deadlines
+
+    @Test func `the wait for an idle limiter ends at its deadline, and otherwise when the last has left`() {
+        let signal = hold("a")
+        for seconds in [1, 3] {
+            let deadline = clock.now.advanced(by: .seconds(seconds))
+            _ = executor.spawn { [limiter, recorder, clock] in
+                do {
+                    try await limiter.waitUntilIdle(until: deadline, clock: clock)
+                    recorder.note("\(seconds) idle")
+                } catch {
+                    recorder.note("\(seconds) \(type(of: error))")
+                }
+            }
+        }
+        executor.runUntilIdle()
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 DeadlineExceeded"])
+
+        signal.signal()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 DeadlineExceeded", "3 idle"])
+    }
+
+    @Test func `a deadline ends the wait, and only the wait`() {
+        let signal = hold("a")
+        note("a", "short", within: .seconds(1))
+        note("a", "long", within: .seconds(3))
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["short expired"])
+        #expect(limiter.waitingCount == 1)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["short expired", "long"])
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func `a timeout ends the wait, on the continuous clock`() async throws {
+        #expect(try await limiter.run(for: "a", timeout: .zero) { () async throws in 7 } == 7)
+        let signal = hold("a")
+        await #expect(throws: DeadlineExceeded.self) {
+            try await limiter.run(for: "a", timeout: .zero) { () async throws in 7 }
+        }
+        #expect(limiter.waitingCount == 0)
+        signal.signal()
+        executor.runUntilIdle()
+    }
+
+    @Test func `with a place free the body runs, also if the deadline is over`() {
+        note("a", "late", within: .seconds(-1))
+        #expect(recorder.values == ["late"])
+    }
+
+    @Test func `a deadline that is over ends a wait immediately`() {
+        let signal = hold("a")
+        note("a", "late", within: .seconds(-1))
+        #expect(recorder.values == ["late expired"])
+        signal.signal()
+    }
+
+    @Test func `a task that waits until a deadline can be cancelled, and nothing sleeps on`() {
+        let signal = hold("a")
+        let task = note("a", "waiter", within: .seconds(5))
+
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["waiter cancelled"])
+        #expect(clock.sleeperCount == 0)
+        #expect(limiter.waitingCount == 0)
+        signal.signal()
+        executor.runUntilIdle()
+    }
+}
+
+// MARK: - Priorities
+
+/// The order by priority, with tasks on a manual executor.
+@Suite struct `KeyedLimiter: priorities` {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let recorder = Recorder<String>()
+    let limiter = KeyedLimiter<String>(perKey: 1, total: 1, order: .priority)
+
+    enum Form: CaseIterable {
+        case throwing, uninterrupted, bounded
+    }
+
+    /// Starts a task that runs until it is signalled, and waits until it runs.
+    private func hold(_ key: String) -> Signal {
+        let (condition, signal) = Condition.makeCondition()
+        _ = executor.spawn { [limiter] in await limiter.run(for: key) { _ = await condition.wait() } }
+        executor.runUntilIdle()
+        return signal
+    }
+
+    @discardableResult
+    private func note(
+        _ key: String, _ name: String, _ priority: TaskPriority, _ form: Form = .throwing
+    ) -> Task<Void, Never> {
+        let task = executor.spawn(priority: priority) { [limiter, recorder, clock] in
+            do {
+                switch form {
+                case .throwing: try await limiter.run(for: key) { () async throws in recorder.note(name) }
+                case .uninterrupted: await limiter.run(for: key) { recorder.note(name) }
+                case .bounded:
+                    let deadline = ManualClock.Instant(offset: .seconds(60))
+                    try await limiter.run(for: key, until: deadline, clock: clock) { recorder.note(name) }
+                }
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "late")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    private func expectNoTrace() {
+        let traces = limiter.storage.machine.withLock { $0.traces }
+        #expect((limiter.runningCount, limiter.waitingCount, traces.keys, traces.turns) == (0, 0, 0, 0))
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test(arguments: Form.allCases)
+    func `within a key higher priorities go first, and the turns of the keys don't change`(form: Form) {
+        #expect(limiter.order == .priority)
+        let signal = hold("a")
+        note("a", "low", .low, form)
+        note("a", "high 1", .high, form)
+        note("b", "other", .low, form)
+        note("a", "high 2", .high, form)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        // The key that is not at its limit has waited longest for its turn, whatever the priorities are.
+        #expect(recorder.values == ["other", "high 1", "high 2", "low"])
+        expectNoTrace()
+    }
+
+    @Test(arguments: Form.allCases)
+    func `a waiting task moves up when its priority is raised`(form: Form) {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let signal = hold("a")
+        note("a", "medium", .medium, form)
+        let raised = note("a", "raised", .low, form)
+        note("a", "low", .low, form)
+
+        raised.escalatePriority(to: .high)
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        #expect(limiter.waitingCount(for: "a") == 3)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "medium", "low"])
+        expectNoTrace()
+    }
+
+    @Test func `a task whose priority was raised stays in line`() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let (condition, signal) = Condition.makeCondition()
+        let raised = Recorder<Task<Void, Never>>()
+        _ = executor.spawn { [limiter] in
+            await limiter.run(for: "a") {
+                await condition.wait()
+                // The raised task hasn't run again when this one gives back the last place.
+                for task in raised.values { task.escalatePriority(to: .high) }
+            }
+        }
+        executor.runUntilIdle()
+        raised.note(note("a", "raised", .low))
+        _ = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "idle"])
+        expectNoTrace()
+    }
+
+    @Test func `cancelWaiting reaches a task whose priority was just raised`() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let signal = hold("a")
+        let raised = note("a", "raised", .low)
+
+        raised.escalatePriority(to: .high)
+        limiter.cancelWaiting(for: "a")
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised cancelled"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectNoTrace()
+    }
+
+    /// Raises the priority of the task that hashes it from low to high.
+    struct RaisingKey: Hashable {
+        func hash(into hasher: inout Hasher) {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+            withUnsafeCurrentTask { if $0?.priority == .low { $0?.escalatePriority(to: .high) } }
+        }
+    }
+
+    @Test func `a priority that is raised while the task joins the line counts`() async {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let limiter = KeyedLimiter<RaisingKey>(perKey: 1, total: 1, order: .priority)
+        let (condition, signal) = Condition.makeCondition()
+        for (name, priority) in [("holder", TaskPriority.high), ("medium", .medium), ("raised", .low)] {
+            _ = executor.spawn(priority: priority) { [recorder] in
+                await limiter.run(for: RaisingKey()) {
+                    if name == "holder" { await condition.wait() }
+                    recorder.note(name)
+                }
+            }
+            executor.runUntilIdle()
+        }
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["holder", "raised", "medium"])
+    }
+
+    @Test(arguments: [Form.throwing, .bounded])
+    func `a task that moved up can still be cancelled`(form: Form) {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let signal = hold("a")
+        let raised = note("a", "raised", .low, form)
+        raised.escalatePriority(to: .high)
+        executor.runUntilIdle()
+        raised.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["raised cancelled"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectNoTrace()
+    }
+
+    @Test func `a task that moved up keeps its deadline`() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let signal = hold("a")
+        let raised = note("a", "raised", .low, .bounded)
+        raised.escalatePriority(to: .high)
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(60))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["raised late"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectNoTrace()
+    }
+
+    /// On all threads: raising a priority meets cancelling, granting and leaving.
+    @Test func `raising priorities races with everything else and loses no task`() async {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        await withTaskGroup(of: Void.self) { group in
+            for round in 0..<300 {
+                let tasks = (0..<4).map { number in
+                    Task(priority: .low) { [limiter] in
+                        if number % 2 == 0 {
+                            try? await limiter.run(for: "a") { () async throws in await suspendOnce() }
+                        } else {
+                            await limiter.run(for: number == 1 ? "a" : "b") { await suspendOnce() }
+                        }
+                    }
+                }
+                group.addTask {
+                    for task in tasks { task.escalatePriority(to: round % 2 == 0 ? .medium : .high) }
+                }
+                group.addTask { tasks[round % 4].cancel() }
+                group.addTask { for task in tasks { await task.value } }
+            }
+        }
+        expectNoTrace()
+    }
+}
+
+// MARK: - Keys, lifetime and mistakes
+
+/// What becomes of keys and of the limiter itself, and what is refused.
+@Suite struct `KeyedLimiter: keys, lifetime and mistakes` {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+
+    /// A key that uses the limiter when it is destroyed.
+    final class Visitor: Hashable, Sendable {
+        let name: String
+        let onEnd: @Sendable () -> Void
+
+        init(_ name: String, onEnd: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.onEnd = onEnd
+        }
+
+        deinit { onEnd() }
+
+        static func == (first: Visitor, second: Visitor) -> Bool { first.name == second.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+
+    @Test func `a key that uses the limiter when it is destroyed does so outside of the lock`() {
+        let limiter = KeyedLimiter<Visitor>(perKey: 1, total: 1)
+        let onEnd: @Sendable () -> Void = { [recorder] in recorder.note("\(limiter.waitingCount) wait") }
+        let (condition, signal) = Condition.makeCondition()
+        let tasks = (0..<5).map { number in
+            executor.spawn {
+                if number % 2 == 0 {
+                    await limiter.run(for: Visitor("\(number / 2)", onEnd: onEnd)) { _ = await condition.wait() }
+                } else {
+                    try? await limiter.run(for: Visitor("\(number / 2)", onEnd: onEnd)) { () async throws in }
+                }
+            }
+        }
+        executor.runUntilIdle()
+        limiter.cancelWaiting()
+        for task in tasks { task.cancel() }
+        executor.runUntilIdle()
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.count == 5)
+        #expect(limiter.storage.machine.withLock { $0.traces.keys } == 0)
+    }
+
+    @Test func `a waiting task keeps the limiter alive`() {
+        weak var limiter: KeyedLimiter<String>?
+        let (condition, signal) = Condition.makeCondition()
+        do {
+            let made = KeyedLimiter<String>(perKey: 1, total: 1)
+            limiter = made
+            for name in ["a", "b"] {
+                _ = executor.spawn { [recorder] in
+                    await made.run(for: name) {
+                        await condition.wait()
+                        recorder.note(name)
+                    }
+                }
+            }
+        }
+        executor.runUntilIdle()
+        #expect(limiter?.waitingCount == 1)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "b"])
+        #expect(limiter == nil)
+    }
+
+    @Test func `limits below one are refused with a sentence`() async {
+        let perKey = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = KeyedLimiter<Int>(perKey: 0, total: 1)
+        }
+        let total = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = KeyedLimiter<Int>(perKey: 1, total: 0)
+        }
+        let messages = [perKey, total].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
+        #if DEBUG
+        #expect(messages[0].contains("perKey must be at least 1; it is 0"))
+        #expect(messages[1].contains("total must be at least 1; it is 0"))
+        #endif
+    }
+}

@@ -1,0 +1,506 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite struct `The state machine of a limiter` {
+    /// The word of a limiter that only one thread uses.
+    final class PlainCell: LimiterWordCell {
+        var word = LimiterWord(bits: 0)
+        var limit: UInt64 = 1
+        var peak: UInt64 = 0
+
+        func load() -> LimiterWord { word }
+        func loadLimit() -> UInt64 { limit }
+        func storeLimit(_ limit: UInt64) { self.limit = limit }
+        func note(running: UInt64) { peak = max(peak, running) }
+
+        func replace(_ expected: LimiterWord, with word: LimiterWord) -> LimiterWord? {
+            guard expected == self.word else { return self.word }
+            self.word = word
+            return nil
+        }
+    }
+
+    struct Wake: Equatable {
+        var name: String
+        var outcome: LimiterOutcome
+    }
+
+    let cell = PlainCell()
+    var machine = LimiterStateMachine<String>(limit: 1)
+
+    @Test
+    mutating func `a place goes to the first in line, and is never free in between`() throws {
+        try enter()
+        try line("first")
+        try line("second")
+
+        #expect(leave() == [Wake(name: "first", outcome: .granted)])
+        #expect(cell.word.running == 1)
+        #expect(cell.word.isCrowded)
+        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+        #expect(cell.word.running == 1)
+        #expect(!cell.word.isCrowded)
+        #expect(leave() == [])
+        #expect(cell.word.running == 0)
+        #expect(machine.granted(cell.word) == 3)
+        #expect(cell.peak == 1)
+    }
+
+    @Test
+    mutating func `a cancelled head of the line lets the next in`() throws {
+        try enter()
+        let first = try line("first")
+        try line("second")
+
+        #expect(wakes(machine.end(first, .cancelled, cell)) == [Wake(name: "first", outcome: .cancelled)])
+
+        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+    }
+
+    /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
+    @Test
+    mutating func `when a heavy head of the line is cancelled, those behind it that fit are let in`() throws {
+        _ = resize(to: 4)
+        try enter(weight: 2)
+        let heavy = try line("heavy", weight: 3)
+        try line("light")
+        try line("another")
+        try line("too many")
+
+        let woken = wakes(machine.end(heavy, .cancelled, cell))
+
+        #expect(
+            woken == [
+                Wake(name: "heavy", outcome: .cancelled), Wake(name: "light", outcome: .granted),
+                Wake(name: "another", outcome: .granted),
+            ])
+        #expect(cell.word.running == 4)
+        #expect(machine.line.count == 1)
+    }
+
+    @Test
+    mutating func `no task behind a heavy head of the line goes first, though it would fit`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 2)
+        try line("heavy", weight: 3)
+        try line("light")
+
+        #expect(machine.line.count == 2)
+        #expect(leave(weight: 2) == [Wake(name: "heavy", outcome: .granted)])
+        #expect(leave(weight: 3) == [Wake(name: "light", outcome: .granted)])
+    }
+
+    @Test
+    mutating func `one that leaves with much lets in all that fit`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 3)
+        for name in ["a", "b", "c", "d"] { try line(name) }
+
+        #expect(leave(weight: 3).map(\.name) == ["a", "b", "c"])
+        #expect(leave().map(\.name) == ["d"])
+        #expect(!cell.word.isCrowded)
+    }
+
+    @Test
+    mutating func `a place granted before the waiter suspends is kept for it, also if it is cancelled then`() throws {
+        try enter()
+        let ticket = try #require(wait())
+
+        #expect(leave() == [])
+        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
+        #expect(machine.suspend(ticket, "late") == .granted)
+        #expect(leave() == [])
+        #expect(cell.word.running == 0)
+        #expect(machine.line.slotCount == 0)
+    }
+
+    @Test
+    mutating func `one cancelled before it suspends leaves no trace`() throws {
+        try enter()
+        let ticket = try #require(wait())
+
+        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
+        #expect(machine.suspend(ticket, "late") == .cancelled)
+        #expect(machine.line.slotCount == 0)
+        #expect(!cell.word.isCrowded)
+    }
+
+    /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
+    @Test
+    mutating func `a limit that falls and rises again lets in no task too many`() throws {
+        _ = resize(to: 4)
+        for _ in 0..<4 { try enter() }
+        for name in ["a", "b", "c"] { try line(name) }
+
+        #expect(resize(to: 1) == [])
+        #expect(resize(to: 4) == [])
+        #expect(resize(to: 2) == [])
+        #expect(leave() == [])
+        #expect(leave() == [])
+        #expect(leave() == [Wake(name: "a", outcome: .granted)])
+        #expect(resize(to: 3) == [Wake(name: "b", outcome: .granted)])
+        #expect(cell.word.running == 3)
+    }
+
+    @Test
+    mutating func `tasks that wait for more than the new limit give up, and the next is looked at`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 2)
+        try line("heavy", weight: 3)
+        try line("light")
+
+        let woken = resize(to: 2)
+        #expect(woken == [Wake(name: "heavy", outcome: .tooHeavy)])
+        #expect(leave(weight: 2) == [Wake(name: "light", outcome: .granted)])
+    }
+
+    @Test
+    mutating func `watching tasks are told when the last has left, and only then`() throws {
+        try enter()
+        try line("next")
+        let isIdle = machine.watch(cell, "watcher") == nil
+        #expect(!isIdle)
+        #expect(cell.word.left(weight: 1) == nil, "no task may leave without the lock now")
+
+        #expect(leave() == [Wake(name: "next", outcome: .granted)])
+        #expect(leave() == [Wake(name: "watcher", outcome: .granted)])
+        let isIdleNow = machine.watch(cell, "late") == nil
+        #expect(isIdleNow)
+    }
+
+    @Test
+    mutating func `a watch that ends early is told nothing later, and one that has not suspended finds its outcome`()
+        throws
+    {
+        try enter()
+        let watches = (machine.watch(cell), machine.watch(cell))
+        let (early, late) = (try #require(watches.0), try #require(watches.1))
+        let known = machine.suspendWatcher(early, "early")
+        let ended = machine.endWatch(early, .expired)
+        let endedAgain = machine.endWatch(early, .cancelled)
+        #expect((known, ended, endedAgain) == (nil, "early", nil))
+
+        #expect(leave() == [])
+        let outcome = machine.suspendWatcher(late, "late")
+        #expect(outcome == .granted)
+    }
+
+    @Test
+    mutating func `cancelling all leaves those in line that cannot be interrupted`() throws {
+        try enter()
+        try line("first")
+        let request = LimiterRequest(isInterruptible: false)
+        guard case .wait = machine.enter(cell, request, suspended: "stubborn") else { throw Unexpected() }
+        try line("last")
+
+        #expect(wakes(machine.cancelWaiting(cell)).map(\.name) == ["first", "last"])
+        #expect(machine.line.count == 1)
+        #expect(leave() == [Wake(name: "stubborn", outcome: .granted)])
+    }
+
+    @Test
+    mutating func `one hundred thousand cancelled waiters leave no trace`() throws {
+        try enter()
+        var tickets: [LimiterStateMachine<String>.Ticket] = []
+        for _ in 0..<100_000 { tickets.append(try line("waiter")) }
+
+        var cancelled = 0
+        for ticket in tickets where machine.end(ticket, .cancelled, cell).first != nil { cancelled += 1 }
+
+        #expect(cancelled == 100_000)
+        #expect(machine.line.slotCount == 0)
+        #expect(cell.word.running == 1)
+        #expect(!cell.word.isCrowded)
+    }
+
+    @Test
+    mutating func `the count of entered tasks does not overflow into anything`() throws {
+        for number in 1...200_000 {
+            if !cell.enterImmediately(weight: 1) { try enter() }
+            if number % 3 == 0 || !cell.leaveImmediately(weight: 1) { if cell.word.running == 1 { _ = leave() } }
+        }
+
+        #expect(machine.granted(cell.word) == 200_000)
+        #expect(cell.word.running == 0)
+        #expect(!cell.word.isWatched && !cell.word.isCrowded)
+    }
+
+    @Test
+    mutating func `giving back a place twice stops the program with a sentence`() async {
+        await #expect(processExitsWith: .failure) {
+            var machine = LimiterStateMachine<String>(limit: 1)
+            _ = machine.leave(PlainCell(), weight: 1)
+        }
+    }
+
+    // MARK: Shorter
+
+    private mutating func enter(weight: UInt64 = 1) throws {
+        guard case .run = machine.enter(cell, LimiterRequest(weight: weight)) else { throw Unexpected() }
+    }
+
+    private mutating func wait(weight: UInt64 = 1) -> LimiterStateMachine<String>.Ticket? {
+        guard case .wait(let ticket) = machine.enter(cell, LimiterRequest(weight: weight)) else { return nil }
+        return ticket
+    }
+
+    @discardableResult
+    private mutating func line(_ name: String, weight: UInt64 = 1) throws -> LimiterStateMachine<String>.Ticket {
+        let ticket = try #require(wait(weight: weight))
+        #expect(machine.suspend(ticket, name) == nil)
+        return ticket
+    }
+
+    private mutating func leave(weight: UInt64 = 1) -> [Wake] { wakes(machine.leave(cell, weight: weight)) }
+
+    private mutating func resize(to limit: UInt64) -> [Wake] { wakes(machine.resize(to: limit, cell)) }
+
+    private func wakes(_ wakeups: LimiterWakeups<String>) -> [Wake] {
+        ([wakeups.first].compactMap(\.self) + wakeups.others).map { Wake(name: $0.waiter, outcome: $0.outcome) }
+    }
+
+    struct Unexpected: Error {}
+}
+
+// MARK: - Any order of events
+
+/// Thousands of random events, each compared with a naive limiter with priorities, weights of zero and watchers.
+@Suite struct `Any order of events leaves the limiter as the naive one` {
+    typealias Machine = LimiterStateMachine<Int>
+    typealias Wake = NaiveLimiter.Wake
+
+    struct Naive {
+        var limit: Int
+        var line = NaiveLine()
+        /// The weights of the tasks that hold places.
+        var held: [Int: Int] = [:]
+        var watchers: [Int] = []
+
+        var running: Int { held.values.reduce(0, +) }
+
+        mutating func enter(_ task: Int, _ weight: Int, _ priority: UInt8, isInterruptible: Bool) -> NaiveLimiter.Entry
+        {
+            if weight > limit { return .refuse }
+            if line.wouldBeNext(priority), running + weight <= limit {
+                held[task] = weight
+                line.passOver()
+                return .run
+            }
+            line.join(.init(task: task, priority: priority, weight: weight, isInterruptible: isInterruptible))
+            return .wait
+        }
+
+        /// Admits all that fit, in order, and tells the watchers if nothing is left.
+        mutating func settle() -> [Wake] {
+            var wakes: [Wake] = []
+            while let next = line.next, running + next.weight <= limit {
+                _ = line.takeNext()
+                held[next.task] = next.weight
+                wakes.append(Wake(task: next.task, outcome: .granted))
+            }
+            if held.isEmpty, line.waiters.isEmpty {
+                wakes += watchers.map { Wake(task: $0, outcome: .granted) }
+                watchers = []
+            }
+            return wakes
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<30)
+    func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let cell = `The state machine of a limiter`.PlainCell()
+        cell.limit = 4
+        var machine = Machine(limit: 4)
+        var naive = Naive(limit: 4)
+        /// The last tickets of all tasks, also of those that have left.
+        var tickets: [Int: Machine.Ticket] = [:]
+        var watches: [Int: Machine.Watch] = [:]
+        /// The tasks that are in line, or were, and haven't suspended.
+        var awake: Set<Int> = []
+        var outcomes: [Int: LimiterOutcome] = [:]
+        let priorities: [UInt8] = seed % 4 == 0 ? [0] : [9, 17, 25]
+
+        func compare(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake], _ event: String) {
+            let actual = ([wakeups.first].compactMap(\.self) + wakeups.others)
+                .map { Wake(task: $0.waiter, outcome: $0.outcome) }
+            for wake in expected where awake.contains(wake.task) { outcomes[wake.task] = wake.outcome }
+            let suspended = expected.filter { !awake.contains($0.task) }
+            if actual != suspended { Issue.record("\(event): \(actual), not \(suspended)") }
+        }
+
+        for task in 0..<1_000 {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<7:
+                let weight = [0, 0, 1, 1, 2, 3, 5].randomElement(using: &random)!
+                let priority = priorities.randomElement(using: &random)!
+                let isInterruptible = Bool.random(using: &random)
+                let expected = naive.enter(task, weight, priority, isInterruptible: isInterruptible)
+                if cell.enterImmediately(weight: UInt64(weight)) {
+                    #expect(expected == .run)
+                    continue
+                }
+                let request = LimiterRequest(
+                    weight: UInt64(weight), priority: priority, isInterruptible: isInterruptible)
+                switch machine.enter(cell, request) {
+                case .run(let wakeups):
+                    #expect(expected == .run)
+                    compare(wakeups, naive.settle(), "enter")
+                case .refuse: #expect(expected == .refuse)
+                case .wait(let ticket):
+                    #expect(expected == .wait)
+                    tickets[task] = ticket
+                    if Bool.random(using: &random) {
+                        awake.insert(task)
+                    } else {
+                        #expect(machine.suspend(ticket, task) == nil)
+                    }
+                }
+            case 7..<13:
+                guard let (holder, weight) = naive.held.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
+                else { continue }
+                naive.held[holder] = nil
+                let expected = naive.settle()
+                if cell.leaveImmediately(weight: UInt64(weight)) {
+                    #expect(expected == [])
+                } else {
+                    compare(machine.leave(cell, weight: UInt64(weight)), expected, "leave")
+                }
+            case 13:
+                guard let task = tickets.keys.sorted().suffix(60).randomElement(using: &random),
+                    let ticket = tickets[task]
+                else {
+                    continue
+                }
+                let ended = naive.line.remove { $0.task == task }.map { Wake(task: $0.task, outcome: .cancelled) }
+                compare(machine.end(ticket, .cancelled, cell), ended + naive.settle(), "cancel")
+            case 14:
+                guard let task = tickets.keys.sorted().suffix(60).randomElement(using: &random),
+                    let ticket = tickets[task]
+                else {
+                    continue
+                }
+                let priority = ([33] + priorities).randomElement(using: &random)!
+                naive.line.raise(task, to: priority)
+                compare(machine.raise(ticket, to: priority, cell), naive.settle(), "raise")
+            case 15:
+                guard let task = awake.sorted().randomElement(using: &random), let ticket = tickets[task] else {
+                    continue
+                }
+                awake.remove(task)
+                #expect(machine.suspend(ticket, task) == outcomes.removeValue(forKey: task))
+            case 16:
+                let limit = Int.random(in: 1...6, using: &random)
+                naive.limit = limit
+                let ended = naive.line.remove { $0.weight > limit }.map { Wake(task: $0.task, outcome: .tooHeavy) }
+                compare(machine.resize(to: UInt64(limit), cell), ended + naive.settle(), "resize")
+            case 17 where Int.random(in: 0..<10, using: &random) == 0:
+                let ended = naive.line.remove(where: \.isInterruptible).map { Wake(task: $0.task, outcome: .cancelled) }
+                compare(machine.cancelWaiting(cell), ended + naive.settle(), "cancelWaiting")
+            case 18:
+                let watch = machine.watch(cell, task)
+                watches[task] = watch
+                #expect((watch == nil) == naive.held.isEmpty)
+                if watch != nil { naive.watchers.append(task) }
+            case 19:
+                guard let watcher = watches.keys.sorted().randomElement(using: &random), let watch = watches[watcher]
+                else {
+                    continue
+                }
+                let expected = naive.watchers.contains(watcher) ? watcher : nil
+                naive.watchers.removeAll { $0 == watcher }
+                #expect(machine.endWatch(watch, .expired) == expected)
+            default: continue
+            }
+            let counts = [Int(cell.word.running), machine.line.count, machine.watchers.count]
+            let isRight =
+                counts == [naive.running, naive.line.waiters.count, naive.watchers.count]
+                && cell.word.isCrowded == !naive.line.waiters.isEmpty
+                && (cell.word.isWatched || naive.watchers.isEmpty)
+            if !isRight { Issue.record("\(counts), \(cell.word), \(naive)") }
+        }
+
+        // All leave, one after the other: no task may be left.
+        while let (holder, weight) = naive.held.first {
+            naive.held[holder] = nil
+            let expected = naive.settle()
+            if cell.leaveImmediately(weight: UInt64(weight)) {
+                #expect(expected == [])
+            } else {
+                compare(machine.leave(cell, weight: UInt64(weight)), expected, "leave")
+            }
+        }
+        for task in awake { #expect(machine.suspend(tickets[task]!, task) == outcomes[task]) }
+        #expect(
+            (machine.line.count, machine.line.slotCount, machine.watchers.count, machine.weightless) == (0, 0, 0, 0))
+        #expect(!cell.word.isWatched && !cell.word.isCrowded && cell.word.running == 0)
+    }
+}
+
+// MARK: - The naive line
+
+/// The waiting tasks of a limiter as a plain list that is searched from the beginning each time: what random tests compare with.
+struct NaiveLine {
+    struct Waiter {
+        let task: Int
+        var priority: UInt8
+        let weight: Int
+        let isInterruptible: Bool
+    }
+
+    /// In the order in which they joined their priority.
+    private(set) var waiters: [Waiter] = []
+    private var passedOver: [UInt8: Int] = [:]
+
+    private var priorities: [UInt8] { Set(waiters.map(\.priority)).sorted(by: >) }
+
+    var next: Waiter? {
+        guard var next = priorities.first else { return nil }
+        for priority in priorities where passes(priority) >= 16 && passes(priority) > passes(next) { next = priority }
+        return waiters.first { $0.priority == next }
+    }
+
+    func wouldBeNext(_ priority: UInt8) -> Bool {
+        priorities.allSatisfy { $0 < priority && passes($0) < 16 }
+    }
+
+    mutating func join(_ waiter: Waiter) { waiters.append(waiter) }
+
+    mutating func passOver() {
+        for priority in priorities { passedOver[priority, default: 0] += 1 }
+    }
+
+    mutating func takeNext() -> Waiter? {
+        guard let next else { return nil }
+        waiters.removeAll { $0.task == next.task }
+        passOver()
+        passedOver[next.priority] = 0
+        tidy()
+        return next
+    }
+
+    /// Returns the waiters that it removes, in the order of the line.
+    mutating func remove(where predicate: (Waiter) -> Bool) -> [Waiter] {
+        let removed = priorities.flatMap { priority in waiters.filter { $0.priority == priority && predicate($0) } }
+        waiters.removeAll(where: predicate)
+        tidy()
+        return removed
+    }
+
+    mutating func raise(_ task: Int, to priority: UInt8) {
+        guard let index = waiters.firstIndex(where: { $0.task == task && $0.priority < priority }) else { return }
+        var waiter = waiters.remove(at: index)
+        waiter.priority = priority
+        tidy()
+        waiters.append(waiter)
+    }
+
+    private func passes(_ priority: UInt8) -> Int { passedOver[priority] ?? 0 }
+
+    private mutating func tidy() {
+        let priorities = priorities
+        passedOver = passedOver.filter { priorities.contains($0.key) }
+    }
+}

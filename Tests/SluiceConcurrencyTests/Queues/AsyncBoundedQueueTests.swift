@@ -1,0 +1,552 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+@Suite struct `A bounded queue` {
+    let executor = ManualExecutor()
+    let queue = AsyncBoundedQueue<Int>(capacity: 2)
+    let recorder = Recorder<String>()
+
+    /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
+    @discardableResult
+    private func produce(_ numbers: Int...) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder, queue] in
+            for number in numbers {
+                do {
+                    let result = try await queue.send(number)
+                    recorder.note("\(number) \(result)")
+                } catch is QueueFinished {
+                    recorder.note("\(number) finished")
+                } catch {
+                    recorder.note("\(number) cancelled")
+                }
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    private func take(_ wanted: Int) -> [Int] {
+        (0..<wanted).compactMap { _ in
+            defer { executor.runUntilIdle() }
+            return queue.tryDequeue()
+        }
+    }
+
+    // MARK: Waiting for a place
+
+    @Test
+    func `send returns while there is room, and then waits for a place`() {
+        produce(1, 2, 3)
+        #expect(recorder.values == ["1 enqueued", "2 enqueued"])
+        #expect(queue.count == 2)
+        #expect(queue.snapshot == [1, 2], "what is offered is not pending")
+
+        #expect(take(1) == [1])
+        #expect(recorder.values == ["1 enqueued", "2 enqueued", "3 enqueued"])
+        #expect(queue.snapshot == [2, 3])
+    }
+
+    @Test
+    func `producers get places in the order in which they came, also when one in between is cancelled`() {
+        produce(1, 2)
+        for number in 3...7 where number != 5 { produce(number) }
+        let cancelled = produce(8)
+        produce(9)
+        recorder.forget()
+
+        cancelled.cancel()
+        executor.runUntilIdle()
+        #expect(take(10) == [1, 2, 3, 4, 6, 7, 9])
+
+        #expect(
+            recorder.values == [
+                "8 cancelled", "3 enqueued", "4 enqueued", "6 enqueued", "7 enqueued", "9 enqueued",
+            ])
+    }
+
+    @Test
+    func `trySend overtakes no producer that waits`() {
+        produce(1, 2)
+        produce(3)
+
+        #expect(queue.trySend(4) == .full(4))
+        #expect(queue.tryDequeue() == 1)
+        #expect(queue.trySend(5) == .full(5), "the place is given away immediately")
+
+        #expect(take(3) == [2, 3])
+    }
+
+    @Test
+    func `a cancelled producer's element is never delivered`() async {
+        produce(1, 2)
+        let first = produce(3)
+        produce(4)
+
+        first.cancel()
+        executor.runUntilIdle()
+
+        #expect(take(4) == [1, 2, 4])
+        #expect(recorder.values.contains("3 cancelled"))
+    }
+
+    @Test
+    func `a producer that is cancelled after it got its place does not throw`() {
+        produce(1, 2)
+        let producer = produce(3)
+
+        #expect(queue.tryDequeue() == 1)
+        producer.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.last == "3 enqueued")
+        #expect(take(2) == [2, 3])
+    }
+
+    @Test
+    func `a producer that is cancelled before it comes adds nothing, although there is room`() {
+        let producer = executor.spawnThrowing { [queue] in try await queue.send(1) }
+        producer.cancel()
+        executor.runUntilIdle()
+
+        #expect(queue.count == 0)
+    }
+
+    @Test
+    func `an element goes from send to a consumer that waits`() async throws {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+
+        produce(1, 2, 3)
+
+        #expect(try await consumer.value == 1)
+        #expect(recorder.values.count == 3)
+        #expect(queue.snapshot == [2, 3])
+    }
+
+    @Test
+    func `finish gives waiting producers an error, and consumers the remaining elements`() async throws {
+        produce(1, 2)
+        produce(3)
+        produce(4)
+        recorder.forget()
+
+        queue.finish()
+        executor.runUntilIdle()
+        produce(5)
+
+        #expect(recorder.values == ["3 finished", "4 finished", "5 finished"])
+        #expect(try await queue.dequeue() == 1)
+        #expect(try await queue.dequeue() == 2)
+        #expect(try await queue.dequeue() == nil)
+    }
+
+    @Test
+    func `finish ends the consumers that wait and later producers`() {
+        for _ in 0..<3 {
+            _ = executor.spawn { [recorder, elements = queue.elements] in
+                for await element in elements { recorder.note("took \(element)") }
+                recorder.note("ended")
+            }
+        }
+        executor.runUntilIdle()
+
+        queue.finish()
+        executor.runUntilIdle()
+        produce(1)
+
+        #expect(recorder.values == ["ended", "ended", "ended", "1 finished"])
+    }
+
+    @Test
+    func `several consumers over elements let the producers in, in order`() {
+        produce(1, 2, 3, 4)
+        produce(5, 6)
+        let taken = Recorder<Int>()
+        for _ in 0..<3 {
+            _ = executor.spawn { [elements = queue.elements] in
+                for await element in elements { taken.note(element) }
+            }
+        }
+        executor.runUntilIdle()
+        queue.finish()
+        executor.runUntilIdle()
+
+        #expect(Set(taken.values) == Set(1...6))
+        #expect(taken.values.filter { $0 < 5 } == [1, 2, 3, 4])
+    }
+
+    @Test
+    func `trySend returns an element that a finished queue does not take`() {
+        #expect(queue.trySend(1) == .enqueued)
+        queue.finish()
+
+        #expect(queue.trySend(2) == .finished(2))
+        #expect(queue.snapshot == [1])
+    }
+
+    @Test
+    func `the error says what to do`() {
+        #expect("\(QueueFinished())".contains("finish()"))
+    }
+
+    // MARK: Counts
+
+    @Test
+    func `waitingCount counts the consumers of an empty queue and the producers of a full one`() {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 1)
+        consumer.cancel()
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 0)
+
+        produce(1, 2)
+        #expect(queue.waitingCount == 0)
+        produce(3)
+        produce(4)
+        #expect(queue.waitingCount == 2)
+        #expect((queue.count, queue.capacity) == (2, 2))
+
+        queue.finish()
+        #expect(queue.waitingCount == 0)
+        executor.runUntilIdle()
+    }
+
+    // MARK: Removing
+
+    @Test
+    func `removeAll leaves the elements of waiting producers, and lets the first of them in`() {
+        produce(1, 2)
+        for number in 3...5 { produce(number) }
+
+        #expect(queue.removeAll() == [1, 2])
+        executor.runUntilIdle()
+
+        #expect(queue.snapshot == [3, 4])
+        #expect(recorder.values.suffix(2) == ["3 enqueued", "4 enqueued"])
+        #expect(queue.removeAll { $0 == 3 } == [3])
+        executor.runUntilIdle()
+        #expect(queue.snapshot == [4, 5])
+    }
+
+    @Test
+    func `a predicate that throws lets no producer in`() {
+        struct Unreadable: Error {}
+        produce(1, 2)
+        produce(3)
+
+        #expect(throws: Unreadable.self) { try queue.removeAll { _ throws(Unreadable) in throw Unreadable() } }
+
+        executor.runUntilIdle()
+        #expect(queue.snapshot == [1, 2])
+        #expect(recorder.values.count == 2)
+    }
+
+    // MARK: Values of users
+
+    /// An element with a deinitializer that uses its queue: it deadlocks or traps under the lock.
+    final class Meddler: Sendable {
+        let queue: AsyncBoundedQueue<Meddler>
+        init(_ queue: AsyncBoundedQueue<Meddler>) { self.queue = queue }
+        deinit { _ = queue.count }
+    }
+
+    @Test
+    func `elements of a full queue are not destroyed under the lock`() async {
+        for overflow in [AsyncBoundedQueue<Meddler>.Overflow.dropOldest, .dropNewest] {
+            let queue = AsyncBoundedQueue<Meddler>(capacity: 1, overflow: overflow)
+            for _ in 0..<3 { _ = queue.trySend(Meddler(queue)) }
+            _ = try? await queue.send(Meddler(queue))
+            queue.removeAll()
+        }
+        let queue = AsyncBoundedQueue<Meddler>(capacity: 1)
+        #expect(queue.trySend(Meddler(queue)).isEnqueued)
+        let producers = (0..<4).map { _ in
+            executor.spawn { _ = try? await queue.send(Meddler(queue)) }
+        }
+        executor.runUntilIdle()
+        producers[1].cancel()
+        executor.runUntilIdle()
+        _ = queue.tryDequeue()
+        queue.finish()
+        executor.runUntilIdle()
+        queue.removeAll()
+
+        #expect(queue.count == 0)
+    }
+}
+
+// MARK: - Overflow
+
+@Suite struct `AsyncBoundedQueue: overflow` {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+
+    /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
+    private func produce(_ numbers: Int..., to queue: AsyncBoundedQueue<Int>) {
+        _ = executor.spawn { [recorder] in
+            for number in numbers {
+                do {
+                    let result = try await queue.send(number)
+                    recorder.note("\(number) \(result)")
+                } catch is QueueFinished {
+                    recorder.note("\(number) finished")
+                } catch {
+                    recorder.note("\(number) cancelled")
+                }
+            }
+        }
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `trySend returns an element that has no room`() {
+        let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend)
+        #expect(queue.trySend(1) == .enqueued)
+
+        let refused = queue.trySend(2)
+
+        #expect(refused == .full(2))
+        #expect(!refused.isEnqueued)
+        #expect(queue.snapshot == [1])
+    }
+
+    @Test
+    func `dropOldest returns what it drops, and send does not wait`() {
+        let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropOldest)
+        for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
+
+        #expect(queue.trySend(3) == .enqueuedDropping(1))
+        #expect(queue.trySend(3).isEnqueued)
+        produce(4, to: queue)
+
+        #expect(recorder.values == ["4 enqueuedDropping(3)"])
+        #expect(queue.snapshot == [3, 4])
+    }
+
+    @Test
+    func `dropNewest keeps the elements of the queue, and send does not fail`() {
+        let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropNewest)
+        for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
+
+        #expect(queue.trySend(3) == .dropped(3))
+        produce(4, to: queue)
+
+        #expect(recorder.values == ["4 dropped(4)"])
+        #expect(queue.snapshot == [1, 2])
+    }
+
+    @Test
+    func `a queue suspends its producers by default`() {
+        let queue = AsyncBoundedQueue<Int>(capacity: 1)
+        produce(1, 2, to: queue)
+        #expect(recorder.values == ["1 enqueued"])
+        #expect(queue.waitingCount == 1)
+
+        queue.finish()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 enqueued", "2 finished"])
+    }
+
+    @Test
+    func `without room send returns when a consumer has the element`() async throws {
+        let queue = AsyncBoundedQueue<Int>(capacity: 0, overflow: .suspend)
+        produce(1, to: queue)
+        produce(2, to: queue)
+        #expect(recorder.values == [])
+        #expect(queue.count == 0)
+
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 enqueued"])
+        #expect(try await queue.dequeue() == 2)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 enqueued", "2 enqueued"])
+        #expect(queue.trySend(3) == .full(3))
+    }
+
+    @Test(arguments: [AsyncBoundedQueue<Int>.Overflow.dropOldest, .dropNewest])
+    func `without room a dropping queue keeps nothing, but serves a consumer that waits`(
+        overflow: AsyncBoundedQueue<Int>.Overflow
+    ) async throws {
+        let queue = AsyncBoundedQueue<Int>(capacity: 0, overflow: overflow)
+        #expect(queue.trySend(1) == .dropped(1))
+        let consumer = executor.spawnThrowing { try await queue.dequeue() }
+        executor.runUntilIdle()
+
+        #expect(queue.trySend(2) == .enqueued)
+
+        executor.runUntilIdle()
+        #expect(try await consumer.value == 2)
+    }
+
+    @Test
+    func `a negative capacity traps`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = AsyncBoundedQueue<Int>(capacity: -1, overflow: .dropNewest)
+        }
+    }
+}
+
+// MARK: - Deadlines
+
+@Suite struct `AsyncBoundedQueue: deadlines` {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let queue = AsyncBoundedQueue<Int>(capacity: 1)
+
+    private func dequeue() -> Task<Int?, any Error> {
+        defer { executor.runUntilIdle() }
+        return executor.spawnThrowing { [queue, clock] in
+            try await queue.dequeue(until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+    }
+
+    private func send(_ number: Int) -> Task<SendResult<Int>, any Error> {
+        defer { executor.runUntilIdle() }
+        return executor.spawnThrowing { [queue, clock] in
+            try await queue.send(number, until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+    }
+
+    private func pass(_ seconds: Int) {
+        clock.advance(by: .seconds(seconds))
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `a consumer waits until the deadline and no longer, and takes nothing with it`() async throws {
+        let consumer = dequeue()
+        pass(2)
+        #expect(clock.sleeperCount == 1)
+        pass(1)
+
+        let error = await #expect(throws: DeadlineExceeded.self) { try await consumer.value }
+        #expect(error != nil && error?.cause == nil)
+        #expect(queue.trySend(1) == .enqueued)
+        #expect(queue.snapshot == [1])
+    }
+
+    @Test
+    func `a consumer that gets its element in time leaves no sleeper behind`() async throws {
+        let consumer = dequeue()
+        #expect(queue.trySend(1) == .enqueued)
+        executor.runUntilIdle()
+
+        #expect(try await consumer.value == 1)
+        #expect(clock.sleeperCount == 0)
+        let other = dequeue()
+        queue.finish()
+        executor.runUntilIdle()
+        #expect(try await other.value == nil)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `an element in the queue is taken although the deadline has passed`() async throws {
+        pass(10)
+        #expect(try await queue.send(1, until: ManualClock.Instant(), clock: clock) == .enqueued)
+        #expect(try await queue.dequeue(until: ManualClock.Instant(), clock: clock) == 1)
+    }
+
+    @Test
+    func `a producer waits until the deadline and no longer, and its element is not delivered`() async throws {
+        #expect(queue.trySend(1) == .enqueued)
+        let producer = send(2)
+        let patient = executor.spawnThrowing { [queue] in try await queue.send(3) }
+        executor.runUntilIdle()
+        pass(3)
+
+        await #expect(throws: DeadlineExceeded.self) { try await producer.value }
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+        #expect(try await patient.value == .enqueued)
+        #expect(queue.snapshot == [3])
+    }
+
+    @Test
+    func `a producer that gets its place in time leaves no sleeper behind`() async throws {
+        #expect(queue.trySend(1) == .enqueued)
+        let producer = send(2)
+        #expect(clock.sleeperCount == 1)
+
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+
+        #expect(try await producer.value == .enqueued)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `cancellation and the end come before a deadline`() async throws {
+        #expect(queue.trySend(0) == .enqueued)
+        let cancelled = send(1)
+        let ended = send(2)
+        cancelled.cancel()
+        executor.runUntilIdle()
+        queue.finish()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        await #expect(throws: QueueFinished()) { try await ended.value }
+        #expect(queue.tryDequeue() == 0)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `a cancelled consumer does not wait for its deadline`() async throws {
+        let consumer = dequeue()
+        consumer.cancel()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await consumer.value }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `a timeout of zero takes and sends what it can immediately, and then throws`() async throws {
+        #expect(try await queue.send(1, timeout: .zero) == .enqueued)
+        await #expect(throws: DeadlineExceeded.self) { try await queue.send(2, timeout: .zero) }
+        #expect(try await queue.dequeue(timeout: .zero) == 1)
+        await #expect(throws: DeadlineExceeded.self) { try await queue.dequeue(timeout: .zero) }
+        #expect((queue.count, queue.waitingCount) == (0, 0))
+    }
+
+    @Test
+    func `an unbounded queue has the same deadlines`() async throws {
+        let queue = AsyncQueue<Int>()
+        let consumer = executor.spawnThrowing { [clock] in
+            try await queue.dequeue(until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 1)
+        pass(3)
+
+        await #expect(throws: DeadlineExceeded.self) { try await consumer.value }
+        await #expect(throws: DeadlineExceeded.self) { try await queue.dequeue(timeout: .zero) }
+        queue.enqueue(1)
+        #expect(try await queue.dequeue(timeout: .zero) == 1)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test(arguments: 1...50)
+    func `in any order of jobs an element is delivered or its send throws, when deadline and place come together`(
+        seed: UInt64
+    ) async throws {
+        let executor = ManualExecutor(seed: seed)
+        #expect(queue.trySend(0) == .enqueued)
+        let producer = executor.spawnThrowing { [queue, clock] in
+            try await queue.send(1, until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        let consumer = executor.spawn { [queue] in queue.tryDequeue() }
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+
+        #expect(await consumer.value == 0)
+        let isSent = (try? await producer.value) == .enqueued
+        #expect(queue.snapshot == (isSent ? [1] : []))
+        #expect(clock.sleeperCount == 0)
+    }
+}

@@ -1,0 +1,319 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+@Suite struct `A current value` {
+    struct Refused: Error, Hashable {}
+
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+    let current = CurrentValue(0)
+
+    /// Starts a task that notes what it sees, and lets it come as far as it can.
+    @discardableResult
+    private func follow(_ name: String, _ values: CurrentValue<Int>.Values) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder] in
+            for await value in values { recorder.note("\(name)\(value)") }
+            recorder.note("\(name) ended")
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test
+    func `a subscriber sees the value of now first, and then each newer one`() {
+        current.value = 1
+        follow("a", current.values)
+        current.value = 2
+        executor.runUntilIdle()
+        follow("b", current.values)
+        current.value = 3
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a1", "a2", "b2", "a3", "b3"])
+        #expect(current.value == 3)
+    }
+
+    @Test
+    func `values that come and go before a subscriber looks are skipped`() {
+        follow("a", current.values)
+        let late = current.values
+
+        for value in 1...10 { current.value = value }
+        executor.runUntilIdle()
+        follow("b", late)
+
+        #expect(recorder.values == ["a0", "a10", "b10"])
+    }
+
+    @Test
+    func `setting the same value is a change`() {
+        follow("a", current.values)
+
+        current.value = 0
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a0", "a0"])
+    }
+
+    @Test
+    func `update changes in one step and returns the result of its body`() {
+        final class NotSendable {
+            var number = 0
+        }
+        follow("a", current.values)
+
+        let result = current.update { value in
+            value += 1
+            value += 1
+            let result = NotSendable()
+            result.number = value
+            return result
+        }
+        executor.runUntilIdle()
+
+        #expect(result.number == 2)
+        #expect(recorder.values == ["a0", "a2"])
+    }
+
+    @Test
+    func `an update that throws changes nothing, wakes no loop, and keeps its error type`() {
+        follow("a", current.values)
+
+        do throws(Refused) {
+            try current.update { (value) throws(Refused) in
+                value = 7
+                throw Refused()
+            }
+            Issue.record("It should have thrown.")
+        } catch {
+            #expect(error == Refused())
+        }
+        executor.runUntilIdle()
+
+        #expect(current.value == 0)
+        #expect(recorder.values == ["a0"])
+    }
+
+    @Test
+    func `finish comes after the newest value, and the value can still be changed`() {
+        follow("a", current.values)
+        current.value = 1
+        current.finish()
+        current.finish()
+        executor.runUntilIdle()
+        current.value = 2
+        executor.runUntilIdle()
+        follow("b", current.values)
+
+        #expect(recorder.values == ["a0", "a1", "a ended", "b2", "b ended"])
+        #expect(current.value == 2)
+    }
+
+    @Test
+    func `a loop sees the end, though the value still changes`() async {
+        var iterator = current.values.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        current.finish()
+
+        current.value = 1
+        #expect(await iterator.next() == nil)
+        current.value = 2
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test
+    func `dropping the last reference ends the loops, after the newest value`() {
+        var dropped: CurrentValue<Int>? = CurrentValue(0)
+        follow("a", dropped!.values)
+        let late = dropped!.values
+        dropped!.value = 1
+
+        dropped = nil
+        executor.runUntilIdle()
+        follow("b", late)
+
+        #expect(dropped == nil)
+        #expect(recorder.values == ["a0", "a1", "a ended", "b1", "b ended"])
+    }
+
+    @Test
+    func `a cancelled subscriber ends, whether it waits, was woken, or has not begun; others continue`() {
+        let waiting = follow("a", current.values)
+        let woken = follow("b", current.values)
+        follow("c", current.values)
+        let early = executor.spawn { [recorder, current] in
+            for await value in current.values { recorder.note("early\(value)") }
+        }
+        recorder.forget()
+
+        early.cancel()
+        waiting.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a ended"])
+        current.value = 1
+        woken.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.sorted() == ["a ended", "b ended", "c1"])
+    }
+
+    @Test
+    func `one can wait until the value satisfies a predicate`() async {
+        let waiting = executor.spawn { [current] in await current.values.first { $0 >= 3 } }
+        executor.runUntilIdle()
+
+        for value in 1...4 {
+            current.value = value
+            executor.runUntilIdle()
+        }
+
+        #expect(await waiting.value == 3)
+    }
+
+    // MARK: The lock
+
+    /// A value with a deinitializer that uses its holder: it deadlocks or traps under the lock.
+    final class Meddler: Sendable {
+        let current: CurrentValue<Meddler?>
+        let ended: Recorder<Int>
+
+        init(_ current: CurrentValue<Meddler?>, _ ended: Recorder<Int>) {
+            (self.current, self.ended) = (current, ended)
+        }
+
+        deinit {
+            _ = current.value
+            ended.note(1)
+        }
+    }
+
+    @Test
+    func `values that are replaced are not destroyed under the lock`() {
+        let current = CurrentValue<Meddler?>(nil)
+        let ended = Recorder<Int>()
+
+        current.value = Meddler(current, ended)
+        current.value = Meddler(current, ended)
+        #expect(ended.values.count == 1)
+        current.update { $0 = Meddler(current, ended) }
+        #expect(ended.values.count == 2)
+        #expect(throws: Refused.self) {
+            try current.update { (value) throws(Refused) in
+                value = Meddler(current, ended)
+                throw Refused()
+            }
+        }
+        #expect(ended.values.count == 3)
+        current.value = nil
+
+        #expect(ended.values.count == 4)
+    }
+
+    @Test
+    func `a body that uses the object traps`() async {
+        await #expect(processExitsWith: .failure) {
+            let current = CurrentValue(0)
+            current.update { $0 = current.value }
+        }
+    }
+
+    // MARK: Isolation
+
+    @Test @MainActor
+    func `a subscriber stays on the actor from which it follows`() async {
+        let current = CurrentValue(0)
+        let changing = Task { @concurrent in
+            current.value = 1
+            current.finish()
+        }
+        var last = -1
+
+        for await value in current.values {
+            MainActor.preconditionIsolated("A subscriber must come back to its actor.")
+            last = value
+        }
+
+        await changing.value
+        MainActor.preconditionIsolated("A subscriber must come back to its actor.")
+        #expect(last == 1)
+    }
+}
+
+// MARK: - Many tasks
+
+@Suite struct `CurrentValue: many tasks` {
+    @Test(.timeLimit(.minutes(5)))
+    func `no update is lost, and all loops see the last value and never an older one`() async {
+        let current = CurrentValue(0)
+        let (writers, each) = (4, 3_000)
+
+        let last = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var last = -1
+                    for await value in current.values {
+                        if value <= last { Issue.record("\(value) came after \(last)") }
+                        last = value
+                    }
+                    return last
+                }
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<writers {
+                    group.addTask {
+                        for number in 0..<each {
+                            current.update { $0 += 1 }
+                            if number.isMultiple(of: 20) { await suspendOnce() }
+                        }
+                    }
+                }
+            }
+            current.finish()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+
+        #expect(last == Array(repeating: writers * each, count: 4))
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `cancel racing a change ends the cancelled one and reaches the other`() async {
+        for round in 1...2_000 {
+            let current = CurrentValue(0)
+            let cancelled = Task { for await _ in current.values {} }
+            let other = Task { await current.values.first { $0 == round } }
+            let canceller = Task { cancelled.cancel() }
+            let writer = Task { current.value = round }
+            await canceller.value
+            await writer.value
+
+            await cancelled.value
+            #expect(await other.value == round)
+        }
+    }
+
+    @Test(arguments: 1...50)
+    func `any order of jobs ends with the last value seen by all that were not cancelled`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let executor = ManualExecutor(seed: seed)
+        let current = CurrentValue(0)
+        let recorders = (0..<5).map { _ in Recorder<Int>() }
+        let tasks = recorders.map { recorder in
+            executor.spawn { [values = current.values] in for await value in values { recorder.note(value) } }
+        }
+
+        for number in 1...100 {
+            current.value = number
+            for _ in 0..<Int.random(in: 0..<4, using: &random) { executor.runOne() }
+            if number == 50 { tasks[Int(seed) % 5].cancel() }
+        }
+        current.finish()
+        executor.runUntilIdle()
+
+        for (index, recorder) in recorders.enumerated() {
+            let seen = recorder.values
+            #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
+            if index != Int(seed) % 5 { #expect(seen.last == 100) }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `A condition` {
+    let executor = ManualExecutor()
+
+    @Test
+    func `a signal lets go all waiting tasks, in order, and all later ones`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let recorder = Recorder<Int>()
+        for number in 0..<5 {
+            _ = executor.spawn {
+                await condition.wait()
+                recorder.note(number)
+            }
+        }
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [0, 1, 2, 3, 4])
+        #expect(await condition.wait() == .signalled)
+    }
+
+    @Test
+    func `signalling again changes nothing`() async {
+        let (condition, signal) = Condition.makeCondition()
+
+        signal.signal()
+        signal.signal()
+
+        #expect(await condition.wait() == .signalled)
+    }
+
+    @Test
+    func `dropping the last signal lets go the waiting tasks, as abandoned`() async throws {
+        let signals = [Recorder<Signal>(), Recorder<Signal>()]
+        let condition = makeCondition(signals)
+        let recorder = Recorder<Condition.Outcome>()
+        _ = executor.spawn { recorder.note(await condition.wait()) }
+        let cancellable = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
+        executor.runUntilIdle()
+
+        signals[0].forget()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signals[1].forget()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [.abandoned])
+        #expect(try await cancellable.value == .abandoned)
+        #expect(await condition.wait() == .abandoned)
+    }
+
+    /// Makes a condition with a signal that only these recorders hold.
+    private func makeCondition(_ recorders: [Recorder<Signal>]) -> Condition {
+        let (condition, signal) = Condition.makeCondition()
+        for recorder in recorders { recorder.note(signal) }
+        return condition
+    }
+
+    @Test
+    func `a producer that fails tells the waiting tasks, though others still hold the signal`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let waiter = executor.spawn { await condition.wait() }
+        executor.runUntilIdle()
+
+        signal.abandon()
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(await waiter.value == .abandoned)
+        #expect(await condition.wait() == .abandoned)
+    }
+
+    @Test
+    func `a signal that was used is not abandoned when it is dropped`() async {
+        func signalled() -> Condition {
+            let (condition, signal) = Condition.makeCondition()
+            signal.signal()
+            return condition
+        }
+
+        #expect(await signalled().wait() == .signalled)
+    }
+
+    @Test
+    func `wait does not return before the signal in a cancelled task`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let recorder = Recorder<Condition.Outcome>()
+        let waiter = executor.spawn { recorder.note(await condition.wait()) }
+
+        waiter.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [.signalled])
+    }
+
+    @Test
+    func `waitUnlessCancelled ends with CancellationError if cancelled before or while waiting`() {
+        let (condition, signal) = Condition.makeCondition()
+        let cancelled = Recorder<String>()
+        func spawn(_ name: String) -> Task<Void, Never> {
+            executor.spawn { do { try await condition.waitUnlessCancelled() } catch { cancelled.note(name) } }
+        }
+        spawn("early").cancel()
+        executor.runUntilIdle()
+        let late = spawn("late")
+        executor.runUntilIdle()
+        late.cancel()
+        executor.runUntilIdle()
+
+        // Without an await, which would wait forever if one of them did.
+        #expect(cancelled.values == ["early", "late"])
+        signal.signal()
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `an earlier signal is reported to a cancelled task, too`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        signal.signal()
+        let task = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
+
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(try await task.value == .signalled)
+    }
+
+    /// Trap: a signal gets lost on a waiter that is cancelled at the same time.
+    @Test
+    func `cancel racing signal lets go every other task`() async {
+        for _ in 0..<3_000 {
+            let (condition, signal) = Condition.makeCondition()
+            let cancelled = Task { try await condition.waitUnlessCancelled() }
+            let other = Task { try await condition.waitUnlessCancelled() }
+            let canceller = Task { cancelled.cancel() }
+            let signaller = Task { signal.signal() }
+
+            _ = await cancelled.result
+            #expect(await (try? other.value) == .signalled)
+            await canceller.value
+            await signaller.value
+        }
+    }
+
+    @Test @MainActor
+    func `a waiter comes back to the actor from which it waits`() async {
+        let (condition, signal) = Condition.makeCondition()
+        async let signalling: Void = Task { @concurrent in signal.signal() }.value
+
+        await condition.wait()
+
+        MainActor.preconditionIsolated("A waiter must come back to its actor.")
+        await signalling
+    }
+}
+
+// MARK: - Deadlines
+
+@Suite(.timeLimit(.minutes(5))) struct `Condition with a deadline` {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+
+    @Test
+    func `wait until a deadline throws when the deadline comes, not before`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let recorder = Recorder<DeadlineExceeded>()
+        let task = executor.spawn { [clock] in
+            do {
+                try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+            } catch let error as DeadlineExceeded {
+                recorder.note(error)
+            } catch {}
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(2))
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [DeadlineExceeded()])
+        await task.value
+        signal.signal()
+    }
+
+    @Test
+    func `a timeout of zero throws unless the condition is signalled already`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        await #expect(throws: DeadlineExceeded.self) { try await condition.wait(timeout: .zero) }
+
+        signal.signal()
+
+        #expect(try await condition.wait(timeout: .zero) == .signalled)
+    }
+
+    @Test
+    func `a signal before the deadline is returned, and no sleep is left`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock] in
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        #expect(clock.sleeperCount == 1)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0)
+        // Ends a sleep that was left, so that this fails and does not hang.
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+        #expect(try await task.value == .signalled)
+    }
+
+    @Test
+    func `an earlier signal is reported after the deadline and to a cancelled task`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        signal.signal()
+        clock.advance(by: .seconds(3))
+        let task = executor.spawnThrowing { [clock] in try await condition.wait(until: .init(), clock: clock) }
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(try await task.value == .signalled)
+    }
+
+    @Test
+    func `a deadline that has passed ends the wait immediately, and makes no task`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock] in try await condition.wait(until: clock.now, clock: clock) }
+
+        #expect(executor.runOne())
+        #expect(!executor.runOne(), "There is no second job.")
+
+        await #expect(throws: DeadlineExceeded.self) { try await task.value }
+        signal.signal()
+    }
+
+    @Test
+    func `a cancelled task stops waiting, whether it was cancelled before or meanwhile`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let wait: @Sendable () async throws -> Condition.Outcome = { [clock] in
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        let early = executor.spawnThrowing { try await wait() }
+        early.cancel()
+        executor.runUntilIdle()
+        let late = executor.spawnThrowing { try await wait() }
+        executor.runUntilIdle()
+        late.cancel()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await early.value }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(clock.sleeperCount == 0)
+        signal.signal()
+    }
+
+    @Test(arguments: 0..<100)
+    func `under every schedule each wait ends once, as it may, and leaves nothing`(seed: Int) async {
+        let executor = ManualExecutor(seed: UInt64(seed))
+        let clock = ManualClock()
+        let (condition, signal) = Condition.makeCondition()
+        let steady = executor.spawn { await condition.wait() }
+        let bounded = executor.spawnThrowing {
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        let cancelled = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
+        for _ in 0..<(seed % 6) { executor.runOne() }
+        _ = executor.spawn { signal.signal() }
+        _ = executor.spawn { clock.advance(by: .seconds(3)) }
+        _ = executor.spawn { cancelled.cancel() }
+        if seed % 2 == 0 { _ = executor.spawn { bounded.cancel() } }
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0, "seed \(seed)")
+        #expect(await steady.value == .signalled, "seed \(seed)")
+        switch await bounded.result {
+        case .success(let outcome): #expect(outcome == .signalled)
+        case .failure(let error): #expect(error is DeadlineExceeded || error is CancellationError && seed % 2 == 0)
+        }
+        switch await cancelled.result {
+        case .success(let outcome): #expect(outcome == .signalled)
+        case .failure(let error): #expect(error is CancellationError)
+        }
+    }
+
+    /// Trap: notify-all resumes tasks that came after it, or not all that waited before. Here no task stays behind, whenever
+    /// it came.
+    @Test
+    func `on real threads signal, cancellation and deadline together leave no task waiting`() async {
+        for _ in 0..<500 {
+            let clock = ManualClock()
+            let (condition, signal) = Condition.makeCondition()
+            await withTaskGroup(of: Void.self) { group in
+                let cancelled = Task { try await condition.wait(until: .init(offset: .seconds(3)), clock: clock) }
+                group.addTask { #expect(await condition.wait() == .signalled) }
+                group.addTask { _ = try? await condition.wait(until: .init(offset: .seconds(3)), clock: clock) }
+                group.addTask { signal.signal() }
+                group.addTask { clock.advance(by: .seconds(3)) }
+                group.addTask { cancelled.cancel() }
+                _ = await cancelled.result
+            }
+            #expect(clock.sleeperCount == 0)
+        }
+    }
+
+    @Test @MainActor
+    func `a wait with a deadline on the main actor doesn't leave it`() async {
+        let (condition, signal) = Condition.makeCondition()
+        await #expect(throws: DeadlineExceeded.self) { try await condition.wait(until: clock.now, clock: clock) }
+        MainActor.assertIsolated()
+        signal.signal()
+    }
+}

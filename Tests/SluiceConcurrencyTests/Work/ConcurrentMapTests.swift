@@ -1,0 +1,413 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+@Suite struct `concurrentMap and its kin, on sequences` {
+    struct Broken: Error, Equatable { var number: Int }
+
+    let executor = ManualExecutor()
+
+    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+        let gates = (0..<5).map { _ in Condition.makeCondition() }
+        let all = executor.spawnThrowing {
+            try await (0..<5).concurrentMap(concurrency: 5) { number in
+                await gates[number].condition.wait()
+                return number * 10
+            }
+        }
+        executor.runUntilIdle()
+        for number in [3, 1, 4, 0, 2] {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+        }
+        #expect(try await all.value == [0, 10, 20, 30, 40])
+    }
+
+    @Test(arguments: [1, 3]) func `as many as the limit run concurrently, and no element is taken ahead of them`(
+        limit: Int
+    ) {
+        let taken = Recorder<Int>()
+        let started = Recorder<Int>()
+        let gates = (0..<100).map { _ in Condition.makeCondition() }
+        let endless = sequence(first: 0) { last in
+            taken.note(last + 1)
+            return last + 1
+        }
+        let task = executor.spawn { [limit] in
+            try? await endless.concurrentForEach(concurrency: limit) { number in
+                started.note(number)
+                await gates[number].condition.wait()
+            }
+        }
+        executor.runUntilIdle()
+        #expect(started.values == Array(0..<limit))
+        #expect(taken.values.count < limit)
+        for number in 0..<10 {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+            #expect(started.values == Array(0...(number + limit)))
+        }
+        task.cancel()
+        for gate in gates { gate.signal.signal() }
+        executor.runUntilIdle()
+        #expect(started.values.count == 10 + limit)
+    }
+
+    @Test func `the first error cancels the rest, and is thrown when all have ended`() async {
+        let started = Recorder<Int>()
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawn { () -> [String] in
+            do {
+                try await (0..<10).concurrentForEach(concurrency: 3) { number in
+                    started.note(number)
+                    if number == 1 { throw Broken(number: number) }
+                    await gate.wait()
+                    // Bodies that notice their cancellation come later, with other errors.
+                    if Task.isCancelled { throw Broken(number: number) }
+                }
+                return []
+            } catch {
+                started.note(-1)
+                return ["\(error)"]
+            }
+        }
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1, 2])
+        open.signal()
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1, 2, -1])
+        #expect(await task.value == ["\(Broken(number: 1))"])
+    }
+
+    @Test func `a cancelled caller starts no more, and throws`() async {
+        let started = Recorder<Int>()
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await (0..<10).concurrentMap(concurrency: 2) { number in
+                started.note(number)
+                await gate.wait()
+                return Task.isCancelled
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1])
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `a caller that is cancelled after all bodies have started gets their results`() async throws {
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await (0..<2).concurrentMap(concurrency: 5) { number in
+                await gate.wait()
+                return Task.isCancelled
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(try await task.value == [true, true])
+    }
+
+    @Test(arguments: [1, 2])
+    func `a caller that is cancelled during the last bodies gets the results`(limit: Int) async throws {
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await [1, 2].suffix(limit).concurrentMap(concurrency: limit) { number in
+                await gate.wait()
+                return number
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(try await task.value == [1, 2].suffix(limit))
+    }
+
+    @Test func `nothing in, nothing out; nil is left out of a compact map`() async throws {
+        #expect(try await [Int]().concurrentMap(concurrency: 3) { $0 } == [])
+        #expect(try await (0..<6).concurrentCompactMap(concurrency: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+        #expect(try await [nil, 1].concurrentMap(concurrency: 1) { $0 } == [nil, 1])
+    }
+
+    @Test @MainActor func `the transform runs on no actor, unless it chooses one`() async throws {
+        let isolated = try await (0..<2).concurrentMap(concurrency: 2) { _ in #isolation == nil }
+        let chosen = try await (0..<2).concurrentMap(concurrency: 2) { @MainActor _ in
+            MainActor.preconditionIsolated()
+            return true
+        }
+        MainActor.preconditionIsolated()
+        #expect((isolated, chosen) == ([true, true], [true, true]))
+    }
+
+    @Test(arguments: 1...30) func `any order of jobs gives the same results`(seed: UInt64) async throws {
+        let executor = ManualExecutor(seed: seed)
+        let limit = Int(seed % 5) + 1
+        let running = Recorder<Int>()
+        let task = executor.spawnThrowing {
+            try await (0..<30).concurrentMap(concurrency: limit) { number in
+                running.note(1)
+                for _ in 0..<(number % 3) { await suspendOnce() }
+                running.note(-1)
+                return number
+            }
+        }
+        executor.runUntilIdle()
+        #expect(try await task.value == Array(0..<30))
+        let atOnce = running.values.reduce(into: [0]) { $0.append($0.last! + $1) }
+        #expect(atOnce.max()! <= limit)
+    }
+
+    @Test func `a concurrency below one is refused with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await [1].concurrentForEach(concurrency: 0) { _ in }
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #if DEBUG
+        #expect(message.contains("concurrency must be at least 1; it is 0"))
+        #endif
+    }
+}
+
+// MARK: - Asynchronous sequences
+
+@Suite struct `concurrentMap and its kin, on async sequences` {
+    struct Broken: Error, Equatable { var number: Int }
+
+    /// Counts up without end, and notes what was taken.
+    struct Counter: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let taken: Recorder<Int>
+        var number = 0
+
+        func makeAsyncIterator() -> Counter { self }
+
+        mutating func next() async -> Int? {
+            taken.note(number)
+            number += 1
+            return number - 1
+        }
+    }
+
+    let executor = ManualExecutor()
+
+    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+        let gates = (0..<5).map { _ in Condition.makeCondition() }
+        let all = executor.spawnThrowing {
+            try await stream(of: 5).concurrentMap(concurrency: 5) { number in
+                await gates[number].condition.wait()
+                return number * 10
+            }
+        }
+        executor.runUntilIdle()
+        for number in [3, 1, 4, 0, 2] {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+        }
+        #expect(try await all.value == [0, 10, 20, 30, 40])
+    }
+
+    @Test(arguments: [1, 3]) func `an endless sequence is not drained ahead of the work`(limit: Int) {
+        let taken = Recorder<Int>()
+        let gates = (0..<100).map { _ in Condition.makeCondition() }
+        let task = executor.spawn { [limit] in
+            try? await Counter(taken: taken).concurrentForEach(concurrency: limit) { await gates[$0].condition.wait() }
+        }
+        executor.runUntilIdle()
+        #expect(taken.values == Array(0..<limit))
+        for number in 0..<10 {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+            #expect(taken.values == Array(0...(number + limit)))
+        }
+        task.cancel()
+        for gate in gates { gate.signal.signal() }
+        executor.runUntilIdle()
+        #expect(taken.values.count == 10 + limit)
+    }
+
+    @Test func `an error does not wait for a sequence that has nothing more to give`() async {
+        let (silent, continuation) = AsyncStream<Int>.makeStream()
+        continuation.yield(1)
+        continuation.yield(2)
+        let (gate, open) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        _ = executor.spawn {
+            do {
+                try await silent.concurrentForEach(concurrency: 4) { number in
+                    if number == 2 { return }
+                    await gate.wait()
+                    throw Broken(number: number)
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+        }
+        executor.runUntilIdle()
+        open.signal()
+        executor.runUntilIdle()
+
+        // Without an await, which would wait forever if the error did.
+        #expect(noted.values == ["\(Broken(number: 1))"])
+        withExtendedLifetime(continuation) {}
+    }
+
+    /// Returns 1 immediately, and 2 when the test allows it, also in a cancelled task.
+    struct Late: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let mayCome: Condition
+        var number = 0
+
+        func makeAsyncIterator() -> Late { self }
+
+        mutating func next() async -> Int? {
+            number += 1
+            if number == 2 { await mayCome.wait() }
+            return number <= 2 ? number : nil
+        }
+    }
+
+    @Test func `an element that comes after the first error is not begun`() {
+        let (mayCome, comes) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        _ = executor.spawn {
+            do {
+                try await Late(mayCome: mayCome).concurrentForEach(concurrency: 4) { number in
+                    noted.note("begins \(number)")
+                    throw Broken(number: number)
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+        }
+        executor.runUntilIdle()
+        comes.signal()
+        executor.runUntilIdle()
+
+        #expect(noted.values == ["begins 1", "\(Broken(number: 1))"])
+    }
+
+    @Test func `an error of the sequence cancels the running bodies, and is thrown when they have ended`() async {
+        let (failing, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
+        continuation.yield(1)
+        continuation.finish(throwing: Broken(number: 9))
+        let (gate, open) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        let task = executor.spawn {
+            do {
+                _ = try await failing.concurrentMap(concurrency: 4) { _ in
+                    await gate.wait()
+                    noted.note("ended, cancelled: \(Task.isCancelled)")
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+        }
+        executor.runUntilIdle()
+        #expect(noted.values == [])
+        open.signal()
+        executor.runUntilIdle()
+        await task.value
+        #expect(noted.values == ["ended, cancelled: true", "\(Broken(number: 9))"])
+    }
+
+    /// Ends with an error when the condition is signalled.
+    struct Failing: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let mayFail: Condition
+        var number = 0
+
+        func makeAsyncIterator() -> Failing { self }
+
+        mutating func next() async throws -> Int? {
+            number += 1
+            if number == 1 { return 1 }
+            await mayFail.wait()
+            throw Broken(number: 9)
+        }
+    }
+
+    @Test(arguments: ["map", "compact map", "for each"])
+    func `an error of the sequence is thrown, though the transforms that it cancels fail too`(form: String) {
+        let (mayFail, fail) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        _ = executor.spawn {
+            let never = Condition.makeCondition()
+            do {
+                let failing = Failing(mayFail: mayFail)
+                switch form {
+                case "map":
+                    _ = try await failing.concurrentMap(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                case "compact map":
+                    _ = try await failing.concurrentCompactMap(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                default:
+                    try await failing.concurrentForEach(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+            withExtendedLifetime(never.signal) {}
+        }
+        executor.runUntilIdle()
+        fail.signal()
+        executor.runUntilIdle()
+
+        #expect(noted.values == ["\(Broken(number: 9))"])
+    }
+
+    @Test func `an end that only came with cancellation is not taken for the end`() async {
+        let (silent, continuation) = AsyncStream<Int>.makeStream()
+        continuation.yield(1)
+        let task = executor.spawnThrowing { try await silent.concurrentMap(concurrency: 4) { $0 } }
+        executor.runUntilIdle()
+        task.cancel()
+        executor.runUntilIdle()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        withExtendedLifetime(continuation) {}
+    }
+
+    @Test func `a real end gives the results, and nil is left out of a compact map`() async throws {
+        #expect(try await stream(of: 0).concurrentMap(concurrency: 2) { $0 } == [])
+        #expect(try await stream(of: 6).concurrentCompactMap(concurrency: 2) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+    }
+
+    @Test @MainActor func `it is called from an actor, and the transform runs on none`() async throws {
+        let isolated = try await stream(of: 2).concurrentMap(concurrency: 2) { _ in #isolation == nil }
+        MainActor.preconditionIsolated()
+        #expect(isolated == [true, true])
+    }
+
+    @Test func `on all threads, errors, cancellation and the end race without losing any task`() async {
+        let ended = Recorder<Int>()
+        for round in 0..<300 {
+            let task = Task {
+                try await stream(of: 20).concurrentMap(concurrency: 3) { number in
+                    if number == round % 40 { throw Broken(number: number) }
+                    return number
+                }
+            }
+            if round % 3 == 0 { task.cancel() }
+            switch await task.result {
+            case .success(let numbers): if numbers != Array(0..<20) { Issue.record("\(numbers)") }
+            case .failure(let error as Broken): #expect(error.number == round % 40)
+            case .failure(let error): #expect(error is CancellationError)
+            }
+            ended.note(round)
+        }
+        #expect(ended.values.count == 300)
+    }
+}
+
+private func stream(of count: Int) -> AsyncStream<Int> {
+    AsyncStream { continuation in
+        for number in 0..<count { continuation.yield(number) }
+        continuation.finish()
+    }
+}
