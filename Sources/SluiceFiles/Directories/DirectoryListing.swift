@@ -1,5 +1,86 @@
 internal import DequeModule
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension FileIO {
+    /// Returns the entries of a directory except "." and "..", in no particular order.
+    ///
+    /// The call is one job. A symbolic link to a directory is followed. An entry that is added or removed during the call may or may not
+    /// be returned; every other entry is returned once. For a directory with millions of entries, use ``listing(of:)``. See getdents64(2).
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls.
+    /// - Failure: A ``FileError``: ``FileError/Code/notDirectory`` for a file, and ``FileError/Code/limitExceeded`` for more than
+    ///   `maximumCount` entries.
+    public func entries(of directory: URL, maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {
+        precondition(maximumCount >= 0, "The maximum count must not be negative; it is \(maximumCount).")
+        let path = try Path.of(directory, for: "list")
+        return try await run { [self] cancellation in
+            try entries(of: OpenDirectory.open(path, self, for: "list"), limit: maximumCount, cancellation)
+        }
+    }
+
+    /// Returns the entries of a directory as a sequence that reads a few hundred at a time, so memory is bounded.
+    ///
+    /// Each iteration opens the directory for its first entry and closes it after the last one. Leaving the loop early closes it
+    /// on a worker. Entries that are added or removed during the iteration may or may not be returned. The loop may remove the
+    /// entries that it receives.
+    ///
+    /// - Cancellation: The next entry throws `CancellationError`.
+    /// - Failure: A ``FileError``, which ends the sequence.
+    public func listing(of directory: URL) -> DirectoryListing {
+        DirectoryListing { io throws(FileError) in
+            try OpenDirectory.open(try Path.of(directory, for: "list"), io, for: "list")
+        } io: {
+            self
+        }
+    }
+}
+
+extension DirectoryEntry {
+    /// Returns the entries of this directory. See ``FileIO/entries(of:maximumCount:)``. A symbolic link isn't followed.
+    public func entries(maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {
+        precondition(maximumCount >= 0, "The maximum count must not be negative; it is \(maximumCount).")
+        return try await directory.io.run { [self] cancellation in
+            try directory.io.entries(of: openDirectory(), limit: maximumCount, cancellation)
+        }
+    }
+
+    /// Returns the entries of this directory as a sequence. See ``FileIO/listing(of:)``. A symbolic link isn't followed.
+    public func listing() -> DirectoryListing {
+        DirectoryListing { _ throws(FileError) in
+            try openDirectory()
+        } io: {
+            directory.io
+        }
+    }
+
+    func openDirectory(followingLinks: Bool = false) throws(FileError) -> OpenDirectory {
+        let descriptor = try kernel.openDirectory(rawName, in: directory, followingLinks: followingLinks)
+        return try OpenDirectory(descriptor, DirectoryPlace(rawName, in: directory.place), directory.io)
+    }
+}
+
+extension FileIO {
+    fileprivate func entries(
+        of directory: OpenDirectory, limit: Int, _ cancellation: borrowing Cancellation
+    ) throws -> [DirectoryEntry] {
+        var raw: [RawDirectoryEntry] = []
+        while try kernel.readEntries(of: directory, into: &raw) {
+            if raw.count > limit {
+                throw FileError(
+                    code: .limitExceeded, operation: "list", path: directory.place.shownPath(),
+                    remedy: "Raise maximumCount, which is \(limit), or use a listing, which has no limit.")
+            }
+            try cancellation.check()
+        }
+        return raw.map { DirectoryEntry($0, in: directory) }
+    }
+}
+
 /// The entries of a directory, read a few hundred at a time. See ``FileIO/listing(of:)``.
 public struct DirectoryListing: AsyncSequence, Sendable {
     /// The type of the entries.

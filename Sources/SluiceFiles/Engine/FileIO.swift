@@ -1,5 +1,12 @@
 internal import CSluiceFiles
+internal import SluiceLock
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 
 /// An engine that runs file operations without blocking a thread of Swift's cooperative pool.
 ///
@@ -206,5 +213,148 @@ extension FileIO {
     /// and when a thread ends. It may be called on any thread of the engine.
     package func waitForStatistics(where isMet: @escaping @Sendable (Statistics) -> Bool) async throws {
         try await changes.wait { isMet(self.statistics) }
+    }
+}
+
+// MARK: - Cancellation
+
+extension FileIO {
+    /// Runs file operations to their end even if the task is cancelled.
+    ///
+    ///     do {
+    ///         try await play(list)
+    ///     } catch is CancellationError {
+    ///         try await FileIO.uninterrupted { try await list.position.asyncWrite(to: url) }
+    ///         throw CancellationError()
+    ///     }
+    ///
+    /// In a cancelled task, every file operation throws `CancellationError` before it starts. Inside `body`, the operations of every
+    /// engine start and run to their end: whole files, streams, random access, renames, removals, copies. Use it for work that must
+    /// finish, such as saving state, and keep the work short, because nothing ends it early.
+    ///
+    /// - Cancellation: `body` sees it in `Task.isCancelled`. It still ends operations that may wait forever for another process: reads
+    ///   and writes of pipes, FIFOs, terminals and sockets, waits for a lock, and changes of a directory. It also ends loops over chunks.
+    ///   To print a last message, use `print` or `FileHandle.write(contentsOf:)`.
+    /// - Failure: The error of `body`. An engine that was shut down refuses these operations too.
+    /// - Inheritance: Tasks that `body` creates with `Task { }`, `async let` or a group inherit this. A `Task.detached` doesn't.
+    public static func uninterrupted<R>(_ body: () async throws -> R) async rethrows -> R {
+        try await $ignoresCancellation.withValue(true, operation: body)
+    }
+
+    /// Throws if the task is cancelled, except inside ``uninterrupted(_:)``.
+    static func checkCancellation() throws(CancellationError) {
+        if Task.isCancelled, !ignoresCancellation { throw CancellationError() }
+    }
+}
+
+// MARK: - The choice of lanes
+
+extension FileIO {
+    /// The place where an operation runs. The engine chooses one for each operation: see ``Statistics/completions``.
+    public enum Lane: String, Sendable, Hashable, CaseIterable {
+        /// The calling thread: reads of up to 1 MiB of bytes that are already in memory. See preadv2(2), RWF_NOWAIT.
+        case inline
+        /// A pool of the engine's threads, which may block. Always available.
+        case pool
+        /// One thread of the engine that waits for many descriptors: FIFOs, pipes, terminals, sockets. Always available, with poll(2)
+        /// where there is no epoll(7).
+        case readiness
+    }
+
+    /// The lanes of this engine's configuration that the system offers: all three on Linux 5.12 and later. See <doc:LanesAndStatistics>.
+    public var lanes: Set<Lane> {
+        var lanes = configuration.lanes.union([.pool, .readiness])
+        if !inline.isUsed { lanes.remove(.inline) }
+        return lanes
+    }
+}
+
+extension FileIO.Configuration {
+    /// All lanes, or those that the environment variable `SLUICE_FILES_LANES` names, separated by commas. An unknown name traps.
+    public static var defaultLanes: Set<FileIO.Lane> {
+        guard let names = ProcessInfo.processInfo.environment["SLUICE_FILES_LANES"], !names.isEmpty else {
+            return Set(FileIO.Lane.allCases)
+        }
+        return Set(
+            names.split(separator: ",").map { name in
+                guard let lane = FileIO.Lane(rawValue: name.filter { $0 != " " }) else {
+                    let known = FileIO.Lane.allCases.map(\.rawValue).joined(separator: ", ")
+                    // No error is thrown, because engines are created in initializers that can't throw.
+                    fatalError("SLUICE_FILES_LANES must name lanes from \(known); it names '\(name)'.")
+                }
+                return lane
+            })
+    }
+}
+
+// MARK: - Waiting for statistics
+
+/// Wakes tasks that wait until an engine's counters meet a condition. A lane changes its counters under its own lock, unlocks, and then
+/// calls ``changed()``:
+///
+/// ```text
+/// a lane                                  a waiting task
+/// changes a counter, unlocks              registers
+/// changed(): is a task registered?        checks the counters, which takes the lane's lock
+/// ```
+///
+/// The side that takes the lane's lock last sees what the other did before, so no change is missed. While no task waits, ``changed()``
+/// is one load.
+final class StatisticsChanges: Sendable {
+    private struct Waiter: Sendable {
+        let isMet: @Sendable () -> Bool
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var waiters: [UInt64: Waiter] = [:]
+        var lastID: UInt64 = 0
+        /// Waiters that were cancelled before they registered.
+        var cancelled: Set<UInt64> = []
+    }
+
+    private let state = Lock(State())
+    private let count = Atomic(0)
+
+    /// Checks the conditions of the waiting tasks. The caller holds no lock of a lane.
+    func changed() {
+        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        let waiters = state.withLock { $0.waiters }
+        // Without the lock: the conditions take the locks of the lanes.
+        for (id, waiter) in waiters where waiter.isMet() { end(id, isMet: true) }
+    }
+
+    /// Waits until `isMet` returns true. `isMet` is called on any thread and may only read the lanes' counters.
+    func wait(until isMet: @escaping @Sendable () -> Bool) async throws {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        let wasMet = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isCancelled = state.withLock { state in
+                    if state.cancelled.remove(id) != nil { return true }
+                    state.waiters[id] = Waiter(isMet: isMet, continuation: continuation)
+                    count.add(1, ordering: .sequentiallyConsistent)
+                    return false
+                }
+                if isCancelled { return continuation.resume(returning: false) }
+                if isMet() { end(id, isMet: true) }
+            }
+        } onCancel: {
+            end(id, isMet: false)
+        }
+        state.withLock { _ = $0.cancelled.remove(id) }
+        if !wasMet { throw CancellationError() }
+    }
+
+    private func end(_ id: UInt64, isMet: Bool) {
+        let waiter = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: id)
+            if waiter != nil { count.subtract(1, ordering: .sequentiallyConsistent) }
+            if waiter == nil, !isMet { state.cancelled.insert(id) }
+            return waiter
+        }
+        waiter?.continuation.resume(returning: isMet)
     }
 }

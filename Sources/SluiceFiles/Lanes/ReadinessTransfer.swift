@@ -1,6 +1,12 @@
 internal import CSluiceFiles
 internal import Synchronization
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// One operation of the readiness lane. It makes calls that don't block, on the calling thread, and waits in between.
 ///
 /// Calls on the engine's own descriptors don't block because these are non-blocking. Calls on the caller's descriptors use one of the
@@ -29,8 +35,8 @@ final class ReadinessTransfer {
     private var reopened: CInt?
     private var sinceTurn = 0
 
-    static var maximumPerCall: Int { 64 << 10 }
-    static var maximumPerTurn: Int { 1 << 20 }
+    private static var maximumPerCall: Int { 64 << 10 }
+    private static var maximumPerTurn: Int { 1 << 20 }
 
     init(of file: OpenFile, for direction: SystemCalls.Direction) {
         io = file.io
@@ -79,7 +85,7 @@ final class ReadinessTransfer {
     // MARK: Without waiting
 
     /// Makes one call that doesn't block. Returns `nil` if there is no such call for this descriptor.
-    func attempt(_ call: (CInt, ReadinessCalls.Manner) -> Int) -> Int? {
+    private func attempt(_ call: (CInt, ReadinessCalls.Manner) -> Int) -> Int? {
         while true {
             guard case .now(let number, let manner) = access else { return nil }
             let result = io.kernel.retrying { call(number, manner) }
@@ -105,7 +111,7 @@ final class ReadinessTransfer {
         return .now(result, .plain)
     }
 
-    func readinessNow(for operation: String) throws(FileError) -> Readiness {
+    private func readinessNow(for operation: String) throws(FileError) -> Readiness {
         let kernel = io.kernel
         let bits = kernel.retrying { kernel.calls.readiness.readiness(descriptor) }
         try kernel.check(bits, operation, path)
@@ -123,7 +129,7 @@ final class ReadinessTransfer {
     }
 
     /// Checks for cancellation before a call, and yields the thread if this transfer has used it for long.
-    func takeTurns() async throws {
+    private func takeTurns() async throws {
         if sinceTurn >= Self.maximumPerTurn {
             sinceTurn = 0
             await Task.yield()
@@ -136,5 +142,235 @@ final class ReadinessTransfer {
     func counting<R>(_ body: () async throws -> R) async throws -> R {
         defer { io.readiness.completed.add(1, ordering: .relaxed) }
         return try await body()
+    }
+}
+
+// MARK: - Reading
+
+extension ReadinessTransfer {
+    /// Reads the available bytes, up to `count`, or waits until there are some. Returns an empty `Data` only at the end.
+    func readSome(upToCount count: Int) async throws -> Data {
+        if count == 0 { return Data() }
+        var buffer = ReadBuffer(expected: min(count, Self.maximumPerCall))
+        _ = try await append(atMost: count, to: &buffer)
+        return buffer.data()
+    }
+
+    /// Reads up to `count` bytes, of which `start` holds the first. Stops earlier only at the end. After an error or a cancellation,
+    /// `start` has all bytes that were read.
+    func read(upToCount count: Int, after start: inout Data) async throws {
+        if start.count >= count { return }
+        var buffer = ReadBuffer(expected: min(count - start.count, Self.maximumPerCall))
+        let wanted = count - start.count
+        var failure: (any Error)?
+        do {
+            while buffer.count < wanted {
+                if try await append(atMost: wanted - buffer.count, to: &buffer) == 0 { break }
+            }
+        } catch {
+            failure = error
+        }
+        if start.isEmpty { start = buffer.data() } else { start += buffer.data() }
+        if let failure { throw failure }
+    }
+
+    func readToEnd(limit: Int, after start: inout Data) async throws {
+        // One byte more than the limit shows an excess.
+        try await read(upToCount: limit == .max ? limit : limit + 1, after: &start)
+        if start.count > limit { throw Kernel.excess(over: limit, path) }
+    }
+
+    /// Appends the available bytes, or waits until there are some. Returns their number, 0 only at the end.
+    private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
+        let most = min(most, Self.maximumPerCall)
+        let calls = io.kernel.calls.readiness
+        try await takeTurns()
+        while true {
+            var result = -Int(EAGAIN)
+            var isLeftToPool = false
+            let filled = buffer.append(atMost: most) { free in
+                guard let found = attempt({ calls.read($0, free, $1) }) else {
+                    isLeftToPool = true
+                    return 0
+                }
+                result = found
+                return max(0, found)
+            }
+            guard filled != nil else { throw Kernel.outOfMemory(path) }
+            if isLeftToPool { result = try await appendOnceReady(atMost: min(most, buffer.room), to: &buffer) }
+            if result > 0 {
+                count(result)
+                return result
+            }
+            if try isEnd(result) { return 0 }
+            try await wait()
+        }
+    }
+
+    /// Waits until bytes are available, and reads them on a thread of the pool. The caller limits `most` to the room in the buffer, so that
+    /// no byte is lost.
+    private func appendOnceReady(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
+        try await wait()
+        let (data, result) = try await io.run { [kernel = io.kernel, descriptor] _ in
+            var piece = ReadBuffer(expected: most)
+            var result = -Int(ENOMEM)
+            piece.append(atMost: most) { free in
+                result = kernel.retrying { kernel.calls.readiness.read(descriptor, free, .plain) }
+                return max(0, result)
+            }
+            return (piece.data(), result)
+        }
+        var rest = data[...]
+        while !rest.isEmpty {
+            let copied = buffer.append(atMost: rest.count) { free in rest.copyBytes(to: free, count: free.count) }
+            guard let copied else { throw Kernel.outOfMemory(path) }
+            rest = rest.dropFirst(copied)
+        }
+        return result
+    }
+
+    /// Returns whether a result of 0 or less is the end. If it isn't, the caller must wait for the descriptor.
+    ///
+    /// A read of a FIFO also returns 0 before the first writer has opened it, where a blocking open would wait. poll(2) reports no hang-up
+    /// then. After a result of 0 it may report bytes of a writer that came and went in between. On Linux, a terminal fails with EIO when
+    /// its other side has gone. See fifo(7), poll(2).
+    private func isEnd(_ result: Int) throws(FileError) -> Bool {
+        switch result {
+        case 0:
+            guard kind == CInt(S_IFIFO) else { return true }
+            let now = try readinessNow(for: "read")
+            return now.contains(.hungUp) && !now.contains(.reading)
+        case -Int(EAGAIN):
+            return false
+        case -Int(EIO) where kind == CInt(S_IFCHR):
+            if try readinessNow(for: "read").contains(.hungUp) { return true }
+            throw FileError(operation: "read", path: path, systemError: EIO)
+        default:
+            throw FileError(operation: "read", path: path, systemError: CInt(-result))
+        }
+    }
+}
+
+// MARK: - Writing
+
+/// The bytes of a write. They aren't moved or freed while they are written.
+enum BytesToWrite: Sendable {
+    case data(Data)
+    case borrowed(BorrowedBytes)
+
+    var pieces: [BytesToWrite] {
+        switch self {
+        case .data: [self]
+        case .borrowed(let bytes): bytes.pieces.map { .borrowed(BorrowedBytes(pieces: [$0])) }
+        }
+    }
+
+    var count: Int {
+        switch self {
+        case .data(let data): data.count
+        case .borrowed(let bytes): bytes.pieces.reduce(0) { $0 + $1.count }
+        }
+    }
+
+    fileprivate func withBytes<R>(from start: Int, atMost most: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        func part(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+            UnsafeRawBufferPointer(rebasing: bytes.dropFirst(start).prefix(most))
+        }
+        switch self {
+        case .data(let data): return data.withUnsafeBytes { body(part($0)) }
+        case .borrowed(let bytes): return body(part(bytes.pieces[0]))
+        }
+    }
+}
+
+extension ReadinessTransfer {
+    /// Writes all bytes. An error counts the bytes that were written. A cancelled write throws `CancellationError` if it wrote none,
+    /// otherwise a ``FileError`` with ``FileError/Code/cancelled``.
+    func write(_ bytes: [BytesToWrite]) async throws {
+        var written = 0
+        do {
+            for piece in bytes.lazy.flatMap(\.pieces) {
+                let count = piece.count
+                var done = 0
+                while done < count {
+                    let result = try await put(piece, from: done)
+                    done += result
+                    written += result
+                }
+            }
+        } catch let error as CancellationError {
+            if written == 0 { throw error }
+            throw FileError(
+                code: .cancelled, operation: "write", path: path,
+                remedy: "Write the remaining bytes if they are still needed.", bytesWritten: written)
+        } catch let error as FileError {
+            throw FileError(
+                code: error.code, operation: error.operation, path: error.subject, systemError: error.systemError,
+                remedy: error.remedy, bytesWritten: written)
+        }
+    }
+
+    /// Writes as much of a piece as there is room for, at least one byte. Waits for room if there is none.
+    private func put(_ piece: BytesToWrite, from start: Int) async throws -> Int {
+        let calls = io.kernel.calls.readiness
+        try await takeTurns()
+        while true {
+            let attempted: Int? = piece.withBytes(from: start, atMost: Self.maximumPerCall) { bytes in
+                attempt { calls.write($0, bytes, $1) }
+            }
+            let result: Int
+            if let attempted { result = attempted } else { result = try await putOnceReady(piece, from: start) }
+            if result > 0 {
+                count(result)
+                return result
+            }
+            if result != -Int(EAGAIN) {
+                throw FileError(operation: "write", path: path, systemError: result == 0 ? EIO : CInt(-result))
+            }
+            try await wait()
+        }
+    }
+
+    /// Waits until there is room, and writes on a thread of the pool. A pipe that is ready has room for at least PIPE_BUF bytes. See
+    /// pipe(7).
+    private func putOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
+        try await wait()
+        return try await io.run { [kernel = io.kernel, descriptor] _ in
+            piece.withBytes(from: start, atMost: Self.maximumPerPoolWrite) { bytes in
+                kernel.retrying { kernel.calls.readiness.write(descriptor, bytes, .plain) }
+            }
+        }
+    }
+
+    /// PIPE_BUF of Linux; elsewhere, the minimum that POSIX guarantees.
+    private static var maximumPerPoolWrite: Int {
+        #if os(Linux)
+        4096
+        #else
+        512
+        #endif
+    }
+}
+
+extension [Data] {
+    /// The same bytes in fewer pieces. Small ones are joined, because each piece is a system call.
+    var piecesToWrite: [BytesToWrite] {
+        var pieces: [BytesToWrite] = []
+        var small = Data()
+        for chunk in self {
+            if small.count + chunk.count > 64 << 10, !small.isEmpty {
+                pieces.append(.data(small))
+                small = Data()
+            }
+            if chunk.count > 16 << 10 {
+                if !small.isEmpty { pieces.append(.data(small)) }
+                small = Data()
+                pieces.append(.data(chunk))
+            } else {
+                small += chunk
+            }
+        }
+        if !small.isEmpty { pieces.append(.data(small)) }
+        return pieces
     }
 }

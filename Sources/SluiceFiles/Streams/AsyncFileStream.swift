@@ -1,3 +1,15 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+#if canImport(Dispatch)
+public import Dispatch
+#endif
+
 /// The mode of a stream for reading.
 public enum ReadMode: Sendable {}
 
@@ -62,5 +74,353 @@ public struct AsyncFileStream<Mode>: ~Copyable {
     /// - Failure: A ``FileError``. The file is closed in any case.
     public consuming func close() async throws {
         try await file.close()
+    }
+}
+
+// MARK: - Scopes
+
+extension URL {
+    /// Opens the file for reading, calls `body` with the stream, and closes it whether `body` returns or throws.
+    ///
+    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`.
+    public func withFileForReading<R>(
+        using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
+    ) async throws -> R {
+        let stream = try await openForReading(using: files)
+        let file = stream.file
+        return try await scoped {
+            try await body(stream)
+        } finally: {
+            try await file.close()
+        }
+    }
+
+    /// Opens the file for writing, calls `body` with the stream, and closes it whether `body` returns or throws.
+    ///
+    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the
+    ///   file.
+    public func withFileForWriting<R>(
+        existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
+        using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
+    ) async throws -> R {
+        let stream = try await openForWriting(
+            existing: existing, permissions: permissions, locked: locked, using: files)
+        let file = stream.file
+        return try await scoped {
+            try await body(stream)
+        } finally: {
+            try await file.close()
+        }
+    }
+}
+
+// MARK: - Opening
+
+extension URL {
+    /// Opens the file for reading.
+    ///
+    /// A FIFO is opened immediately; the first read waits for its first writer, without using a thread. See open(2), fifo(7).
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.
+    /// - Failure: A ``FileError``: ``FileError/Code/isDirectory`` for a directory.
+    public func openForReading(using files: FileIO = .shared) async throws -> sending AsyncFileStream<ReadMode> {
+        let path = try Path.of(self, for: "open")
+        let file = try await files.run { _ in
+            OpenFile(try files.kernel.openToRead(path), files)
+        }
+        return AsyncFileStream(file)
+    }
+
+    /// Opens the file for writing.
+    ///
+    ///     let part = try await url.openForWriting(locked: true)
+    ///
+    /// With `locked: true`, the stream holds an exclusive lock until it is closed. A second opener, in this or another process,
+    /// gets ``FileError/Code/locked`` immediately. The contents are truncated only once the lock is held. If the contents must be
+    /// truncated and the file has further names (hard links), these keep the old file, and a new file is created with this name.
+    /// Where the file system has no locks (see ``FileLock``), the file is opened without one.
+    ///
+    /// Only a regular file can be locked. A FIFO, device, socket or directory throws ``FileError/Code/notRegularFile``. A
+    /// symbolic link isn't followed and throws ``FileError/Code/tooManyLinks``. The call doesn't wait for any of these, and
+    /// doesn't change them.
+    ///
+    /// Without `locked`, a FIFO can be opened too. The call waits for a reader, without using a thread. The system doesn't report
+    /// when a reader arrives, so the call tries again at intervals of 1 to 50 ms. See open(2), flock(2), fifo(7).
+    ///
+    /// - Cancellation: A call that is queued or waits for a FIFO's reader throws `CancellationError` immediately. Once the file
+    ///   is open, the stream is returned.
+    /// - Failure: A ``FileError``.
+    public func openForWriting(
+        existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
+        using files: FileIO = .shared
+    ) async throws -> sending AsyncFileStream<WriteMode> {
+        let path = try Path.of(self, for: "open")
+        var pause = 1
+        while true {
+            let file = try await files.run { _ in
+                try files.kernel.openToWrite(path, existing, permissions.rawValue, locked: locked).map {
+                    OpenFile($0, files)
+                }
+            }
+            if let file { return AsyncFileStream(file) }
+            try await Task.sleep(for: .milliseconds(pause))
+            pause = min(2 * pause, 50)
+        }
+    }
+}
+
+/// What happens to an existing file that is opened for writing. A missing file is always created.
+public enum WriteOpening: Sendable, Hashable {
+    /// The call throws ``FileError/Code/exists``. If several tasks or processes try concurrently, one succeeds.
+    case fail
+    /// The contents are truncated, and the file keeps its identity. To replace a file atomically, use
+    /// `Data.asyncWrite(to:)`.
+    case replace
+    /// The contents are kept, and every write goes to the current end of the file.
+    case append
+}
+
+// MARK: - Reading
+
+extension AsyncFileStream where Mode == ReadMode {
+    /// Reads the next `count` bytes. Returns fewer only at the end of the file, and an empty `Data` after that.
+    ///
+    /// On a FIFO or terminal, the call waits until it has `count` bytes or all writers have closed the other end. On a FIFO, it first
+    /// waits until a writer has opened it. Waiting uses no thread. Memory is bounded by the bytes read, not by `count`. See read(2).
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls,
+    ///   and the bytes that it has read are lost. While a call waits for a FIFO or terminal, it throws immediately, and no byte is
+    ///   lost: the next read returns the bytes that had arrived.
+    /// - Failure: A ``FileError``.
+    public borrowing func read(upToCount count: Int) async throws -> Data {
+        precondition(count >= 0, "The count must not be negative; it is \(count).")
+        try FileIO.checkCancellation()
+        if file.isWaitedFor { return try await file.readWhenReady(upToCount: count) }
+        let start = file.io.readInline(file, upToCount: count)
+        if start.count == count { return start }
+        let rest = try await file.io.run { [file, count = count - start.count] cancellation in
+            let bytes = try file.io.kernel.read(
+                file.descriptor, upToCount: count, expected: min(count, file.expectedSize), file.path, cancellation)
+            return bytes.data()
+        }
+        return start.isEmpty ? rest : start + rest
+    }
+
+    /// Reads all remaining bytes. Returns an empty `Data` at the end of the file.
+    ///
+    /// - Cancellation: As in ``read(upToCount:)``.
+    /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if more than `maximumSize` bytes remain.
+    public borrowing func readToEnd(maximumSize: Int = FileIO.defaultMaximumSize) async throws -> Data {
+        precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
+        if file.isWaitedFor {
+            return try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
+        }
+        return try await file.io.run { [file] cancellation in
+            let bytes = try file.io.kernel.readToEnd(
+                file.descriptor, limit: maximumSize, expected: file.expectedSize, file.path, cancellation)
+            return bytes.data()
+        }
+    }
+}
+
+extension OpenFile {
+    /// A hint for the first allocation: the size at opening, or 64 KiB if that is more, because some files report no size.
+    fileprivate var expectedSize: Int { max(64 << 10, Int(clamping: status.size)) }
+}
+
+// MARK: - Writing
+
+extension AsyncFileStream where Mode == WriteMode {
+    /// Writes all bytes. See write(2).
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and no byte is written. Once started, it continues
+    ///   to the last byte or the first failure. A call that waits for room in a FIFO or terminal stops immediately: it throws
+    ///   `CancellationError` if no byte was written, and otherwise a ``FileError`` with ``FileError/Code/cancelled``.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
+    public borrowing func write(_ data: Data) async throws {
+        if file.isWaitedFor { return try await file.writeWhenReady([.data(data)]) }
+        try await file.io.run { [file] _ in
+            try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, file.path) }
+        }
+    }
+
+    /// Writes all chunks in order, as one job with few system calls. See writev(2).
+    ///
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`. `bytesWritten` counts the bytes of all chunks.
+    public borrowing func write(_ chunks: [Data]) async throws {
+        if file.isWaitedFor { return try await file.writeWhenReady(chunks.piecesToWrite) }
+        try await file.io.run { [file] _ in
+            try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
+        }
+    }
+
+    /// Writes all bytes of a span without copying them.
+    ///
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
+    public borrowing func write(_ bytes: RawSpan) async throws {
+        // The span borrows its owner until this function returns, and this function returns only after the job has ended or can
+        // no longer start.
+        let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(borrowed)]) }
+        try await file.io.run { [file] _ in
+            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+        }
+    }
+
+    /// Truncates the file, or extends it with zeros, to a size in bytes. See ftruncate(2).
+    ///
+    /// The position doesn't change. After `truncate(to: 0)`, seek to 0 before you write, unless the stream was opened with
+    /// ``WriteOpening/append``. Otherwise the write leaves a hole of zeros before it.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
+    public borrowing func truncate(to size: Int64) async throws {
+        precondition(size >= 0, "The size must not be negative; it is \(size).")
+        try await file.io.run { [file] _ in
+            let kernel = file.io.kernel
+            try kernel.check(
+                kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
+        }
+    }
+
+    /// Waits until the written bytes are on the device, to the extent that `durability` guarantees. See fsync(2).
+    ///
+    /// If a sync fails, the kernel may have dropped the bytes that it couldn't write. Don't sync again; write the file again.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
+    public borrowing func sync(_ durability: Durability = .full) async throws {
+        try await file.io.run { [file] _ in
+            try file.io.kernel.sync(file.descriptor, durability, file.path)
+            if durability == .fullAndDirectory { try file.io.kernel.syncDirectory(of: file.path) }
+        }
+    }
+}
+
+#if canImport(Dispatch)
+extension AsyncFileStream where Mode == WriteMode {
+    /// Writes all bytes of a `DispatchData`, without making them contiguous first.
+    ///
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
+    public borrowing func write(_ data: DispatchData) async throws {
+        var pieces: [UnsafeRawBufferPointer] = []
+        data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
+        // The regions stay in place while the data lives, which is until the job has ended or can no longer start.
+        defer { withExtendedLifetime(data) {} }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
+        try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
+            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+        }
+    }
+}
+#endif
+
+struct BorrowedBytes: @unchecked Sendable {
+    // Immutable. One job reads the bytes while the owner's borrow lasts.
+    let pieces: [UnsafeRawBufferPointer]
+}
+
+extension [Data] {
+    /// Calls `body` with the bytes of all chunks, for writev(2).
+    ///
+    /// Small chunks are copied together, because a `Data` of up to 14 bytes stores them inline, and their address is valid only
+    /// inside `withUnsafeBytes`. Larger ones are on the heap, where the array keeps them in place.
+    func withGatheredBytes<R>(_ body: ([UnsafeRawBufferPointer]) throws -> R) rethrows -> R {
+        let maximumCopied = 512
+        var copied = 0
+        for chunk in self where chunk.count <= maximumCopied { copied += chunk.count }
+        return try withUnsafeTemporaryAllocation(byteCount: copied, alignment: 1) { scratch in
+            var pieces: [UnsafeRawBufferPointer] = []
+            pieces.reserveCapacity(count)
+            var used = 0
+            // Neighbors in the scratch memory form one piece.
+            var open = 0
+            func flush() {
+                if used > open { pieces.append(UnsafeRawBufferPointer(rebasing: scratch[open..<used])) }
+                open = used
+            }
+            for chunk in self {
+                chunk.withUnsafeBytes { bytes in
+                    if bytes.count <= maximumCopied {
+                        UnsafeMutableRawBufferPointer(rebasing: scratch[used...]).copyMemory(from: bytes)
+                        used += bytes.count
+                    } else {
+                        flush()
+                        pieces.append(bytes)
+                    }
+                }
+            }
+            flush()
+            return try withExtendedLifetime(self) { try body(pieces) }
+        }
+    }
+}
+
+// MARK: - Position and space
+
+extension AsyncFileStream {
+    /// The offset of the next read or write, in bytes from the start of the file. See lseek(2).
+    ///
+    /// In a stream opened with ``WriteOpening/append``, writes go to the end of the file regardless of the position.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``. A FIFO, pipe, terminal or socket has no position (`ESPIPE`).
+    public var position: Int64 {
+        get async throws {
+            try await file.io.run { [file] _ in
+                try file.seek(0, SEEK_CUR, for: "get the position of")
+            }
+        }
+    }
+
+    /// Moves the position of the next read or write to an offset in bytes from the start of the file. See lseek(2).
+    ///
+    /// The offset may be after the end of the file: a read there returns no bytes, and a write leaves a hole that reads as zeros.
+    /// In a stream opened with ``WriteOpening/append``, writes still go to the end of the file. For reads at many offsets, or by
+    /// several tasks, use a ``RandomAccessFile``.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and the position is unchanged.
+    /// - Failure: A ``FileError``. A FIFO, pipe, terminal or socket has no position (`ESPIPE`).
+    public borrowing func seek(to offset: Int64) async throws {
+        precondition(offset >= 0, "The offset must not be negative; it is \(offset).")
+        try await file.io.run { [file] _ in _ = try file.seek(offset, SEEK_SET, for: "seek in") }
+    }
+}
+
+extension AsyncFileStream where Mode == WriteMode {
+    /// Reserves space on the device, so that the file can grow to a size in bytes without running out of space.
+    ///
+    ///     let output = try await url.openForWriting()
+    ///     try await output.preallocate(upTo: song.size)                    // throws .noSpace now, if at all
+    ///
+    /// The size of the file doesn't change until bytes are written, so after a crash the file doesn't end in zeros. Unused space
+    /// stays allocated; to release it, call `truncate(to:)` with the current size. On file systems that write to a different
+    /// place each time (Btrfs, ZFS, APFS), the space isn't guaranteed. See fallocate(2), FALLOC_FL_KEEP_SIZE.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve
+    ///   space.
+    public borrowing func preallocate(upTo size: Int64) async throws {
+        precondition(size >= 0, "The size must not be negative; it is \(size).")
+        if size == 0 { return }  // fallocate(2) refuses a size of 0 with EINVAL.
+        try await file.io.run { [file] _ in
+            try file.io.kernel.preallocate(file.descriptor, 0..<size, keepingSize: true, file.path)
+        }
+    }
+}
+
+extension OpenFile {
+    fileprivate func seek(_ offset: Int64, _ whence: CInt, for operation: String) throws(FileError) -> Int64 {
+        let kernel = io.kernel
+        let result = kernel.retrying { kernel.calls.randomAccess.seek(descriptor, offset, whence) }
+        if result == -Int64(ESPIPE) {
+            throw FileError(
+                operation: operation, path: path, systemError: ESPIPE,
+                remedy: "Read or write it from start to end, because pipes, sockets and terminals have no position.")
+        }
+        try kernel.check(result, operation, path)
+        return result
     }
 }

@@ -1,0 +1,363 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+
+/// A file that is appended to over several runs of a program, and a checkpoint: a small file that describes its contents.
+///
+///     guard let opened = try await CheckpointedFile.openLocked(places, mode: .always, using: files) else { return }
+///     let size = try await opened.file.append(chunks)
+///     try await opened.file.sync(.data, thenStoring: checkpoint)
+///     try await opened.file.close(appending: rest, durability: .data) { size in checkpoint(of: size) }
+///
+/// The file is locked from opening to closing, and the lock covers the checkpoint too. The caller defines the contents of the
+/// checkpoint. This type guarantees that a checkpoint is replaced atomically, and only after the bytes that it describes are
+/// synced.
+///
+/// Only one operation may run at a time, except that ``sync(_:thenStoring:)`` may run concurrently with ``append(_:)``.
+package final class CheckpointedFile: Sendable {
+    package struct Places: Sendable, Hashable {
+        package var file: URL
+        package var checkpoint: URL
+        /// The temporary file for the next checkpoint. If it exists after the process was killed, it is ignored.
+        package var temporary: URL
+
+        package init(file: URL, checkpoint: URL, temporary: URL) {
+            self.file = file
+            self.checkpoint = checkpoint
+            self.temporary = temporary
+        }
+    }
+
+    package enum OpeningMode: Sendable {
+        /// Open the file in any case. A missing file is created.
+        case always
+        /// Open the file only if something has the checkpoint's name.
+        case ifCheckpointed
+    }
+
+    package struct Opened: Sendable {
+        package var file: CheckpointedFile
+        package var size: Int64
+        /// The contents of the checkpoint, or `nil` if it is missing, longer than the limit, or not a regular file.
+        package var checkpoint: Data?
+        /// Whether something has the checkpoint's name.
+        package var isCheckpointed: Bool
+        /// Whether that is a checkpoint of the caller.
+        package var isOwn: Bool
+    }
+
+    /// The largest size of a checkpoint in bytes. A longer one wasn't written by this program.
+    package static let maximumCheckpointSize = 16 << 10
+
+    let file: OpenFile
+    let paths: Paths
+
+    package let identity: FileIdentity
+    package let boot: String?
+
+    private init(_ file: OpenFile, _ paths: Paths, boot: String?) {
+        self.file = file
+        self.paths = paths
+        identity = FileIdentity(file.status)
+        self.boot = boot
+    }
+
+    /// Opens and locks the file, and reads its checkpoint.
+    ///
+    /// Until it is published, only its owner can open the file. Neither its contents nor its mode change if it isn't empty and has no
+    /// checkpoint of the caller, because it may be a user's file with the same name. If the file has further names (hard links), these keep
+    /// it, and a new file is created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws
+    /// ``FileError/Code/locked`` if the file is locked.
+    ///
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller. A checkpoint that can't be read isn't.
+    package static func openLocked(
+        _ places: Places, mode: OpeningMode, using files: FileIO,
+        ifCheckpoint isOwn: @escaping @Sendable (Data) -> Bool = { _ in true }
+    ) async throws -> Opened? {
+        let paths = try Paths(places)
+        return try await files.run { _ in
+            let kernel = files.kernel
+            if mode == .ifCheckpointed, try kernel.status(of: paths.checkpoint, followingLinks: false) == nil {
+                return nil
+            }
+            var opened = try kernel.openToAppend(paths.file, truncating: false)
+            if opened.status.links > 1 {
+                kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked)
+                opened = try kernel.openToAppend(paths.file, truncating: true)
+            }
+            let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
+            let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
+            let isCheckpointed = try kernel.status(of: paths.checkpoint, followingLinks: false) != nil
+            let checkpoint = isCheckpointed ? try kernel.readCheckpoint(paths.checkpoint) : nil
+            let hasOwn = checkpoint.map(isOwn) == true
+            if hasOwn || (size == 0 && !isCheckpointed) { kernel.makePrivate(opened) }
+            return Opened(
+                file: file, size: size, checkpoint: checkpoint, isCheckpointed: isCheckpointed, isOwn: hasOwn)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Appends all chunks and returns the new size of the file. After an error, some of the bytes may have been written.
+    package func append(_ chunks: [Data]) async throws -> Int64 {
+        try await file.io.run { [file] _ in
+            try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
+            return try file.io.kernel.status(ofDescriptor: file.descriptor, file.path).size
+        }
+    }
+
+    package func truncate(to size: Int64) async throws {
+        try await file.io.run { [file] _ in
+            let kernel = file.io.kernel
+            try kernel.check(kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// Replaces the checkpoint atomically, with this durability. After an error, the old checkpoint is unchanged.
+    package func store(_ checkpoint: Data, durability: Durability) async throws {
+        try await file.io.run { [self] _ in try replaceCheckpoint(with: checkpoint, durability) }
+    }
+
+    /// Syncs the bytes that were appended before this call, then replaces the checkpoint. After a failed sync, see
+    /// ``isDamaging(_:)``.
+    package func sync(_ durability: Durability, thenStoring checkpoint: Data) async throws {
+        try await file.io.run { [self] _ in
+            try file.io.kernel.sync(file.descriptor, durability, file.path)
+            try replaceCheckpoint(with: checkpoint, durability)
+        }
+    }
+
+    /// Removes the checkpoint and syncs the directory, so a power failure can't restore a checkpoint that no longer matches the bytes.
+    package func removeCheckpoint() async throws {
+        try await file.io.run { [self] _ in
+            try file.io.kernel.remove(paths.checkpoint)
+            try file.io.kernel.syncDirectory(of: paths.checkpoint)
+        }
+    }
+
+    private func replaceCheckpoint(with bytes: Data, _ durability: Durability) throws {
+        // Mode 0600, because the checkpoint reveals what is downloaded.
+        let options = FileWriteOptions(
+            durability: durability, existing: .replace, temporaryName: String(Path.name(of: paths.temporary)),
+            permissions: 0o600)
+        try bytes.withUnsafeBytes { try file.io.kernel.replaceFile(paths.checkpoint, with: $0, options) }
+    }
+}
+
+extension CheckpointedFile {
+    struct Paths: Sendable {
+        var file: String
+        var checkpoint: String
+        var temporary: String
+
+        init(_ places: Places) throws(FileError) {
+            file = try Path.of(places.file, for: "open")
+            checkpoint = try Path.of(places.checkpoint, for: "open")
+            temporary = try Path.of(places.temporary, for: "open")
+        }
+    }
+}
+
+extension Kernel {
+    /// Opens a file. If it is created, only its owner can open it, because the file that it will replace may be private.
+    fileprivate func openToAppend(_ path: String, truncating: Bool) throws(FileError) -> OpenedFile {
+        try openLocked(
+            path, flags: O_WRONLY | O_CREAT | O_APPEND, permissions: Self.privateFile, truncating: truncating,
+            for: "open")
+    }
+
+    /// Takes the access of others from a file that another program or an older version has created. If the mode can't be set, the file
+    /// keeps its own.
+    fileprivate func makePrivate(_ opened: OpenedFile) {
+        let mode = opened.status.permissions
+        if mode & 0o077 != 0 { _ = retrying { calls.changeMode(opened.descriptor, mode & 0o700) } }
+    }
+
+    /// Returns the contents of a checkpoint, or `nil` if it is missing, isn't a regular file, or is too long.
+    func readCheckpoint(_ path: String) throws(FileError) -> Data? {
+        let descriptor: CInt
+        do {
+            // Links aren't followed, and a FIFO isn't waited for.
+            descriptor = try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        } catch  where [ELOOP, ENOENT, ENXIO, EOPNOTSUPP, ENODEV].contains(error.systemError) {
+            return nil
+        }
+        defer { closeQuietly(descriptor) }
+        let limit = CheckpointedFile.maximumCheckpointSize
+        let status = try status(ofDescriptor: descriptor, path)
+        guard status.isRegularFile, status.size <= limit else { return nil }
+        var bytes = ReadBuffer(expected: Int(status.size) + 1)
+        while bytes.count <= limit {
+            let wanted = limit + 1 - bytes.count
+            let read = try bytes.append(atMost: wanted) { (free) throws(FileError) in
+                try self.read(descriptor, into: free, path)
+            }
+            guard let read else { throw Self.outOfMemory(path) }
+            if read == 0 { return bytes.data() }
+        }
+        return nil
+    }
+}
+
+// MARK: - The end of use
+
+// The ways to end the use of a checkpointed file: keeping it for a later run, discarding it, or publishing it. Each is one job.
+// The first two run even if the task is cancelled.
+extension CheckpointedFile {
+    /// Returns whether an error means that written bytes may be missing, so that the contents of the file can't be used. A failed sync
+    /// may have dropped pages. It is reported only once; the next sync would succeed (fsync(2), "EIO").
+    package static func isDamaging(_ error: FileError) -> Bool {
+        error.code == .inputOutput || error.operation == "sync"
+    }
+
+    /// Keeps an unfinished file: appends the last chunks, syncs, replaces the checkpoint and closes the file.
+    ///
+    /// `checkpoint` receives the file's size and returns the new checkpoint, or `nil` to keep the old one. If the append fails, for
+    /// example on a full disk, the bytes that were written still get a checkpoint before the method throws. If a later step
+    /// fails, the file keeps the old checkpoint. A damaging failure removes both. The file is closed in any case.
+    package func close(
+        appending chunks: [Data], durability: Durability, checkpoint: @escaping @Sendable (Int64) -> Data?
+    ) async throws {
+        try await file.io.run(mustRun: true) { [self] _ in
+            let kernel = file.io.kernel
+            do {
+                let written = Result {
+                    try chunks.withGatheredBytes { try kernel.write(file.descriptor, pieces: $0, file.path) }
+                }
+                // The bytes that fit on a full disk get a checkpoint too.
+                if case .failure(let error as FileError) = written, Self.isDamaging(error) { throw error }
+                try kernel.sync(file.descriptor, durability, file.path)
+                let size = try kernel.status(ofDescriptor: file.descriptor, file.path).size
+                if let checkpoint = checkpoint(size) { try replaceCheckpoint(with: checkpoint, durability) }
+                try written.get()
+            } catch {
+                if let error = error as? FileError, Self.isDamaging(error) { removeAll() }
+                file.closeOnceQuietly()
+                throw error
+            }
+            try file.closeOnce()
+        }
+    }
+
+    /// Removes the file and its checkpoint, and closes the file. Runs even if the task is cancelled.
+    package func discard() async {
+        try? await file.io.run(mustRun: true) { [self] _ in
+            removeAll()
+            file.closeOnceQuietly()
+        }
+    }
+
+    /// Closes the file without removing its checkpoint. The file itself is removed if it is empty.
+    package func abandon() async {
+        try? await file.io.run(mustRun: true) { [self] _ in
+            let kernel = file.io.kernel
+            if let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status),
+                found.size == 0
+            {
+                kernel.unlinkQuietly(paths.file)
+            }
+            file.closeOnceQuietly()
+        }
+    }
+
+    /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
+    /// rights of the file that it replaces, or those of a new file. An empty file shows what these are. If the file system has no room
+    /// for one, only the owner can open the published file.
+    package func publish(
+        as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
+    ) async throws {
+        try await AsyncFileStream<WriteMode>(file).publish(
+            as: destination, existing, durability, newFile: (.newFile, paths.temporary),
+            removingOnFailure: removingOnFailure)
+    }
+
+    /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.
+    private func removeAll() {
+        let kernel = file.io.kernel
+        guard let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status)
+        else { return }
+        kernel.unlinkQuietly(paths.checkpoint)
+        kernel.unlinkQuietly(paths.temporary)
+        kernel.unlinkQuietly(paths.file)
+    }
+}
+
+// MARK: - Without opening
+
+extension CheckpointedFile {
+    /// Removes a file with its checkpoint, even if the task is cancelled. Returns false if the file is locked. Only a regular file is
+    /// removed; a symbolic link stays. Throws a ``FileError`` if a file exists but can't be removed.
+    ///
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller. If it isn't, or if there is none, files with these names may be those
+    ///   of a user: only an empty file is removed then.
+    @discardableResult
+    package static func removeUnlessLocked(
+        _ places: Places, using files: FileIO, ifCheckpoint isOwn: (@Sendable (Data) -> Bool)? = nil
+    ) async throws -> Bool {
+        let paths = try Paths(places)
+        return try await files.run(mustRun: true) { _ in
+            let kernel = files.kernel
+            var opened: OpenedFile?
+            defer { if let opened { kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked) } }
+            if try kernel.status(of: paths.file, followingLinks: false)?.isRegularFile == true {
+                do {
+                    // Without O_CREAT, so that a missing file isn't created here.
+                    opened = try kernel.openLocked(
+                        paths.file, flags: O_WRONLY, permissions: 0, truncating: false, for: "open")
+                } catch let error as FileError where error.code == .locked {
+                    return false
+                } catch let error as FileError where error.code == .notFound {
+                    // Renamed or removed since the check.
+                }
+            }
+            if let isOwn, try kernel.readCheckpoint(paths.checkpoint).map(isOwn) != true {
+                if opened?.status.size == 0 { try kernel.removeIfThere(paths.file) }
+                return true
+            }
+            try kernel.removeIfThere(paths.checkpoint)
+            try kernel.removeIfThere(paths.temporary)
+            if opened != nil { try kernel.removeIfThere(paths.file) }
+            return true
+        }
+    }
+
+    /// The checkpoint of a file that may have been published, and the facts about the file that has its final name now.
+    package struct Published: Sendable {
+        package var checkpoint: Data
+        package var identity: FileIdentity
+        package var size: Int64
+        package var boot: String?
+    }
+
+    package static func published(
+        _ places: Places, as destination: URL, using files: FileIO
+    ) async throws -> Published? {
+        let paths = try Paths(places)
+        let final = try Path.of(destination, for: "read the status of")
+        return try await files.run { _ in
+            let kernel = files.kernel
+            guard let status = try kernel.status(of: final, followingLinks: false), status.isRegularFile,
+                let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
+            else { return nil }
+            return Published(
+                checkpoint: checkpoint, identity: FileIdentity(status), size: status.size,
+                boot: BootIdentity.read(kernel))
+        }
+    }
+}
+
+extension Kernel {
+    fileprivate func removeIfThere(_ path: String) throws(FileError) {
+        do {
+            try unlink(path)
+        } catch  where error.code == .notFound {
+            // The file is already removed.
+        }
+    }
+}

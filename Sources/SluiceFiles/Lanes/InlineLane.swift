@@ -1,0 +1,176 @@
+internal import CSluiceFiles
+internal import SluiceLock
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The inline lane reads bytes that are in memory on the calling thread. A switch to another thread would take ten times as long as
+/// the read.
+///
+/// Nothing here waits for a device, another machine or another process. Everything unusual is left to the other lanes: this lane
+/// reports no errors, and no end of a file that only a short read indicates.
+final class InlineLane: Sendable {
+    let isUsed: Bool
+    private let isClosed = Atomic(false)
+    let completed = Atomic(0)
+    let missed = Atomic(0)
+    let localDirectories = LocalDirectories()
+
+    /// Tries the call on an invalid descriptor: a kernel that has non-blocking reads returns EBADF.
+    init(isWanted: Bool, _ calls: SystemCalls) {
+        isUsed =
+            isWanted && calls.inline.read(-1, UnsafeMutableRawBufferPointer(start: nil, count: 0), 0) == -Int(EBADF)
+    }
+
+    var isOpen: Bool { isUsed && !isClosed.load(ordering: .relaxed) }
+
+    func close() { isClosed.store(true, ordering: .relaxed) }
+
+    /// Records the directory of a file that another lane has opened, if its file system is local.
+    func learn(_ path: String, _ descriptor: CInt, _ status: RawStatus, _ kernel: Kernel) {
+        guard isUsed, status.isRegularFile, localDirectories.device(for: path) != status.device else { return }
+        if kernel.calls.inline.isLocal(descriptor) == 1 { localDirectories.learn(path, device: status.device) }
+    }
+}
+
+// MARK: - Reading
+
+extension FileIO {
+    /// The largest size of one read. Copying that many bytes takes some 50 µs. On another thread it takes twice as long, because of the
+    /// switch, and because neither side of the copy is in that processor's cache.
+    static var maximumInline: Int { 1 << 20 }
+
+    // MARK: Open files
+
+    /// Reads the bytes that are in memory, at the file's position or at `offset`, with one preadv2(2) with RWF_NOWAIT. If the result is
+    /// less than the buffer's size, another lane must continue: it may not be the end.
+    func readInline(_ file: OpenFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64 = -1) -> Int {
+        guard inline.isOpen, file.mayReadInline, !buffer.isEmpty, buffer.count <= Self.maximumInline else { return 0 }
+        let result = kernel.retrying { kernel.calls.inline.read(file.descriptor, buffer, offset) }
+        if result == buffer.count {
+            inline.completed.add(1, ordering: .relaxed)
+            return result
+        }
+        inline.missed.add(1, ordering: .relaxed)
+        // EAGAIN means that a page isn't in memory. Any other error would come again: the file system or the kernel has no such
+        // reads, or the disk fails.
+        if result < 0, result != -Int(EAGAIN) { file.refuseInline() }
+        return max(0, result)
+    }
+
+    func readInline(_ file: OpenFile, upToCount count: Int, at offset: Int64 = -1) -> Data {
+        guard inline.isOpen, file.mayReadInline, count > 0, count <= Self.maximumInline else { return Data() }
+        var buffer = ReadBuffer(expected: count)
+        buffer.append(atMost: count) { readInline(file, into: $0, at: offset) }
+        return buffer.data()
+    }
+
+    // MARK: Whole files
+
+    /// Reads a whole small file: openat2(2) with RESOLVE_CACHED, fstat(2), one read that doesn't wait, close(2).
+    ///
+    /// Works only in directories that are known to be local, because opening a file on NFS or FUSE waits for another machine or process.
+    /// Works only for regular files, and only if the read confirms the size that fstat returned. Otherwise returns `nil`, and another lane
+    /// starts again. A FIFO is returned open, because opening it may have released a writer that waited for a reader.
+    func contentsInline(of path: String, limit: Int) -> FileContents? {
+        guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }
+        let contents = kernel.brief.passing { () -> FileContents? in
+            let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
+            guard descriptor >= 0 else {
+                if descriptor == -ENOSYS || descriptor == -EPERM { inline.localDirectories.stop() }
+                return nil
+            }
+            var status = RawStatus()
+            let isKnown = kernel.calls.statusOfDescriptor(descriptor, &status) == 0
+            if isKnown, status.isFIFO {
+                kernel.openCount.add(1, ordering: .relaxed)
+                let opened = OpenedFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
+                return .waitedFor(OpenFile(opened, self))
+            }
+            guard isKnown, status.device == device, status.links > 0 else {
+                // Another file system was mounted over the directory, or closing this descriptor frees a removed file.
+                inline.localDirectories.forget(path)
+                kernel.openCount.add(1, ordering: .relaxed)
+                runDetached { [kernel] in kernel.closeQuietly(descriptor) }
+                return nil
+            }
+            let data = contentsInline(descriptor, status, limit: limit)
+            // Not counted in openCount: all threads would contend for that counter's cache line.
+            _ = kernel.calls.close(descriptor)
+            return data.map { .whole($0) }
+        }
+        if case .whole = contents {
+            inline.completed.add(1, ordering: .relaxed)
+        } else {
+            inline.missed.add(1, ordering: .relaxed)
+        }
+        return contents
+    }
+
+    private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
+        let size = Int(clamping: status.size)
+        // The end of an empty file can't be confirmed: a read of a page that isn't in memory returns no bytes either.
+        guard status.isRegularFile, size > 0, size <= Self.maximumInline, size <= limit else { return nil }
+        var buffer = ReadBuffer(expected: size + 1)
+        // Room for one byte more. If the read returns exactly as many bytes as fstat reported, both agree about the end.
+        var result = 0
+        buffer.append(atMost: size + 1) { free in
+            result = kernel.retrying { kernel.calls.inline.read(descriptor, free, 0) }
+            return max(0, result)
+        }
+        return result == size ? buffer.data() : nil
+    }
+}
+
+// MARK: - Local directories
+
+/// The directories on local file systems, where opening a file never waits for another machine or process, with their devices.
+///
+/// Lanes that may block add the directory of an open file. The inline lane looks directories up. If another file system is mounted over
+/// a directory later, the device of the next opened file shows it. When the table is full, it is emptied.
+final class LocalDirectories: Sendable {
+    private static var most: Int { 4096 }
+
+    private struct State {
+        var devices: [Substring: UInt64] = [:]
+        var isStopped = false
+    }
+    private let state = Lock(State())
+
+    func device(for path: String) -> UInt64? {
+        let directory = Self.directory(of: path)
+        return state.withLock { $0.devices[directory] }
+    }
+
+    func learn(_ path: String, device: UInt64) {
+        let directory = Substring(String(Self.directory(of: path)))
+        state.withLock { state in
+            if state.isStopped { return }
+            if state.devices.count >= Self.most { state.devices.removeAll(keepingCapacity: true) }
+            state.devices[directory] = device
+        }
+    }
+
+    func forget(_ path: String) {
+        let directory = Self.directory(of: path)
+        state.withLock { _ = $0.devices.removeValue(forKey: directory) }
+    }
+
+    /// Removes all directories and adds none from now on, because the kernel can't open files from memory.
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            state.devices = [:]
+        }
+    }
+
+    /// Returns a `Substring`, so that a lookup allocates no string.
+    private static func directory(of path: String) -> Substring {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return path[..<slash]
+    }
+}

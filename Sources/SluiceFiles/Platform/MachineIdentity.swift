@@ -1,0 +1,49 @@
+internal import CSluiceFiles
+internal import SluiceLock
+
+#if canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The name of this machine, as hostname(1) prints it. Asks no name service.
+package enum HostName {
+    /// Read once. See gethostname(2); a name that is too long is cut off.
+    package static let current: String = {
+        var buffer = [CChar](repeating: 0, count: 257)
+        _ = csluice_host_name(&buffer, buffer.count - 1)
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+}
+
+/// An identifier of the current run of the operating system, or `nil` if the system has none. Bytes that were written but not synced
+/// survive their process, but not a restart of the system.
+enum BootIdentity {
+    private static let known = Lock<String?>(nil)
+
+    /// Returns the identifier. The first call makes a system call, which doesn't block.
+    static func read(_ kernel: Kernel) -> String? {
+        if let known = known.withLock({ $0 }) { return known }
+        guard let found = ask(kernel), !found.isEmpty else { return nil }
+        known.withLock { $0 = found }
+        return found
+    }
+
+    #if canImport(Darwin)
+    private static func ask(_ kernel: Kernel) -> String? {
+        var buffer = [CChar](repeating: 0, count: 64)
+        var size = buffer.count
+        guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
+        return String(decoding: buffer.prefix(size).prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    #else
+    /// See random(4). A container sees its host's identifier.
+    private static func ask(_ kernel: Kernel) -> String? {
+        guard let descriptor = try? kernel.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return nil }
+        defer { kernel.closeQuietly(descriptor) }
+        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            guard let count = try? kernel.read(descriptor, into: buffer, "boot_id") else { return nil }
+            return String(decoding: buffer.prefix(count).prefix { $0 > 0x20 }, as: UTF8.self)
+        }
+    }
+    #endif
+}

@@ -1,0 +1,314 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension FileIO {
+    /// The default limit on the size of a whole-file read: 1 GiB.
+    public static var defaultMaximumSize: Int { 1 << 30 }
+}
+
+extension Data {
+    /// Reads a whole file.
+    ///
+    ///     let page = try await Data(asyncContentsOf: url, maximumSize: 16 << 20)
+    ///     let index = try await Data(asyncContentsOf: other, options: .mappedIfSafe)
+    ///
+    /// The method reads until the end, whatever size the file reports, so it also reads files in /proc and /sys, files that grow
+    /// during the read, and FIFOs. Memory is bounded by the bytes read. See open(2), read(2), fifo(7).
+    ///
+    /// The call is one job. A small file that is in the page cache may be read on the calling thread (see ``FileIO/Lane/inline``).
+    /// A FIFO or terminal uses a thread only while it is opened, not while the call waits for its writers, and reports its progress
+    /// only at the end. To map the file into memory instead of reading it, see ``FileReadOptions/mappedIfSafe``.
+    ///
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running read throws it between two
+    ///   system calls.
+    /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if the file has more than `maximumSize` bytes.
+    public init(
+        asyncContentsOf url: URL, options: FileReadOptions = [], maximumSize: Int = FileIO.defaultMaximumSize,
+        using files: FileIO = .shared, progress: (@Sendable (FileProgress) -> Void)? = nil
+    ) async throws {
+        precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
+        let path = try Path.of(url, for: "read")
+        try FileIO.checkCancellation()
+        let contents: FileContents
+        let mayMap = options.contains(.mappedIfSafe)
+        if progress == nil, !mayMap, let inline = files.contentsInline(of: path, limit: maximumSize) {
+            contents = inline
+        } else {
+            contents = try await files.run { [files] cancellation in
+                try files.kernel.readFile(path, limit: maximumSize, mayMap: mayMap, files, cancellation, progress)
+            }
+        }
+        switch contents {
+        case .whole(let data): self = data
+        case .mapped(let mapping): self = mapping.data
+        case .waitedFor(let file):
+            self = try await scoped {
+                try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
+            } finally: {
+                try await file.close()
+            }
+            progress?(FileProgress(completedBytes: Int64(count), isFinished: true))
+        }
+    }
+}
+
+/// Options for reading a whole file. See `Data.init(asyncContentsOf:options:maximumSize:using:progress:)`.
+public struct FileReadOptions: OptionSet, Sendable, Hashable {
+    /// The bits of the set.
+    public var rawValue: Int
+
+    /// Creates a set from its bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Maps the file into memory if that is safe. Otherwise the file is read.
+    ///
+    /// Mapping is safe for a regular file that isn't empty and is on a local file system: ext4, XFS, Btrfs, F2FS or tmpfs on
+    /// Linux, a local volume on Apple platforms. Everything else is read: pipes, devices, files in /proc and /sys, files on NFS,
+    /// SMB or FUSE mounts (a lost connection would end the process), and files on an overlay (its layers may be anywhere).
+    ///
+    /// The risks are those of a ``MappedFile``. An access may block the thread, and data has no ``MappedFile/prefetch(_:)``. **If another
+    /// process truncates the file, this process may crash**, so map only files that are never truncated in place. If another process
+    /// writes to the file in place, the data changes. Changing the data doesn't change the file.
+    ///
+    /// After the last copy of the data is gone, the file is unmapped on a thread of the engine. See mmap(2).
+    public static let mappedIfSafe = Self(rawValue: 1 << 0)
+}
+
+// MARK: - Writing
+
+extension Data {
+    /// Writes a whole file atomically: the path always leads to the complete old file or the complete new one.
+    ///
+    ///     try await data.asyncWrite(to: url)
+    ///     try await data.asyncWrite(to: url, options: .init(durability: .none, existing: .fail))
+    ///
+    /// One job creates a temporary file in the same directory, writes and syncs it, renames it, and syncs the directory, as
+    /// `durability` requires. If a step fails, the temporary file is removed and the destination is unchanged. Only two failures are
+    /// reported after the new file is in place: a failed sync of the directory, and, with a chosen temporary name, a failed close.
+    /// See rename(2), fsync(2).
+    ///
+    /// The directory must exist. The new file keeps the mode of the replaced one. A symbolic link at the destination is replaced, not
+    /// followed. A device, FIFO or socket is refused.
+    ///
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. Once started, the write
+    ///   completes. To save state in a task that is already cancelled, see ``FileIO/uninterrupted(_:)``.
+    /// - Failure: A ``FileError``. Its `bytesWritten` counts bytes in the temporary file, which is removed.
+    public func asyncWrite(
+        to url: URL, options: FileWriteOptions = .init(), using files: FileIO = .shared,
+        progress: (@Sendable (FileProgress) -> Void)? = nil
+    ) async throws {
+        let path = try Path.of(url, for: "write")
+        try await files.run { [self, kernel = files.kernel] _ in
+            try withUnsafeBytes { bytes in
+                try kernel.replaceFile(
+                    path, with: bytes, options, ProgressCounter(progress, totalBytes: Int64(bytes.count)))
+            }
+        }
+    }
+}
+
+/// Options for writing a whole file. See `Data.asyncWrite(to:options:using:)`.
+public struct FileWriteOptions: Sendable, Hashable {
+    /// What is guaranteed after a power failure.
+    public var durability: Durability
+
+    /// What happens if a file is at the destination: it's replaced by default. `.skip` is the same as `.fail`.
+    public var existing: ExistingFile
+
+    /// The name of the temporary file in the destination's directory, or `nil` for a unique, hidden name (`.sluice-…`).
+    ///
+    /// If the process is killed, a file with a unique name stays, but one with a chosen name is removed by the next write with
+    /// that name. It is locked while it is written: a second writer gets ``FileError/Code/locked``. Where the file system has no locks
+    /// (see ``FileLock``), two writers with the same name aren't kept apart.
+    ///
+    /// Choose a name only in a directory where no other user can create a file with that name. A symbolic link there throws
+    /// ``FileError/Code/tooManyLinks``, and anything else that isn't a regular file throws ``FileError/Code/notRegularFile``.
+    public var temporaryName: String?
+
+    /// The mode of a new file, less the process's umask.
+    ///
+    /// A file that replaces another one gets the owner, the group, the mode and the access control list of that file. Until its bytes are
+    /// written, only its owner can open it. What the process may not set, or the file system can't store, never widens access:
+    ///
+    /// - With another owner or group, the file has no set-user-ID and set-group-ID bits, and the group and all others can do only what
+    ///   both could do before.
+    /// - Without its list, the group and all others can do only what each user and group of the list could do as well.
+    ///
+    /// Other extended attributes, such as capabilities, aren't kept.
+    public var permissions: FilePermissions
+
+    /// Creates options. By default the file is replaced atomically and is on the device before the call returns.
+    public init(
+        durability: Durability = .full, existing: ExistingFile = .replace, temporaryName: String? = nil,
+        permissions: FilePermissions = .newFile
+    ) {
+        self.durability = durability
+        self.existing = existing
+        self.temporaryName = temporaryName
+        self.permissions = permissions
+    }
+}
+
+/// A guarantee about written data in case the machine loses power after the write has returned.
+///
+/// A crash of the *process* alone loses no written data at any level. Each level waits for the device longer than the one before.
+public enum Durability: Sendable, Hashable {
+    /// No guarantee: the file may be old, new, empty or truncated. Suitable for contents that can be recreated, such as a cache.
+    case none
+    /// The bytes are on the device before the rename, so the path leads to the complete old or the complete new file. See
+    /// fdatasync(2); on Apple platforms fsync(2).
+    case data
+    /// Like ``data``, and the file's times and mode are on the device. After a power failure, the old file may still have the name.
+    /// See fsync(2); on Apple platforms F_FULLFSYNC, which also flushes the drive's cache.
+    case full
+    /// Like ``full``, and the new name is on the device: once the call has returned, the new file survives any crash. See fsync(2),
+    /// which is called for the file and, after the rename, for its directory.
+    case fullAndDirectory
+}
+
+/// What happens when something is at the destination already.
+///
+/// Operations that put a file under a name, such as a rename, a copy or a link, fail by default. Those that write a file's
+/// contents, such as `Data.asyncWrite(to:)`, replace by default.
+public enum ExistingFile: Sendable, Hashable {
+    /// The operation fails with ``FileError/Code/exists``. If two tasks or processes try, one succeeds.
+    case fail
+    /// The file is replaced, atomically: a reader that opens the path gets the old file or the new one.
+    case replace
+    /// The file stays, and the operation succeeds without doing anything.
+    ///
+    /// Only copies and downloads can skip, and their result says so. For a rename, a publication or a write, this is the same as
+    /// ``fail``: a success would hide that the caller's bytes weren't stored.
+    case skip
+}
+
+/// The mode bits of a file or directory, such as `0o600`. See chmod(2).
+public struct FilePermissions: Sendable, Hashable, RawRepresentable, ExpressibleByIntegerLiteral {
+    /// The mode bits, for example `0o644`.
+    public var rawValue: UInt32
+
+    /// Creates permissions from mode bits.
+    public init(rawValue: UInt32) { self.rawValue = rawValue & 0o7777 }
+
+    /// Creates permissions from an integer literal, usually an octal one.
+    public init(integerLiteral value: UInt32) { self.init(rawValue: value) }
+
+    /// Read and write permission for all users, less the process's umask. The default for new files.
+    public static let newFile: Self = 0o666
+    /// All permissions for all users, less the process's umask. The default for new directories.
+    public static let newDirectory: Self = 0o777
+}
+
+// MARK: - Reading in one job
+
+enum FileContents: Sendable {
+    case whole(Data)
+    case mapped(Mapping)
+    /// A file that is waited for, such as a FIFO. It is open but hasn't been read.
+    case waitedFor(OpenFile)
+}
+
+extension Kernel {
+    /// Opens a file, reads it to its end and closes it, unless it must be waited for. Records for the inline lane whether it may
+    /// open the next file in this directory.
+    func readFile(
+        _ path: String, limit: Int, mayMap: Bool, _ files: FileIO, _ cancellation: borrowing Cancellation,
+        _ progress: (@Sendable (FileProgress) -> Void)?
+    ) throws -> FileContents {
+        let opened = try openWithoutWaiting(path, O_RDONLY, isBrief: true)
+        let descriptor = opened.descriptor
+        if !opened.status.isRegularFile { brief.keep(descriptor) }
+        if opened.isWaitedFor { return .waitedFor(OpenFile(opened, files)) }
+        if mayMap, let memory = mapIfSafe(descriptor, opened.status, limit: limit) {
+            closeQuietly(descriptor)  // Only read from, so no write error can be lost.
+            let counter = ProgressCounter(progress, totalBytes: Int64(memory.count))
+            counter?.add(bytes: memory.count)
+            counter?.finish()
+            return .mapped(Mapping(memory, path, files))
+        }
+        let bytes: ReadBuffer
+        let counter: ProgressCounter?
+        do {
+            files.inline.learn(path, descriptor, opened.status, self)
+            // Only a hint for the first allocation.
+            let size = opened.status.size
+            counter = ProgressCounter(progress, totalBytes: size > 0 ? size : nil)
+            bytes = try readToEnd(
+                descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation, counter)
+        } catch {
+            closeQuietly(descriptor)
+            throw error
+        }
+        try close(descriptor, path)
+        counter?.finish()
+        return .whole(bytes.data())
+    }
+}
+
+// MARK: - Files of a known size
+
+// Files whose size is known from elsewhere, such as an index. Another size or kind of file is an answer and not an error.
+extension FileIO {
+    /// Reads a regular file that has `size` bytes, in one job. Returns `nil` if it has another size, or is another kind of file.
+    ///
+    /// A symbolic link at the end of the path isn't followed (``FileError/Code/tooManyLinks``). A FIFO is opened, but not waited for.
+    package func contents(of url: URL, size: Int) async throws -> Data? {
+        let path = try Path.of(url, for: "read")
+        if let data = contentsWithoutWaiting(ofPath: path, size: size) { return data }
+        return try await run { [self] cancellation in
+            let opened = try kernel.openWithoutWaiting(path, O_RDONLY | O_NOFOLLOW, isBrief: true)
+            let bytes: ReadBuffer
+            do {
+                guard opened.status.isRegularFile, opened.status.size == Int64(size) else {
+                    kernel.closeQuietly(opened.descriptor)
+                    return nil
+                }
+                inline.learn(path, opened.descriptor, opened.status, kernel)
+                bytes = try kernel.readToEnd(
+                    opened.descriptor, limit: size, expected: size, path, cancellation)
+            } catch {
+                kernel.closeQuietly(opened.descriptor)
+                throw error
+            }
+            try kernel.close(opened.descriptor, path)
+            return bytes.count == size ? bytes.data() : nil
+        }
+    }
+
+    /// Reads a regular file that has `size` bytes on the calling thread, if all bytes are in memory. Returns `nil` in every other case; then
+    /// ``contents(of:size:)`` finds out why.
+    package func contentsWithoutWaiting(ofPath path: String, size: Int) -> Data? {
+        guard case .whole(let data) = contentsInline(of: path, limit: size), data.count == size else { return nil }
+        return data
+    }
+
+    /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a part of the bytes while
+    /// they are written, and also after a kill. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if something has
+    /// the name already.
+    package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
+        let path = try Path.of(url, for: "write")
+        try await run { [kernel] _ in
+            let flags = O_WRONLY | O_CREAT | O_EXCL
+            let descriptor = try kernel.open(path, flags, permissions: permissions.rawValue, isBrief: true)
+            do {
+                try contents.withUnsafeBytes { bytes in
+                    do throws(FileError) {
+                        try kernel.write(descriptor, bytes, path)
+                    } catch {
+                        kernel.closeQuietly(descriptor)
+                        throw error
+                    }
+                }
+                try kernel.close(descriptor, path)
+            } catch {
+                kernel.unlinkQuietly(path)
+                throw error
+            }
+        }
+    }
+}

@@ -1,6 +1,0 @@
-// What the samples of doc comments in Sources/SluiceFiles/Mapped take for granted.
-import SluiceFiles
-
-let offset = 4096
-
-var file: MappedFile { fatalError() }

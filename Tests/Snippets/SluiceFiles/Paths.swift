@@ -1,5 +1,0 @@
-// What the samples of doc comments in Sources/SluiceFiles/Paths take for granted.
-import SluiceFiles
-
-let song = url
-let cache = directory

@@ -1,4 +1,0 @@
-// What the samples of doc comments in Sources/SluiceFiles/Temporary take for granted.
-import FoundationEssentials
-
-func convert(_ file: URL) async throws -> Data { data }
