@@ -163,3 +163,276 @@ import Testing
         }
     }
 }
+
+// MARK: - Uninterrupted
+
+@Suite(.timeLimit(.minutes(5))) struct Uninterrupted {
+    /// Runs `body` in a task that is cancelled before it begins.
+    private func cancelled<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
+        try await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await body()
+        }.value
+    }
+
+    @Test func `a cancelled task saves its state, which without it is a CancellationError`() async throws {
+        try await withIO { io, directory in
+            let state = directory.appending(path: "state")
+            await #expect(throws: CancellationError.self) {
+                try await cancelled { try await pattern(100).asyncWrite(to: state, using: io) }
+            }
+            #expect(names(in: directory) == [])
+            try await cancelled {
+                try await FileIO.uninterrupted { try await pattern(100).asyncWrite(to: state, using: io) }
+                #expect(Task.isCancelled)
+            }
+            #expect(same(contents(of: state), pattern(100)))
+        }
+    }
+
+    @Test func `a cancelled task renames, removes, copies, reads and writes to the end`() async throws {
+        try await withIO { io, directory in
+            let (a, b, c) = (
+                directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "c")
+            )
+            try pattern(3000).write(to: a)
+            try await cancelled {
+                try await FileIO.uninterrupted {
+                    try await io.rename(a, to: b)
+                    try await io.copy(b, to: a)
+                    try await io.remove(b)
+                    let whole = try await Data(asyncContentsOf: a, using: io).count
+                    let (start, rest) = try await a.withFileForReading(using: io) { file in
+                        (try await file.read(upToCount: 100).count, try await file.readToEnd().count)
+                    }
+                    let end = try await a.withRandomAccessFile(using: io) { file in
+                        try await file.read(at: 2990, upToCount: 100).count
+                    }
+                    let counts: [Int] = [whole, start, rest, end]
+                    #expect(counts == [3000, 100, 2900, 10])
+                    try await c.withFileForWriting(using: io) { try await $0.write(pattern(5)) }
+                }
+            }
+            #expect(names(in: directory) == ["a", "c"])
+        }
+    }
+
+    @Test func `a cancelled task writes to an open file of its own, and to no pipe`() async throws {
+        try await withIO { io, directory in
+            let log = directory.appending(path: "log")
+            try Data().write(to: log)
+            let (handle, pipe) = (try FileHandle(forWritingTo: log), Pipe())
+            try await cancelled {
+                await #expect(throws: CancellationError.self) { try await handle.asyncWrite(pattern(10), using: io) }
+                await #expect(throws: CancellationError.self) {
+                    try await FileIO.uninterrupted {
+                        try await pipe.fileHandleForWriting.asyncWrite(pattern(10), using: io)
+                    }
+                }
+                try await FileIO.uninterrupted { try await handle.asyncWrite(pattern(20), using: io) }
+            }
+            try handle.close()
+            try pipe.fileHandleForWriting.close()
+            #expect(same(contents(of: log), pattern(20)))
+            #expect(try pipe.fileHandleForReading.readToEnd() ?? Data() == Data())
+        }
+    }
+
+    @Test func `an operation that waits for a thread stays in the queue when its task is cancelled`() async throws {
+        let gate = ThreadGate()
+        try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
+            let (first, state) = (directory.appending(path: "first"), directory.appending(path: "state"))
+            let write = Task { try await pattern(5).asyncWrite(to: first, using: io) }
+            await gate.waitForThreads(1)
+            let saving = Task {
+                try await FileIO.uninterrupted { try await pattern(6).asyncWrite(to: state, using: io) }
+            }
+            try await io.waitForStatistics { $0.waitingCount == 1 }
+            saving.cancel()
+            #expect(io.statistics.waitingCount == 1 && io.statistics.withdrawnCount == 0)
+            gate.open()
+            try await write.value
+            try await saving.value
+            #expect(same(contents(of: state), pattern(6)))
+        }
+    }
+
+    @Test func `a wait for a pipe still ends with the cancellation`() async throws {
+        try await withIO { io, _ in
+            let pipe = Pipe()
+            await #expect(throws: CancellationError.self) {
+                try await cancelled {
+                    try await FileIO.uninterrupted {
+                        try await pipe.fileHandleForReading.asyncRead(upToCount: 1, using: io)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `tasks inherit it, and a detached task does not`() async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(10).write(to: url)
+            try await cancelled {
+                try await FileIO.uninterrupted {
+                    try await withThrowingTaskGroup { group in
+                        group.addTask { try await io.status(of: url) }
+                        try await group.waitForAll()
+                    }
+                    let detached = Task.detached {
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        return try await io.status(of: url)
+                    }
+                    let result = await detached.result
+                    #expect(throws: CancellationError.self) { try result.get() }
+                }
+                await #expect(throws: CancellationError.self) { try await io.status(of: url) }
+            }
+        }
+    }
+
+    @Test func `an engine that was shut down refuses it`() async throws {
+        try await withIO { io, directory in
+            await io.shutdown()
+            await expectFileError(.shutDown) {
+                try await FileIO.uninterrupted { try await io.exists(directory) }
+            }
+        }
+    }
+}
+
+// MARK: - A storm
+
+/// Thousands of tasks over all kinds of operations, each cancelled at a moment that the seed chooses.
+@Suite(.timeLimit(.minutes(5))) struct `A storm of cancellations` {
+    /// What a task does to files that only it and those of its kind touch.
+    enum Work: Int, CaseIterable, Sendable {
+        case read, replace, replaceNamed, create, stream, append, chunks, publish, discard, rename, makeAndRemoveTree
+        case temporaryDirectory, checkpoint, fifo
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `leaves nothing open or waiting, and every file whole`(seed: UInt64) async throws {
+        try await withIO(concurrency: 3, in: memoryDirectory) { io, directory in
+            let whole = directory.appending(path: "whole")
+            try pattern(5000).write(to: whole)
+            try pattern(5000).write(to: directory.appending(path: "replaced"))
+            try pattern(5000).write(to: directory.appending(path: "named"))
+            var ended: [String] = []
+            // In waves: many of the tasks have a file open.
+            for wave in 0..<10 {
+                ended += await withTaskGroup(of: String?.self) { group in
+                    for index in (wave * 200)..<(wave * 200 + 200) {
+                        group.addTask {
+                            var random = SeededRandom(seed: seed &* 1_000_003 &+ UInt64(index))
+                            let work = Work.allCases.randomElement(using: &random)!
+                            let delay = Int.random(in: 0...60, using: &random)
+                            let task = Task { try await Self.perform(work, index, io, directory) }
+                            await suspend(times: delay)
+                            task.cancel()
+                            switch await task.result {
+                            case .success: return nil
+                            case .failure(let error as FileError) where error.code == .locked && work == .replaceNamed:
+                                return nil
+                            case .failure(let error): return error is CancellationError ? nil : "\(work): \(error)"
+                            }
+                        }
+                    }
+                    return await group.reduce(into: [String]()) { complaints, complaint in
+                        if let complaint { complaints.append(complaint) }
+                    }
+                }
+            }
+            #expect(ended == [], "\(ended.count) ended in another way")
+
+            for name in ["whole", "replaced", "named"] {
+                #expect(same(contents(of: directory.appending(path: name)), pattern(5000)), "\(name)")
+            }
+            // Streams that were dropped, and temporary files, go with the last jobs.
+            await io.shutdown()
+            for name in names(in: directory) {
+                #expect(!name.hasPrefix(".sluice-"), "\(name)")
+                #expect(!name.hasPrefix("temporary-"), "\(name)")
+                #expect(name != "named.part", "\(name)")
+                if name.hasPrefix("created-") || name.hasPrefix("published-") {
+                    #expect(same(contents(of: directory.appending(path: name)), pattern(3000)), "\(name)")
+                }
+                if name.hasPrefix("discarded-") { Issue.record("\(name)") }
+            }
+        }
+    }
+
+    private static func perform(_ work: Work, _ index: Int, _ io: FileIO, _ directory: URL) async throws {
+        func own(_ prefix: String) -> URL { directory.appending(path: "\(prefix)-\(index)") }
+        let whole = directory.appending(path: "whole")
+        switch work {
+        case .read: try expectSame(await Data(asyncContentsOf: whole, using: io), pattern(5000))
+        case .replace:
+            try await pattern(5000).asyncWrite(
+                to: directory.appending(path: "replaced"), options: .init(durability: .data), using: io)
+        case .replaceNamed:
+            try await pattern(5000).asyncWrite(
+                to: directory.appending(path: "named"), options: .init(temporaryName: "named.part"), using: io)
+        case .create:
+            try await pattern(3000).asyncWrite(to: own("created"), options: .init(existing: .fail), using: io)
+        case .stream:
+            let data = try await whole.withFileForReading(using: io) { stream in
+                try await stream.read(upToCount: 10) + stream.readToEnd()
+            }
+            try expectSame(data, pattern(5000))
+        case .append:
+            try await own("appended").withFileForWriting(existing: .append, locked: true, using: io) { stream in
+                for _ in 0..<5 { try await stream.write(pattern(100)) }
+                try await stream.sync(.data)
+            }
+        case .chunks:
+            var count = 0
+            for try await chunk in whole.chunks(of: 700, using: io) {
+                count += chunk.count
+                if index % 2 == 0 && count > 2000 { break }
+            }
+        case .publish, .discard:
+            let name = work == .publish ? "part" : "discarded"
+            let part = try await own(name).openForWriting(locked: true, using: io)
+            do {
+                try await part.write(pattern(3000))
+            } catch {
+                try? await part.discard()
+                throw error
+            }
+            if work == .discard { return try await part.discard() }
+            try await part.publish(as: own("published"), existing: .fail, removingOnFailure: true)
+        case .rename:
+            try await pattern(100).asyncWrite(to: own("a"), options: .init(durability: .none), using: io)
+            try await io.rename(own("a"), to: own("b"), existing: .fail)
+            try await io.remove(own("b"))
+        case .makeAndRemoveTree:
+            try await io.makeDirectory(at: own("tree").appending(path: "x/y"))
+            try await io.removeTree(own("tree"))
+        case .temporaryDirectory:
+            try await io.withTemporaryDirectory(prefix: "temporary", in: directory) { temporary in
+                try await pattern(10).asyncWrite(to: temporary.appending(path: "x"), using: io)
+            }
+        case .checkpoint:
+            let places = CheckpointedFile.Places(
+                file: own("song"), checkpoint: own("song-check"), temporary: own("song-new"))
+            guard let opened = try await CheckpointedFile.openLocked(places, mode: .always, using: io) else { return }
+            let result = await Result { _ = try await opened.file.append([pattern(100)]) }
+            await opened.file.discard()
+            try result.get()
+        case .fifo:
+            let fifo = own("fifo")
+            guard mkfifo(fifo.path, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+            let descriptor = open(fifo.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            defer { close(descriptor) }
+            try await io.write(pattern(1000), descriptor: descriptor, name: "fifo")
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

@@ -180,3 +180,229 @@ extension FaultedOperation {
         }.denyingOnce([.write: EAGAIN, .read: EAGAIN]),
     ]
 }
+
+// MARK: - Directories
+
+extension FaultedOperation {
+    /// Directories and their entries, for the table in FaultOperations.
+    static let directories: [Self] = [
+        Self("list a directory", old()) { io, directory in
+            if try await io.entries(of: directory).map(\.name) != ["file"] { throw WrongResult("other entries") }
+        }.onlyReading(),
+        Self("list a directory entry by entry", old()) { io, directory in
+            var count = 0
+            for try await _ in io.listing(of: directory) { count += 1 }
+            if count != 1 { throw WrongResult("\(count) entries") }
+        }.onlyReading(),
+        Self("walk a tree", deepTree) { io, directory in
+            var options = WalkOptions()
+            options.leavingDirectories = true
+            for try await _ in io.walk(directory, options: options) {}
+        }.onlyReading(),
+        Self("walk a tree and follow links", deepTree) { io, directory in
+            var options = WalkOptions()
+            options.followingLinks = true
+            for try await _ in io.walk(directory, options: options) {}
+        }.onlyReading(),
+        Self("use an entry", old()) { io, directory in
+            for entry in try await io.entries(of: directory) {
+                if try await entry.status()?.size != 300 { throw WrongResult("another size") }
+                let renamed = try await entry.rename(to: "new").rename(to: "newer", existing: .replace)
+                let input = try await renamed.openForReading()
+                try await input.close()
+                let output = try await renamed.openForWriting()
+                try await output.close()
+                try await renamed.remove()
+            }
+        }.onlyReading().checking { directory, outcome in
+            !outcome.isSuccess || outcome.fault.call == .readEntries || names(in: directory).isEmpty ? nil : "is there"
+        }.believing(.statusAt, ENOENT, ENOTDIR).believing(.unlinkAt, EISDIR, EPERM),
+        Self("rename an entry where renameat2 is missing", old()) { io, directory in
+            for entry in try await io.entries(of: directory) { try await entry.rename(to: "new") }
+        }.denying([.renameAtWithoutReplacing: ENOSYS]).onlyReading().checking { directory, outcome in
+            // The name that was to go cannot, and neither can the new one then.
+            if outcome.fault.call == .unlinkAt && outcome.fault.isLasting { return nil }
+            return names(in: directory).count == 1 ? nil : "has \(names(in: directory))"
+        },
+        Self("rename the entry of a directory where renameat2 is missing", madeDirectory) { io, directory in
+            for entry in try await io.entries(of: directory) { try await entry.rename(to: "new") }
+        }.denying([.renameAtWithoutReplacing: ENOSYS]).believing(.linkAt, EPERM).onlyReading()
+            .checking { directory, outcome in
+                names(in: directory).count == 1 ? nil : "has \(names(in: directory))"
+            },
+        Self("temporary file") { io, directory in
+            try await io.withTemporaryFile(in: directory) { _ in }
+        }.checking { directory, outcome in
+            // A caller that hears that it is gone believes it.
+            if outcome.fault.error == ENOENT { return nil }
+            return outcome.isSuccess && !names(in: directory).isEmpty ? "is still there" : nil
+        }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP, EACCES).ignoring(.close).believing(
+            .unlink, ENOENT, EISDIR, EPERM
+        )
+        .believing(.removeDirectory, ENOTDIR),
+        Self("remove the tree of an entry", deepTree) { io, directory in
+            for entry in try await io.entries(of: directory) { try await entry.removeTree() }
+        }.onlyReading().believing(.list, ENOENT).believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY, ENOTDIR),
+        Self("copy a tree") { directory in
+            let source = directory.appending(path: "source")
+            try FileManager.default.createDirectory(
+                at: source.appending(path: "inner"), withIntermediateDirectories: true)
+            try pattern(300).write(to: source.appending(path: "inner/file"))
+            _ = Foundation.link(source.appending(path: "inner/file").path, source.appending(path: "second").path)
+            _ = Foundation.symlink("nowhere", source.appending(path: "link").path)
+            _ = mkfifo(source.appending(path: "fifo").path, 0o600)
+        } run: { io, directory in
+            try await io.copyTree(
+                directory.appending(path: "source"), to: directory.appending(path: "copy"),
+                options: .init(keeping: [.permissions, .times, .owner], durability: .fullAndDirectory))
+        }.onlyReading().checking { directory, outcome in
+            if outcome.isSuccess { return names(in: directory) == ["copy", "source"] ? nil : "is not there" }
+            // A name that cannot be removed stays.
+            let isStuck =
+                outcome.fault.isLasting
+                && [.unlinkAt, .removeDirectory, .openAt, .open, .list, .statusOfDescriptor, .status].contains(
+                    outcome.fault.call)
+            let isSmall = [.open, .statusOfDescriptor, .openAt, .list, .unlink, .removeDirectory, .status].contains(
+                outcome.fault.call)
+            return names(in: directory) == ["source"] || isStuck || isSmall ? nil : "leaves the copy"
+        }.believing(.statusAt, ENOENT, ENOTDIR).believing(.readLinkAt, ENOENT)
+            .believing(.changeMode, EPERM, EOPNOTSUPP).believing(.removeDirectory, ENOTDIR).withoutLists()
+            // Another way to copy, and a second copy where a link cannot be made.
+            .ignoring(.copyingClone).ignoring(.copyingCopyRange).ignoring(.copyingNextData).ignoring(.copyingNextHole)
+            .ignoring(.linkAt).ignoring(.openAt).ignoring(.statusOfDescriptor),
+        Self("watch a directory") { io, directory in
+            var changes = try await io.changes(of: directory).makeAsyncIterator()
+            makeFile("a", in: directory, "a")
+            if try await changes.next()?.kind != .created { throw WrongResult("another change") }
+        }.ignoring(.close),
+    ]
+
+    /// Deeper than the directories that are open concurrently, and a link below.
+    private static let deepTree: @Sendable (URL) throws -> Void = { directory in
+        var level = directory
+        for _ in 0..<18 {
+            level = level.appending(path: "n")
+            try FileManager.default.createDirectory(at: level, withIntermediateDirectories: false)
+        }
+        try pattern(3).write(to: level.appending(path: "file"))
+        try FileManager.default.createSymbolicLink(
+            atPath: level.appending(path: "link").path, withDestinationPath: directory.path + "/n/n")
+    }
+
+    /// Directories are closed without a word, and what is in them may go at any time.
+    private func onlyReading() -> Self {
+        ignoring(.close).believing(.readEntries, ENOENT).believing(.openAt, ENOENT, ENOTDIR, ELOOP)
+    }
+}
+
+// MARK: - Metadata
+
+extension FaultedOperation {
+    // MARK: Copies
+
+    static let copies: [Self] =
+        [Durability.none, .data, .full, .fullAndDirectory].map { durability in
+            // The closes of the original and of the directory, which were only read.
+            copying("copy over, \(durability)", .init(durability: durability)).ignoring(.close, at: 1, 2)
+        } + [
+            copying("copy, not over", .init(existing: .fail), over: false).ignoring(.close, at: 1),
+            copying("copy with all", .init(keeping: [.allButOwner, .owner])).ignoring(.close, at: 1)
+                // Removed meanwhile, and a file system without attributes.
+                .believing(.metadataAttribute, ENODATA).believing(.metadataListAttributes, EOPNOTSUPP),
+            copying("copy by reading and writing", .init()).denying([.copyingCopyRange: EXDEV])
+                .ignoring(.close, at: 1),
+            copying("copy a file with holes", .init(), holes: true).denying([.copyingCopyRange: EXDEV])
+                .ignoring(.close, at: 1),
+            copying("copy without the mode", .init(keeping: [])).ignoring(.close, at: 1),
+            Self("copy a link") { directory in
+                try FileManager.default.createSymbolicLink(
+                    atPath: directory.appending(path: "file").path, withDestinationPath: "nowhere")
+            } run: { io, directory in
+                let (from, to) = (directory.appending(path: "file"), directory.appending(path: "other"))
+                let options = FileCopyOptions(
+                    durability: .fullAndDirectory, existing: .replace, followingLinks: false,
+                    keeping: [.allButOwner, .owner])
+                try await io.copy(from, to: to, options: options)
+            }.checking { directory, outcome in
+                let isThere = names(in: directory) == ["file", "other"]
+                if !isThere, names(in: directory) != ["file"] { return "left \(names(in: directory))" }
+                return isThere || !outcome.isSuccess ? nil : "is not there"
+            }
+            // The call reports a missing file. Then the file is opened, and that error is reported.
+            .believing(.status, ENOENT, ENOTDIR).believing(.metadataListAttributes, EOPNOTSUPP)
+            .believing(.metadataSymbolicLink, EEXIST).ignoring(.close),
+        ]
+
+    private static func copying(
+        _ name: String, _ options: FileCopyOptions, over: Bool = true, holes: Bool = false
+    ) -> Self {
+        let contents = holes ? Data(count: 1 << 20) + pattern(300) + Data(count: 1 << 20) : pattern(300)
+        return Self(name) { directory in
+            let from = directory.appending(path: "file")
+            if holes {
+                close(creat(from.path, 0o600))
+                let handle = try FileHandle(forWritingTo: from)
+                try handle.seek(toOffset: 1 << 20)
+                try handle.write(contentsOf: pattern(300))
+                try handle.truncate(atOffset: UInt64(contents.count))
+                try handle.close()
+            } else {
+                try contents.write(to: from)
+            }
+            setAttribute("user.a", of: from, to: Data("1".utf8))
+            chown(from.path, 1, 1)
+            if over { try pattern(50).write(to: directory.appending(path: "other")) }
+        } run: { io, directory in
+            let (from, to) = (directory.appending(path: "file"), directory.appending(path: "other"))
+            var options = options
+            options.existing = .replace
+            let result = try await io.copy(from, to: to, options: options)
+            if result.bytes != contents.count { throw WrongResult("\(result)") }
+        }
+        .checking { directory, outcome in
+            let found = (try? Data(contentsOf: directory.appending(path: "other"))) ?? Data()
+            let isCopied = same(found, contents)
+            if !isCopied, !same(found, over ? pattern(50) : Data()) { return "left \(found.count) bytes" }
+            if names(in: directory) != (isCopied || over ? ["file", "other"] : ["file"]) {
+                return "left \(names(in: directory))"
+            }
+            if outcome.isSuccess { return isCopied ? nil : "is not copied" }
+            return isCopied && outcome.isBefore(.rename, .renameWithoutReplacing) ? "is copied" : nil
+        }
+        .believing(.status, ENOENT, ENOTDIR).ignoring(.copyingClone).ignoring(.copyingCopyRange)
+        .ignoring(.copyingNextData).ignoring(.copyingNextHole)
+        // A file system without modes.
+        .believing(.changeMode, EPERM, EOPNOTSUPP).withoutLists()
+        // A unique name that is taken is another's: the next is tried.
+        .believing(.open, EEXIST)
+    }
+
+    // MARK: Status, links, attributes
+
+    static let metadata: [Self] = [
+        Self("set the mode, the times and the owner", old()) { io, directory in
+            let url = directory.appending(path: "file")
+            try await io.setPermissions(0o640, of: url)
+            try await io.setTimes(of: url, modification: FileTime(seconds: 5, nanoseconds: 7), access: nil)
+            try await io.setOwner(of: url, user: 1, group: nil)
+            let status = try await io.status(of: url)
+            if status?.permissions != 0o640 || status?.modificationTime != FileTime(seconds: 5, nanoseconds: 7) {
+                throw WrongResult("\(status as Any)")
+            }
+        }.believing(.status, ENOENT, ENOTDIR),
+        Self("links", old()) { io, directory in
+            let (link, name) = (directory.appending(path: "link"), directory.appending(path: "name"))
+            try await io.makeSymbolicLink(at: link, to: "file")
+            if try await io.destination(ofSymbolicLink: link) != "file" { throw WrongResult("another target") }
+            try await io.makeLink(at: name, to: link)
+            if try await io.resolve(link).lastPathComponent != "file" { throw WrongResult("another path") }
+        },
+        Self("extended attributes", old()) { io, directory in
+            let url = directory.appending(path: "file")
+            try await io.setExtendedAttribute("user.long", of: url, to: pattern(1000))
+            if try await io.extendedAttributes(of: url).contains("user.long") == false { throw WrongResult("no name") }
+            try expectSame(await io.extendedAttribute("user.long", of: url) ?? Data(), pattern(1000))
+            try await io.removeExtendedAttribute("user.long", of: url)
+        }.believing(.metadataAttribute, ENODATA),
+    ]
+}

@@ -190,3 +190,167 @@ extension FaultedOperation {
         .withoutLists()
     }
 }
+
+// MARK: - Random access
+
+extension FaultedOperation {
+    // MARK: Random access and positions
+
+    static let randomAccess: [Self] = [
+        Self("read at offsets", old()) { io, directory in
+            try await directory.appending(path: "file").withRandomAccessFile(using: io) { file in
+                try await file.advise(.random)
+                try expectSame(await file.read(at: 100, upToCount: 100), pattern(300)[100..<200])
+                try expectSame(await file.read(at: 250, upToCount: 1 << 20), pattern(300)[250...])
+                var memory = [UInt8](repeating: 0, count: 300)
+                var span = memory.mutableSpan
+                var bytes = span.mutableBytes
+                if try await file.read(at: 0, into: &bytes) != 300 { throw WrongResult("too few bytes") }
+                try expectSame(Data(memory), pattern(300))
+            }
+            // EWOULDBLOCK is a lease that is given back.
+        }.believing(.open, EWOULDBLOCK),
+        Self("read at offsets without RWF_NOWAIT", old()) { io, directory in
+            try await directory.appending(path: "file").withRandomAccessFile(using: io) { file in
+                try expectSame(await file.read(at: 100, upToCount: 300), pattern(300)[100...])
+            }
+        }.denying([.inlineRead: EOPNOTSUPP]).believing(.open, EWOULDBLOCK),
+        Self("write at offsets", old()) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.readWrite, using: io) { file in
+                try await file.preallocate(0..<5000)
+                try await file.write(pattern(700), at: 1000)
+                try await file.punchHole(1100..<1200)
+                try await file.truncate(to: 1500)
+                try await file.sync(.fullAndDirectory)
+                if try await file.size != 1500 { throw WrongResult("another size") }
+            }
+            let written = pattern(100) + Data(count: 100) + pattern(700)[200..<500]
+            try expectSame(contents(of: url), pattern(300) + Data(count: 700) + written)
+        }
+        .checking { directory, _ in
+            contents(of: directory.appending(path: "file")).starts(with: pattern(300)) ? nil : "what was there is gone"
+        }
+        // The directory, which was only read.
+        .ignoring(.close, at: 0).believing(.open, EWOULDBLOCK),
+        Self("create for random access") { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createNew, using: io) { file in
+                try await file.write(pattern(700), at: 0)
+            }
+            try expectSame(contents(of: url), pattern(700))
+        }.believing(.open, EWOULDBLOCK),
+        Self("seek in streams", old()) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withFileForReading(using: io) { stream in
+                try await stream.seek(to: 200)
+                try expectSame(await stream.readToEnd(), pattern(300)[200...])
+                if try await stream.position != 300 { throw WrongResult("another position") }
+            }
+            try await url.withFileForWriting(using: io) { stream in
+                try await stream.preallocate(upTo: 1000)
+                try await stream.seek(to: 5)
+                try await stream.write(pattern(5))
+            }
+            try expectSame(contents(of: url), Data(count: 5) + pattern(5))
+        },
+        Self("map a file", old()) { io, directory in
+            try await directory.appending(path: "file").withMappedFile(using: io) { file in
+                try await file.advise(.random)
+                try await file.prefetch()
+                try expectSame(file.bytes.withUnsafeBytes { Data($0) }, pattern(300))
+            }
+            // If the pages are not available immediately, they are touched.
+        }.believing(.open, EWOULDBLOCK).believing(.populate, EINVAL, ENOSYS).ignoring(.close).ignoring(.unmap),
+        Self("map a file and touch it", old()) { io, directory in
+            try await directory.appending(path: "file").withMappedFile(using: io) { try await $0.prefetch() }
+        }.denying([.populate: EINVAL]).believing(.open, EWOULDBLOCK).believing(.populate, EINVAL, ENOSYS).ignoring(
+            .close
+        ).ignoring(.unmap),
+        Self("map an empty file", old("other")) { io, directory in
+            try Data().write(to: directory.appending(path: "file"))
+            try await directory.appending(path: "file").withMappedFile(using: io) { file in
+                if file.count != 0 { throw WrongResult("has bytes") }
+            }
+        }.believing(.open, EWOULDBLOCK).ignoring(.close),
+    ]
+}
+
+// MARK: - Checkpoints
+
+extension FaultedOperation {
+    static let checkpoints: [Self] = [
+        Self("checkpointed file: from opening to publishing", checkpointed) { io, directory in
+            guard
+                let opened = try await CheckpointedFile.openLocked(places(directory), mode: .ifCheckpointed, using: io)
+            else {
+                throw WrongResult("not opened")
+            }
+            if opened.size != 300 || opened.checkpoint != Data("old".utf8) {
+                throw WrongResult("opened something else")
+            }
+            let file = opened.file
+            do {
+                if try await file.append([pattern(100), pattern(700)]) != 1100 { throw WrongResult("another size") }
+                try await file.sync(.data, thenStoring: Data("new".utf8))
+                try await file.truncate(to: 900)
+                try await file.removeCheckpoint()
+            } catch {
+                try? await file.close(appending: [], durability: .none) { _ in nil }
+                throw error
+            }
+            try await file.publish(
+                as: directory.appending(path: "whole"), existing: .fail, durability: .data, removingOnFailure: false)
+        }.checking { directory, _ in
+            let checkpoint = directory.appending(path: "song.check")
+            let isThere = names(in: directory).contains("song.check")
+            return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
+                ? nil : "the checkpoint is neither old nor new"
+        }.believingCheckpoints().ignoring(.close, at: 0, 2, 3)
+            // The empty file that shows which rights a new one gets. Its name is unique, and there may be no room for it.
+            .believing(.open, EEXIST, ENOSPC, EDQUOT).ignoring(.unlink, at: 1),
+        Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
+            let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
+            try await opened?.file.close(appending: [pattern(10)], durability: .full) { _ in Data("new".utf8) }
+        }.believingCheckpoints(),
+        Self("checkpointed file: discarded", checkpointed) { io, directory in
+            let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
+            await opened?.file.discard()
+        }
+        // It gives no account of itself.
+        .believingCheckpoints().ignoring(.status).ignoring(.unlink).ignoring(.close),
+        Self("checkpointed file: removed", checkpointed) { io, directory in
+            if try await !CheckpointedFile.removeUnlessLocked(places(directory), using: io) {
+                throw WrongResult("locked")
+            }
+            if !names(in: directory).isEmpty { throw WrongResult("is still there") }
+        }.believingCheckpoints().ignoring(.close).ignoring(.startThread)
+            .believing(.lock, EWOULDBLOCK).believing(.open, EWOULDBLOCK).believing(.unlink, ENOENT),
+        Self("checkpointed file: looked at when published", checkpointed) { io, directory in
+            let found = try await CheckpointedFile.published(
+                places(directory), as: directory.appending(path: "song.part"), using: io)
+            if found?.size != 300 { throw WrongResult("not found") }
+        }.believingCheckpoints().ignoring(.close),
+    ]
+
+    private static func places(_ directory: URL) -> CheckpointedFile.Places {
+        .init(
+            file: directory.appending(path: "song.part"), checkpoint: directory.appending(path: "song.check"),
+            temporary: directory.appending(path: "song.check-new"))
+    }
+
+    private static let checkpointed: @Sendable (URL) throws -> Void = { directory in
+        try pattern(300).write(to: directory.appending(path: "song.part"))
+        try Data("old".utf8).write(to: directory.appending(path: "song.check"))
+    }
+
+    /// A checkpoint is missing, or a file with its name isn't one. It is only read.
+    private func believingCheckpoints() -> Self {
+        // A file that others can open is closed to them, if possible.
+        withoutLists().ignoring(.changeMode, at: 0).believing(.status, ENOENT, ENOTDIR).believing(
+            .open, EEXIST, ENOENT, ELOOP, ENXIO, ENODEV, EOPNOTSUPP
+        )
+        .ignoring(
+            .close, at: 0)
+    }
+}

@@ -196,3 +196,208 @@ private func untouchedZeros(_ count: Int) throws -> Data {
         }
     }
 }
+
+// MARK: - Buffers
+
+#if os(Linux)
+/// A number of KiB in /proc/self/status.
+private func contentsOfLine(_ name: String) throws -> Int {
+    let status = try String(contentsOf: URL(filePath: "/proc/self/status"), encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name) })
+    return try #require(Int(line.dropFirst(name.count).filter(\.isNumber)))
+}
+#endif
+
+@Suite(.timeLimit(.minutes(5))) struct `Large file buffers` {
+    @Test(arguments: [1, 4 << 20, (4 << 20) + 1, 9 << 20, 70 << 20], [0, 1, 1 << 47])
+    func `a file is read whole, regardless of the size that it claims`(count: Int, claimed: Int) async throws {
+        var calls = SystemCalls.system
+        calls.statusOfDescriptor = { descriptor, status in
+            let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
+            status.size = Int64(claimed)
+            return result
+        }
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
+            let bytes = repeated(count)
+            try bytes.write(to: url)
+            #expect(same(try await Data(asyncContentsOf: url, maximumSize: .max, using: io), bytes))
+            try await url.withRandomAccessFile(using: io) { file async throws in
+                #expect(same(try await file.read(at: Int64(count / 3), upToCount: .max), bytes.dropFirst(count / 3)))
+            }
+        }
+    }
+
+    /// Bytes of any number that differ from place to place.
+    private func repeated(_ count: Int) -> Data {
+        var bytes = Data(capacity: count)
+        var seed: UInt8 = 0
+        while bytes.count < count {
+            bytes += pattern(min(1_000_003, count - bytes.count), seed: seed)
+            seed &+= 1
+        }
+        return bytes
+    }
+
+    @Test(arguments: 1...4) func `a buffer that grows keeps its bytes`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let expected = [0, 5 << 20, 5000, 1 << 47][Int(seed) - 1]
+        var buffer = ReadBuffer(expected: expected)
+        let bytes = repeated(150 << 20)
+        while buffer.count < bytes.count {
+            let most = Int.random(in: 1...(bytes.count - buffer.count), using: &random)
+            let place = buffer.count
+            buffer.append(atMost: most) { free in
+                #expect(free.count >= 1 && free.count <= min(most, ReadBuffer.maximumGrowth))
+                let count = min(free.count, Int.random(in: 1...(3 << 20), using: &random))
+                bytes.withUnsafeBytes { free.copyMemory(from: .init(rebasing: $0[place..<(place + count)])) }
+                return count
+            }
+        }
+        #expect(same(buffer.data(), bytes))
+    }
+
+    @Test func `a large buffer is aligned for huge pages, advised to have them, and handed on without a copy`() throws {
+        for count in [5 << 20, (64 << 20) + 1] {
+            var buffer = ReadBuffer(expected: count)
+            var address: UnsafeMutableRawPointer?
+            while buffer.count < count {
+                buffer.append(atMost: count - buffer.count) { free in
+                    address = address ?? free.baseAddress
+                    return free.count
+                }
+            }
+            let data = buffer.data()
+            #expect(Int(bitPattern: address) % (2 << 20) == 0)
+            data.withUnsafeBytes { #expect($0.baseAddress == UnsafeRawPointer(address)) }
+            #if os(Linux)
+            if access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0 {
+                #expect(try flags(ofMemoryAt: Int(bitPattern: address)).contains("hg"))
+            }
+            #endif
+            #expect(data.count == count)
+        }
+    }
+
+    #if os(Linux)
+    /// What /proc/self/smaps says about the mapping that an address is in.
+    private func flags(ofMemoryAt address: Int) throws -> [Substring] {
+        let text = try String(decoding: contentsByStandardIO(of: URL(filePath: "/proc/self/smaps")), as: UTF8.self)
+        var isInside = false
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let range = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
+            if range.count == 2 { isInside = range[0] <= address && address < range[1] }
+            if isInside && words[0] == "VmFlags:" { return Array(words.dropFirst()) }
+        }
+        return []
+    }
+    #endif
+
+    @Test func `few bytes in a large buffer are copied out of it`() throws {
+        var buffer = ReadBuffer(expected: 1 << 47)
+        var address: UnsafeRawPointer?
+        buffer.append(atMost: .max) { free in
+            address = UnsafeRawPointer(free.baseAddress)
+            free.copyBytes(from: pattern(1000))
+            return 1000
+        }
+        let data = buffer.data()
+        #expect(same(data, pattern(1000)))
+        data.withUnsafeBytes { #expect($0.baseAddress != address) }
+    }
+
+    @Test func `where there is no address space for a size, less is tried, and then malloc`() throws {
+        let asked = Guarded<[Int]>([])
+        for most in [64 << 20, 0] {
+            asked.withLock { $0 = [] }
+            var buffer = ReadBuffer(expected: 1 << 40) { count in
+                asked.withLock { $0.append(count) }
+                return count <= most ? ReadBuffer.addressSpace(count) : nil
+            }
+            let bytes = repeated(12 << 20)
+            while buffer.count < bytes.count {
+                let rest = bytes[buffer.count...]
+                buffer.append(atMost: rest.count) { free in
+                    let count = min(free.count, rest.count)
+                    free.copyBytes(from: rest.prefix(count))
+                    return count
+                }
+            }
+            #expect(same(buffer.data(), bytes))
+            #expect(asked.withLock { $0.prefix(2) } == [64 << 30, 64 << 20])
+        }
+    }
+
+    @Test func `without more memory, a buffer reports it and gives its bytes`() throws {
+        let isFull = Guarded(false)
+        var buffer = ReadBuffer(expected: 5 << 20) { count in
+            isFull.withLock { $0 } ? nil : ReadBuffer.addressSpace(count)
+        }
+        while buffer.count < 5 << 20 { buffer.append(atMost: (5 << 20) - buffer.count) { $0.count } }
+        isFull.withLock { $0 = true }
+        let filled = buffer.append(atMost: 1) { _ in 1 }
+        #expect(filled == nil)
+        let data = buffer.data()
+        #expect(data.count == 5 << 20)
+    }
+
+    #if os(Linux)
+    @Test func `a limit of address space is an error, and no end of the process`() async {
+        await #expect(processExitsWith: .success) {
+            var calls = SystemCalls.system
+            // Reads as much as requested, and touches nothing.
+            calls.read = { _, buffer in buffer.count }
+            calls.randomAccess.readAt = { _, buffer, _ in buffer.count }
+            calls.readiness.read = { _, buffer, _ in buffer.count }
+            let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
+            let pipe = TestPipe()
+            let file = try await URL(filePath: "/dev/zero").openForRandomAccess(using: io)
+            let size = try contentsOfLine("VmSize:") << 10
+            var limit = rlimit(rlim_cur: rlim_t(size + (300 << 20)), rlim_max: rlim_t.max)
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
+            for _ in 0..<3 {
+                let error = await expectFileError(.exhausted) {
+                    try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), maximumSize: .max, using: io)
+                }
+                #expect(error?.systemError == ENOMEM && error?.subject == "/dev/zero" && error?.operation == "read")
+                await expectFileError(.exhausted) { try await file.read(at: 0, upToCount: .max) }
+                let ofPipe = await expectFileError(.exhausted) {
+                    try await io.readToEnd(descriptor: pipe.reading, name: "pipe", maximumSize: .max)
+                }
+                #expect(ofPipe?.systemError == ENOMEM && ofPipe?.subject == "pipe" && ofPipe?.operation == "read")
+            }
+            #expect(try await file.read(at: 0, upToCount: 20 << 20).count == 20 << 20)
+        }
+    }
+    #endif
+
+    #if os(Linux)
+    @Test func `a file that claims 128 TiB takes as much memory as it fills`() async {
+        await #expect(processExitsWith: .success) {
+            var calls = SystemCalls.system
+            calls.statusOfDescriptor = { descriptor, status in
+                let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
+                status.size = 1 << 47
+                return result
+            }
+            let io = FileIO(configuration: .init(concurrency: 4), calls: calls)
+            try await FileIO.shared.withTemporaryDirectory { directory in
+                let url = directory.appending(path: "file")
+                try Data(count: 20 << 20).write(to: url)
+                // Four concurrently, a hundred times: what is read and dropped is given back.
+                for _ in 0..<25 {
+                    try await withThrowingTaskGroup(of: Int.self) { group in
+                        for _ in 0..<4 {
+                            group.addTask { try await Data(asyncContentsOf: url, maximumSize: .max, using: io).count }
+                        }
+                        for try await count in group { precondition(count == 20 << 20) }
+                    }
+                }
+                let peak = try contentsOfLine("VmHWM:") << 10
+                #expect(peak < 400 << 20)
+            }
+        }
+    }
+    #endif
+}

@@ -257,3 +257,329 @@ final class TestPipe: Sendable {
         }
     }
 }
+
+// MARK: - The machine
+
+struct `The machine of readiness` {
+    private typealias Machine = ReadinessStateMachine<String>
+
+    /// What the kernel knows, as the machine told it.
+    private struct Kernel {
+        var armed: [CInt: ReadinessEntry] = [:]
+
+        mutating func take(_ change: Machine.Change?) {
+            switch change {
+            case nil: break
+            case .set(let entry, _): armed[entry.descriptor] = entry
+            case .remove(let descriptor): armed[descriptor] = nil
+            }
+        }
+    }
+
+    @Test func `the first waiting task adds a registration, the next modifies it, the last to leave removes it`() {
+        var machine = Machine()
+        guard case .set(let first, isNew: true) = machine.wait(1, for: 7, .reading, watching: false, "a") else {
+            Issue.record("not new")
+            return
+        }
+        #expect(first.descriptor == 7 && first.readiness == .reading)
+        let second = machine.wait(2, for: 7, .writing, watching: false, "b")
+        #expect(
+            second
+                == .set(
+                    ReadinessEntry(descriptor: 7, readiness: [.reading, .writing], token: first.token), isNew: false))
+        let (woken, change) = machine.ready(ReadinessEntry(descriptor: 7, readiness: .reading, token: first.token))
+        #expect(woken == ["a"])
+        #expect(change == .set(ReadinessEntry(descriptor: 7, readiness: .writing, token: first.token), isNew: false))
+        let left = machine.cancel(2)
+        #expect(left?.0 == "b" && left?.1 == .remove(7))
+        let again = machine.cancel(2)
+        #expect(again == nil && machine.isEmpty)
+    }
+
+    @Test func `all tasks that wait for a direction are woken in order; hanging up wakes both directions`() {
+        for (readiness, expected) in [
+            (Readiness.reading, ["a", "c"]), (.writing, ["b"]), (.hungUp, ["a", "b", "c"]), (.failed, ["a", "b", "c"]),
+            ([.reading, .writing], ["a", "b", "c"]), ([], []),
+        ] {
+            var machine = Machine()
+            var kernel = Kernel()
+            kernel.take(machine.wait(1, for: 3, .reading, watching: false, "a"))
+            kernel.take(machine.wait(2, for: 3, .writing, watching: false, "b"))
+            kernel.take(machine.wait(3, for: 3, .reading, watching: false, "c"))
+            var event = kernel.armed[3]!
+            event.readiness = readiness
+            #expect(machine.ready(event).ready == expected)
+        }
+    }
+
+    @Test func `an event for a number that is another file's by now wakes no task`() {
+        var machine = Machine()
+        var kernel = Kernel()
+        kernel.take(machine.wait(1, for: 3, .reading, watching: false, "a"))
+        let old = kernel.armed[3]!
+        _ = machine.cancel(1)
+        kernel.take(machine.wait(2, for: 3, .reading, watching: false, "b"))
+        #expect(machine.ready(old).ready == [])
+        #expect(machine.ready(kernel.armed[3]!).ready == ["b"])
+    }
+
+    @Test func `a task that joins a registration of a closed file gets a new one, and the others get an error`() {
+        var machine = Machine()
+        var kernel = Kernel()
+        kernel.take(machine.wait(1, for: 3, .reading, watching: true, "a"))
+        let old = kernel.armed[3]!
+        kernel.take(machine.wait(2, for: 3, .writing, watching: true, "b"))
+        let (stale, change) = machine.replaced(3, by: 2)
+        #expect(stale == ["a"])
+        guard case .set(let anew, isNew: true) = change else {
+            Issue.record("\(String(describing: change))")
+            return
+        }
+        #expect(anew.readiness == .writing && anew.token != old.token)
+        #expect(machine.waiters == 1 && machine.isWatching)
+        #expect(machine.cancel(2)?.0 == "b" && !machine.isWatching)
+    }
+
+    @Test func `a refused registration and the end wake all; descriptors of others are looked after while waited for`()
+    {
+        var machine = Machine()
+        _ = machine.wait(1, for: 3, .reading, watching: false, "a")
+        _ = machine.wait(2, for: 4, .reading, watching: true, "b")
+        _ = machine.wait(3, for: 5, .reading, watching: true, "c")
+        #expect(Set(machine.checks().map(\.descriptor)) == [4, 5])
+        #expect(machine.refused(4) == ["b"])
+        #expect(machine.checks().map(\.descriptor) == [5])
+        #expect(machine.refused(4) == [])
+        #expect(machine.close() == ["a", "c"])
+        #expect(machine.isEmpty && !machine.isWatching && machine.checks().isEmpty && machine.cancel(1) == nil)
+    }
+
+    @Test
+    func
+        `over random events no task is lost, woken twice or woken for nothing, and the kernel is asked for just enough`()
+    {
+        for seed in 0..<100 {
+            var random = SeededRandom(seed: UInt64(seed))
+            var machine = Machine()
+            var kernel = Kernel()
+            // The waiting tasks, by id.
+            var model: [(id: UInt64, descriptor: CInt, readiness: Readiness)] = []
+            var next: UInt64 = 0
+            for _ in 0..<200 {
+                let descriptor = CInt(random.next() % 4)
+                switch random.next() % 6 {
+                case 0, 1, 2:
+                    next += 1
+                    let readiness: Readiness = random.next() % 2 == 0 ? .reading : .writing
+                    kernel.take(
+                        machine.wait(next, for: descriptor, readiness, watching: random.next() % 2 == 0, "\(next)"))
+                    model.append((next, descriptor, readiness))
+                case 3:
+                    let id = random.next() % (next + 1)
+                    let found = machine.cancel(id)
+                    #expect(found?.0 == (model.contains { $0.id == id } ? "\(id)" : nil))
+                    if let found { kernel.take(found.1) }
+                    model.removeAll { $0.id == id }
+                case 4:
+                    let waiting = model.filter { $0.descriptor == descriptor }.map { "\($0.id)" }
+                    #expect(machine.refused(descriptor) == waiting)
+                    kernel.armed[descriptor] = nil
+                    model.removeAll { $0.descriptor == descriptor }
+                default:
+                    guard var event = kernel.armed[descriptor] else { continue }
+                    event.readiness = [Readiness.reading, .writing, .hungUp][Int(random.next() % 3)]
+                    let hits = model.filter {
+                        $0.descriptor == descriptor && (event.readiness == .hungUp || $0.readiness == event.readiness)
+                    }
+                    let (ready, change) = machine.ready(event)
+                    #expect(ready == hits.map { "\($0.id)" })
+                    kernel.take(change)
+                    model.removeAll { entry in hits.contains { $0.id == entry.id } }
+                }
+                // Armed for all that is waited for, and for nothing else.
+                for descriptor in CInt(0)..<4 {
+                    let wanted = model.filter { $0.descriptor == descriptor }
+                    let armed = kernel.armed[descriptor]
+                    #expect((armed == nil) == wanted.isEmpty)
+                    for entry in wanted { #expect(armed?.readiness.isSuperset(of: entry.readiness) == true) }
+                }
+                #expect(machine.waiters == model.count)
+            }
+        }
+    }
+}
+
+// MARK: - Faults
+
+/// One failure of one call of the readiness lane.
+private struct LaneFault: Sendable {
+    var call: Call
+    /// Which of the calls of that name fails.
+    var ordinal: Int
+    var error: CInt
+}
+
+/// The process at the other side of a FIFO, which acts when the lane makes a call: neither side waits for a moment that the
+/// other does not have.
+private final class OtherSide: Sendable {
+    private enum Role { case rests, fills(CInt), empties(CInt) }
+
+    private let role = Guarded(Role.rests)
+
+    /// Writes three bytes when the lane's thread begins to wait for them.
+    func fills(_ descriptor: CInt) { role.withLock { $0 = .fills(descriptor) } }
+
+    /// Reads all that is there before each call of the lane.
+    func empties(_ descriptor: CInt) { role.withLock { $0 = .empties(descriptor) } }
+
+    func rests() { role.withLock { $0 = .rests } }
+
+    /// Called on any thread of the engine, before the call is made. The descriptor is not waited for.
+    func act(before call: Call) {
+        role.withLock { role in
+            switch role {
+            case .fills(let descriptor) where call == .readinessWaitForEvents || call == .readinessPoll:
+                put("abc", descriptor)
+                role = .rests
+            case .empties(let descriptor):
+                withUnsafeTemporaryAllocation(byteCount: 70_000, alignment: 1) { buffer in
+                    _ = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+                }
+            default: break
+            }
+        }
+    }
+}
+
+@Suite(.enabled(if: deniedCalls == nil, "skipped: calls are denied here"), .timeLimit(.minutes(5)))
+struct `Faults of the readiness lane` {
+    private static let faults: [LaneFault] = Call.allCases.filter { $0.rawValue.hasPrefix("readiness.") }.flatMap {
+        call in
+        call.documentedErrors.flatMap { error in (0..<3).map { LaneFault(call: call, ordinal: $0, error: error) } }
+    }
+
+    /// Failures after which the lane continues: it tries again, waits, or uses another way.
+    private static func isPassedOver(_ fault: LaneFault) -> Bool {
+        switch (fault.call, fault.error) {
+        case (_, EINTR), (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
+        // Of a call that has no form without waiting; not of the file that was opened once more.
+        case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): fault.ordinal == 0
+        case (.readinessMakeQueue, ENOSYS), (.readinessMakeQueue, EPERM): true
+        case (.readinessRemoveInterest, _), (.readinessReopen, _): true
+        case (.readinessSetFlags, _), (.readinessCanBeWaitedFor, _): true
+        default: false
+        }
+    }
+
+    /// The error numbers that the caller may see after a failure.
+    private static func numbers(of fault: LaneFault) -> [CInt?] {
+        switch (fault.call, fault.error) {
+        // What exists already is armed again, and here there is nothing of that kind.
+        case (.readinessSetInterest, EEXIST): [EEXIST, ENOENT]
+        // After half a second of waiting the lane looks whether its descriptors were closed: these say that of one.
+        case (.readinessSetInterest, ENOENT), (.readinessSetInterest, EPERM), (.readinessFlags, _):
+            [fault.error, EBADF]
+        default: [fault.error]
+        }
+    }
+
+    @Test(arguments: Poller.allCases)
+    func `each is an error with its number, or is passed over; nothing waits forever`(
+        poller: Poller
+    ) async throws {
+        let reached = Guarded<Set<Call>>([])
+        for fault in Self.faults {
+            let count = Guarded(0)
+            let otherSide = OtherSide()
+            let calls = poller.calls.intercepted { call in
+                reached.withLock { _ = $0.insert(call) }
+                otherSide.act(before: call)
+                guard call == fault.call else { return nil }
+                let ordinal = count.withLock { count in
+                    count += 1
+                    return count - 1
+                }
+                return ordinal == fault.ordinal ? fault.error : nil
+            }
+            try await withIO(concurrency: 1, calls: calls) { io, directory in
+                let url = makeFIFO(directory)
+                // Keeps both sides there, whatever fails.
+                let holder = open(url.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+                let reader = open(url.path, O_RDONLY | O_CLOEXEC)
+                let writer = open(url.path, O_WRONLY | O_CLOEXEC)
+                defer { for descriptor in [holder, reader, writer] { close(descriptor) } }
+                // A FIFO of others, which is opened once more, waited for and read; then one that is full.
+                otherSide.fills(holder)
+                do {
+                    let read = try await io.read(upToCount: 3, descriptor: reader, name: "\(directory.path)/fifo")
+                    #expect(read.count == 3, "\(fault)")
+                    otherSide.empties(holder)
+                    try await io.write(pattern(70_000), descriptor: writer, name: "\(directory.path)/fifo")
+                } catch let error as FileError {
+                    #expect(Self.numbers(of: fault).contains(error.systemError), "\(fault): \(error)")
+                    #expect(!Self.isPassedOver(fault), "\(fault): \(error)")
+                    #expect(!error.operation.isEmpty && !error.subject.isEmpty)
+                }
+                otherSide.rests()
+            }
+        }
+        let lane = Call.allCases.filter { $0.rawValue.hasPrefix("readiness.") }
+        var unreached = Set(lane).subtracting(reached.withLock { $0 })
+        // Those of opening a path or a device, and of the other poller.
+        unreached.subtract([.readinessSetFlags, .readinessCanBeWaitedFor, .readinessNow])
+        // Without epoll its calls are not made; with it, poll's is, where making the queue fails.
+        let epoll: Set<Call> = [.readinessSetInterest, .readinessRemoveInterest, .readinessWaitForEvents]
+        #expect(unreached == (poller == .epoll ? [] : epoll))
+    }
+
+    @Test func `without epoll the lane waits with poll, and uses as few descriptors`() async throws {
+        for error in [ENOSYS, EPERM, EACCES] {
+            var calls = SystemCalls.system
+            calls.readiness.makeQueue = { -error }
+            try await withIO(calls: calls) { io, _ in
+                let pipe = TestPipe()
+                let read = Task { try await io.readToEnd(descriptor: pipe.reading, name: "pipe") }
+                try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+                #expect(io.statistics.openCount == 1)
+                pipe.write(pattern(5))
+                pipe.closeWriting()
+                let data = try await read.value
+                #expect(data == pattern(5))
+            }
+        }
+    }
+
+    @Test func `a lane that could not begin is tried again by the next wait`() async throws {
+        let isFull = Guarded(true)
+        var calls = SystemCalls.system
+        calls.readiness.makeQueue = {
+            isFull.withLock { $0 } ? -EMFILE : SystemCalls.system.readiness.makeQueue()
+        }
+        try await withIO(calls: calls) { io, _ in
+            let pipe = TestPipe()
+            await expectFileError(.tooManyOpenFiles) { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+            #expect(io.statistics.openCount == 0 && io.statistics.threadCount == 0)
+            isFull.withLock { $0 = false }
+            pipe.write(pattern(1))
+            try await io.waitUntilReady(pipe.reading, .reading, "pipe")
+        }
+    }
+
+    @Test func `without a thread a wait fails, and says what to do; a later one has another`() async throws {
+        let hasThreads = Guarded(false)
+        var calls = SystemCalls.system
+        calls.startThread = { hasThreads.withLock { $0 } ? SystemCalls.system.startThread($0, $1) : -EAGAIN }
+        try await withIO(calls: calls) { io, _ in
+            let pipe = TestPipe()
+            let error = await expectFileError(.exhausted) {
+                try await io.waitUntilReady(pipe.reading, .reading, "pipe")
+            }
+            #expect(error?.systemError == EAGAIN && error?.remedy?.contains("threads") == true)
+            #expect(io.statistics.openCount == 0 && io.statistics.threadCount == 0)
+            hasThreads.withLock { $0 = true }
+            pipe.write(pattern(1))
+            try await io.waitUntilReady(pipe.reading, .reading, "pipe")
+        }
+    }
+}

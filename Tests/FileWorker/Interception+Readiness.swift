@@ -1,1 +1,0 @@
-../SluiceFilesTests/Support/Interception+Readiness.swift
