@@ -56,7 +56,8 @@ struct SharedQueue: Sendable {
                 let (url, name) = (try QueueKind.server(), "test \(UInt64.random(in: 0 ... .max))")
                 queue = SharedQueue(
                     kind: kind, directory: directory,
-                    store: PostgresQueueStore(url, queue: name, namespace: "crash_tests"),
+                    store: PostgresQueueStore(
+                        url, queue: name, namespace: "crash_tests", configuration: .init(connectTimeout: .seconds(60))),
                     arguments: ["--db", url, "--queue", name, "--namespace", "crash_tests"])
                 #else
                 return

@@ -62,7 +62,7 @@ struct CrashWorker {
         if database.hasPrefix("postgres") {
             return PostgresQueueStore(
                 database, queue: options["queue"] ?? "default", namespace: options["namespace"] ?? "sluice",
-                configuration: .init(concurrency: 2))
+                configuration: .init(concurrency: 2, connectTimeout: .seconds(60)))
         }
         #endif
         return SQLiteQueueStore(at: URL(filePath: database))

@@ -35,7 +35,7 @@ public struct DocumentStream: Sendable {
     private var tailLookedAt = 0
     var context = DocumentContext()
     /// The blocks that refer to an undefined label, by folded label.
-    private var waiting: [[UInt8]: [Int]] = [:]
+    var waiting: [[UInt8]: [Int]] = [:]
     private var numbering = FootnoteNumbering()
     private var footnoteDocument: Document??
     /// The number of bytes looked at to parse requested blocks. With the steps of `parser`, it is proportional to the time.

@@ -20,7 +20,8 @@ struct QueueFixture: Sendable {
         let queue = "test \(UInt64.random(in: 0 ... .max))"
         let stores = (0..<workers).map { _ in
             PostgresQueueStore(
-                url, queue: queue, namespace: namespace, time: time, configuration: .init(concurrency: 2))
+                url, queue: queue, namespace: namespace, time: time,
+                configuration: .init(concurrency: 2, connectTimeout: .seconds(60)))
         }
         try await body(QueueFixture(url: url, queue: queue, stores: stores))
         for store in stores { try await store.close() }

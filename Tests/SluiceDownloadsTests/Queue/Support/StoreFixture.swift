@@ -71,7 +71,8 @@ struct StoreFixture: Sendable {
             let url = try #require(PostgresServer.url, "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
             // A queue of its own in the tables of all tests.
             let store = PostgresQueueStore(
-                url, queue: "test \(UInt64.random(in: 0 ... .max))", namespace: "conformance", time: time.queueTime)
+                url, queue: "test \(UInt64.random(in: 0 ... .max))", namespace: "conformance", time: time.queueTime,
+                configuration: .init(connectTimeout: .seconds(60)))
             try await test(StoreFixture(store: store, time: time, worker: store.attach()))
             try await store.close()
             #endif
