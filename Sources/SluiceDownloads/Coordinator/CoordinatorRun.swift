@@ -395,6 +395,7 @@ struct CoordinatorTiming: Sendable {
     /// The time in milliseconds since the value was created.
     let now: @Sendable () -> Int64
     private let waitUntil: @Sendable (Condition, Int64) async -> Void
+    private let waitAtMost: @Sendable (Condition, Duration) async -> Void
     /// The interval at which a shared store is checked for changes by other processes.
     var poll: Duration
     /// The minimum time between two snapshots.
@@ -411,6 +412,7 @@ struct CoordinatorTiming: Sendable {
         let start = clock.now
         now = { start.duration(to: clock.now).milliseconds }
         waitUntil = { _ = try? await $0.wait(until: start.advanced(by: .milliseconds($1)), clock: clock) }
+        waitAtMost = { _ = try? await $0.wait(until: clock.now.advanced(by: $1), clock: clock) }
     }
 
     /// Waits until a condition is signalled or it is `time` (see ``now``). Returns immediately if the task is cancelled.
@@ -425,15 +427,9 @@ struct CoordinatorTiming: Sendable {
     /// Waits until a condition is signalled or the limit passes. Returns immediately if the task is cancelled.
     func wait(for condition: Condition, atMost limit: Duration? = nil) async {
         if let limit {
-            await wait(for: condition, atMost: limit, on: clock)
+            await waitAtMost(condition, limit)
         } else {
             _ = try? await condition.waitUnlessCancelled()
         }
-    }
-
-    private func wait<C: Clock>(
-        for condition: Condition, atMost limit: Duration, on clock: C
-    ) async where C.Duration == Duration {
-        _ = try? await condition.wait(until: clock.now.advanced(by: limit), clock: clock)
     }
 }

@@ -6,10 +6,6 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-#if canImport(Dispatch)
-public import Dispatch
-#endif
-
 /// The mode of a stream for reading.
 public enum ReadMode: Sendable {}
 
@@ -298,24 +294,6 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 }
-
-#if canImport(Dispatch)
-extension AsyncFileStream where Mode == WriteMode {
-    /// Writes all bytes of a `DispatchData`, without making them contiguous first.
-    ///
-    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
-    public borrowing func write(_ data: DispatchData) async throws {
-        var pieces: [UnsafeRawBufferPointer] = []
-        data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
-        // The regions stay in place while the data lives, which is until the job has ended or can no longer start.
-        defer { withExtendedLifetime(data) {} }
-        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
-        try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
-            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
-        }
-    }
-}
-#endif
 
 struct BorrowedBytes: @unchecked Sendable {
     // Immutable. One job reads the bytes while the owner's borrow lasts.

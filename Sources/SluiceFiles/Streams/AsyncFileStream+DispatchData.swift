@@ -1,0 +1,20 @@
+#if canImport(Dispatch)
+// A file of its own: beside an import of Foundation, which exports Dispatch on Apple's platforms, this one would be superfluous there.
+public import Dispatch
+
+extension AsyncFileStream where Mode == WriteMode {
+    /// Writes all bytes of a `DispatchData`, without making them contiguous first.
+    ///
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
+    public borrowing func write(_ data: DispatchData) async throws {
+        var pieces: [UnsafeRawBufferPointer] = []
+        data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
+        // The regions stay in place while the data lives, which is until the job has ended or can no longer start.
+        defer { withExtendedLifetime(data) {} }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
+        try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
+            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+        }
+    }
+}
+#endif
