@@ -19,9 +19,13 @@ extension PostgresQueueStore {
 
     static func find(_ ids: [JobID]) -> Operation {
         Operation(
-            // In no order: the server would read the whole queue in it.
-            sql: "SELECT * FROM download WHERE queue = $1 AND id = ANY ($2)",
-            parameters: [.integers(ids.map(\.rawValue))])
+            // In no order, and one by one: the server may read the whole queue for a condition on the array.
+            sql: """
+                SELECT download.* FROM unnest($2::int8[]) AS listed (id)
+                CROSS JOIN LATERAL (
+                    SELECT * FROM download WHERE queue = $1 AND download.id = listed.id OFFSET 0) AS download
+                """,
+            parameters: [.integers(Set(ids).map(\.rawValue))])
     }
 
     /// The counts, the running, waiting, paused and ended jobs, and the last event.
@@ -44,7 +48,7 @@ extension PostgresQueueStore {
                     """, parameters: [count]),
             list("state IN (0, 5) ORDER BY rank, id"), list("state = 6 ORDER BY rank, id"),
             list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
-            Operation(sql: "SELECT max(number) FROM event WHERE queue = $1", parameters: []),
+            Operation(sql: "SELECT number FROM event WHERE queue = $1 ORDER BY number DESC LIMIT 1", parameters: []),
         ]
     }
 
@@ -73,7 +77,7 @@ extension PostgresQueueStore {
     /// The number of the first event that is kept, and some events.
     static func eventQueries(after number: Int64?, atMost count: Int) -> [Operation] {
         [
-            Operation(sql: "SELECT min(number) FROM event WHERE queue = $1", parameters: []),
+            Operation(sql: "SELECT number FROM event WHERE queue = $1 ORDER BY number LIMIT 1", parameters: []),
             Operation(
                 sql: "SELECT * FROM event WHERE queue = $1 AND number > $2 ORDER BY number LIMIT $3",
                 parameters: [.integer(number ?? 0), .integer(Int64(max(0, count)))]),

@@ -74,7 +74,7 @@ extension PostgresQueueSchema {
             INSERT INTO event (queue, number, time, job, kind, user_name, batch)
                 SELECT p_queue, last.number + position, p_now, job, 'joined', user_name, p_batch
                 FROM unnest(p_jobs, p_users) WITH ORDINALITY AS request (job, user_name, position),
-                    (SELECT coalesce(max(number), 0) AS number FROM event WHERE queue = p_queue) AS last;
+                    (SELECT coalesce(\(lastEvent), 0) AS number) AS last;
             PERFORM join_members(p_queue, p_batch, p_jobs, p_users, p_priorities);
             PERFORM record_all(p_queue, p_now, members_changed(p_queue, p_jobs));
         END $$
@@ -194,7 +194,7 @@ extension PostgresQueueSchema {
                         SELECT p_queue, id, 0, user_name, p_batch, priority FROM request)
                 INSERT INTO event (queue, number, time, job, kind, user_name, batch)
                     SELECT p_queue, last.number + row_number() OVER (ORDER BY id), v_now, id, 'added', user_name, p_batch
-                    FROM request, (SELECT coalesce(max(number), 0) AS number FROM event WHERE queue = p_queue) AS last;
+                    FROM request, (SELECT coalesce(\(lastEvent), 0) AS number) AS last;
                 PERFORM enter_lines(p_queue, array_agg(id), array_agg(~priority), array_agg(host), array_agg(user_name),
                         array_agg(place), array_agg(is_unresolved))
                     FROM unnest(v_kinds, v_ids, p_priorities, p_hosts, p_users, p_places, p_unresolved)

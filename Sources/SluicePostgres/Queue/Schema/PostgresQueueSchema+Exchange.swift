@@ -115,7 +115,7 @@ extension PostgresQueueSchema {
                             ELSE 'released' END,
                         '', '', CASE WHEN p_outcomes[position] = 2 THEN p_amounts[position] END, p_messages[position]
                     FROM unnest(v_settled, v_jobs, v_states) AS settled (position, job, state),
-                        (SELECT coalesce(max(number), 0) AS number FROM event WHERE queue = p_queue) AS last;
+                        (SELECT coalesce(\(lastEvent), 0) AS number) AS last;
                 IF 0 = ANY (v_states) THEN
                     PERFORM join_lines(p_queue, ARRAY(
                         SELECT job FROM unnest(v_jobs, v_states) AS settled (job, state) WHERE state = 0));
@@ -448,7 +448,7 @@ extension PostgresQueueSchema {
             INSERT INTO event (queue, number, time, job, kind, user_name, batch)
                 SELECT p_queue, last.number + position, p_now, job, 'started', user_name, ''
                 FROM unnest(v_jobs, v_users) WITH ORDINALITY AS taken (job, user_name, position),
-                    (SELECT coalesce(max(number), 0) AS number FROM event WHERE queue = p_queue) AS last;
+                    (SELECT coalesce(\(lastEvent), 0) AS number) AS last;
             RETURN QUERY
                 WITH taken AS MATERIALIZED (
                     SELECT p_queue AS queue, * FROM unnest(v_jobs, v_users) WITH ORDINALITY AS taken (job, user_name, position)),

@@ -149,13 +149,13 @@ extension PostgresQueueSchema {
             v_old := ARRAY(SELECT id FROM job WHERE queue = p_queue AND state IN (2, 3, 4) AND ended < v_now - p_age
                 ORDER BY ended, id LIMIT p_step);
             IF cardinality(v_old) > cardinality(v_gone) THEN v_gone := v_old; END IF;
-            v_last := coalesce((SELECT max(number) FROM event WHERE queue = p_queue), 0);
+            v_last := coalesce(\(lastEvent), 0);
             INSERT INTO event (queue, number, time, job, kind, user_name, batch)
                 SELECT p_queue, v_last + place, v_now, id, 'removed', '', ''
                 FROM unnest(v_gone) WITH ORDINALITY AS gone (id, place);
             PERFORM delete_jobs(p_queue, v_gone);
             v_last := v_last + cardinality(v_gone);
-            v_first := coalesce((SELECT min(number) FROM event WHERE queue = p_queue), 1);
+            v_first := coalesce((SELECT number FROM event WHERE queue = p_queue ORDER BY number LIMIT 1), 1);
             v_end := least(v_last - p_events, v_first - 1 + 4 * p_step);
             DELETE FROM event WHERE queue = p_queue AND number <= v_end;
             WITH old AS MATERIALIZED (

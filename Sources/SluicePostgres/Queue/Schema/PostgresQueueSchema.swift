@@ -20,19 +20,21 @@ enum PostgresQueueSchema {
         PostgresSchema(application: "queue", namespace: namespace, migrations: [version1, version2, version3])
     }
 
-    private static let version1 =
-        tables + jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions
-        + copyFunctions + controlFunctions
+    private static let version1 = tables + functions
 
-    /// Changes find their jobs by indexes, however long the history is. A few failed jobs are looked for among many that are done. A claim
-    /// can avoid hosts.
+    private static let functions =
+        jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions + copyFunctions
+        + controlFunctions
+
+    /// The functions find jobs and events by indexes, however long the history is, and whatever the statistics say. A few failed jobs are
+    /// looked for among many that are done. A claim can avoid hosts.
     private static let version3 =
         [
             "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (3, 4)",
             // They have another parameter.
             "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
         ]
-        + (laneFunctions + claimFunctions + controlFunctions).filter { $0.contains("CREATE FUNCTION") }
+        + functions.filter { $0.contains("CREATE FUNCTION") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
     /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
@@ -46,6 +48,9 @@ enum PostgresQueueSchema {
         SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
         SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
         """
+
+    /// The number of the last event. The planner may compute `max(number)` from all events of a queue that it takes for empty.
+    static let lastEvent = "(SELECT number FROM event WHERE queue = p_queue ORDER BY number DESC LIMIT 1)"
 
     /// One value for a queue and a place, for an index that doesn't begin with the queue.
     static func machine(_ queue: String, _ place: String) -> String { "(\(queue)::text || '/' || \(place))" }
@@ -241,7 +246,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION record_all(p_queue int8, p_now int8, p_drafts draft[]) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
-            v_last int8 := (SELECT max(number) FROM event WHERE queue = p_queue);
+            v_last int8 := \(lastEvent);
         BEGIN
             INSERT INTO event (queue, number, time, job, kind, user_name, batch)
                 SELECT p_queue, coalesce(v_last, 0) + row_number() OVER (ORDER BY job, position), p_now, job, kind,
@@ -255,7 +260,7 @@ extension PostgresQueueSchema {
             p_bytes int8 DEFAULT NULL, p_message text DEFAULT NULL
         ) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
-            v_last int8 := (SELECT max(number) FROM event WHERE queue = p_queue);
+            v_last int8 := \(lastEvent);
         BEGIN
             INSERT INTO event (queue, number, time, job, kind, user_name, batch, bytes, message)
                 VALUES (p_queue, coalesce(v_last, 0) + 1, p_now, p_job, p_kind, p_user, p_batch, p_bytes, p_message);
