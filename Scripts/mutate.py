@@ -6,7 +6,7 @@
     Scripts/mutate.py --filter Limiter          # the bugs with this text in their file or description
     Scripts/mutate.py --filter Sources/NativeMark
     Scripts/mutate.py --list
-    Scripts/mutate.py --check                   # only whether each text still occurs exactly once
+    Scripts/mutate.py --check                   # only whether each text occurs exactly once, and its tests exist
 
 A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, its replacement, and the tests to run. The bug
 is found if a test fails, the process dies, or the tests don't end within --seconds. The script works on a copy of the sources.
@@ -14,7 +14,7 @@ is found if a test fails, the process dies, or the tests don't end within --seco
 Exits with 2 if --filter matches no bug, and with 1 if a bug isn't found, if its text is missing from the file, or if the tests of the copy
 fail without a bug.
 """
-import argparse, datetime, os, pathlib, random, shutil, subprocess, sys, time, tomllib
+import argparse, datetime, functools, os, pathlib, random, re, shutil, subprocess, sys, time, tomllib
 
 ROOT = pathlib.Path(__file__).parents[1]
 COPY = ROOT / ".build-mutations/copy"
@@ -77,6 +77,16 @@ def run_tests(tests: str, seconds: float) -> str | None:
     return f"“{failed[0]}”" if failed else f"the process died ({result.returncode})"
 
 
+@functools.cache
+def names_of_tests(module: str) -> str:
+    """Returns the names of the files, suites and tests of a module, which a filter may select."""
+    files = sorted((ROOT / f"Tests/{module}Tests").rglob("*.swift"))
+    quoted = [name for file in files for name in re.findall(r"`([^`\n]+)`|@(?:Test|Suite)\(\s*\"([^\"]+)\"", file.read_text())]
+    # A filter may name a suite and a test in it, so each name is followed by all.
+    names = "\n".join([module + "Tests", *(file.name for file in files), *(one or other for one, other in quoted)])
+    return names.replace("\n", " ")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only bugs with this text in their file or description")
@@ -106,7 +116,10 @@ def main() -> int:
         stale = [m for m in mutations if not (ROOT / m["file"]).is_file() or (ROOT / m["file"]).read_text().count(m["replace"]) != 1]
         for mutation in stale:
             print(f"{mutation['file']}: the text of “{mutation['what']}” doesn't occur exactly once. Change the entry in Tests/Mutations.")
-        return 1 if stale else 0
+        lost = [m for m in mutations if not re.search(m["tests"], names_of_tests(module(m)))]
+        for mutation in lost:
+            print(f"{mutation['file']}: no file, suite or test has a name like {mutation['tests']}. Change “{mutation['what']}”.")
+        return 1 if stale or lost else 0
 
     copy_sources()
     for name in sorted({module(m) for m in mutations}):
