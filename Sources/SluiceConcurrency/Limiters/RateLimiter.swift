@@ -516,7 +516,10 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     }
 
     private func instant(_ plan: Machine.Plan) -> C.Instant {
-        clock.deadline(after: Duration(attoseconds: plan.moment - now))
+        // The clock is read once. If it moved on between two readings, the task would sleep past the moment.
+        let now = clock.now
+        return clock.deadline(
+            after: Duration(attoseconds: plan.moment - origin.duration(to: now).attoseconds), from: now)
     }
 
     private func resume(_ wakes: [Machine.Wake]) {

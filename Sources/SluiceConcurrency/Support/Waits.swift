@@ -76,8 +76,11 @@ extension Clock {
 
 extension Clock where Duration == Swift.Duration {
     /// The deadline of a wait with a timeout, which can be longer than any clock can count, or negative.
-    package func deadline(after timeout: Duration) -> Instant {
-        now.advanced(by: min(max(timeout, .zero), .seconds(Int64.max / 4)))
+    package func deadline(after timeout: Duration) -> Instant { deadline(after: timeout, from: now) }
+
+    /// The same deadline, from a time that the caller has read.
+    func deadline(after timeout: Duration, from start: Instant) -> Instant {
+        start.advanced(by: min(max(timeout, .zero), .seconds(Int64.max / 4)))
     }
 }
 

@@ -178,6 +178,16 @@ import Testing
         expectNoTrace()
     }
 
+    /// In a race with the clock, the first task in line slept past the moment of its tokens.
+    @Test func `a clock that moves on between two readings makes no sleep longer`() async throws {
+        let clock = MovingClock()
+        let limiter = RateLimiter(rate: 1, per: .seconds(1), burst: 1, clock: clock)
+        try await limiter.consume()
+        try await limiter.consume()
+        // A second after the first token was taken, at the second reading.
+        #expect(clock.sleeps.map(\.offset) == [.milliseconds(1100)])
+    }
+
     @Test func `available tokens are taken, even if the deadline is over`() {
         consume(3, "late", within: .seconds(-1))
         #expect(recorder.values == ["late"])
@@ -414,5 +424,39 @@ import Testing
         #expect((slots, queued, clock.sleeperCount) == (0, 0, 0))
         clock.advance(by: .seconds(1))
         #expect(limiter.available == 1)
+    }
+}
+
+/// A clock whose every reading is a tenth of a second later than the one before, and which notes how long tasks sleep.
+private final class MovingClock: Clock, Sendable {
+    struct Instant: InstantProtocol {
+        var offset: Duration
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
+    }
+
+    private struct State {
+        var now = Instant(offset: .milliseconds(-100))
+        var sleeps: [Instant] = []
+    }
+
+    private let state = Lock(State())
+
+    var now: Instant {
+        state.withLock {
+            $0.now = $0.now.advanced(by: .milliseconds(100))
+            return $0.now
+        }
+    }
+
+    var minimumResolution: Duration { .milliseconds(100) }
+    var sleeps: [Instant] { state.withLock { $0.sleeps } }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        state.withLock {
+            $0.sleeps.append(deadline)
+            $0.now = max($0.now, deadline)
+        }
     }
 }
