@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Inserts bugs into SluiceConcurrency, SluiceFiles, SluiceCache and NativeMark, one at a time, and checks whether the tests find each.
+"""Inserts bugs into the sources, one at a time, and checks whether the tests find each.
 
     Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
     Scripts/mutate.py --sample 60               # 60 of them, different ones each day (--seed: those of another day)
@@ -82,9 +82,8 @@ def names_of_tests(module: str) -> str:
     """Returns the names of the files, suites and tests of a module, which a filter may select."""
     files = sorted((ROOT / f"Tests/{module}Tests").rglob("*.swift"))
     quoted = [name for file in files for name in re.findall(r"`([^`\n]+)`|@(?:Test|Suite)\(\s*\"([^\"]+)\"", file.read_text())]
-    # A filter may name a suite and a test in it, so each name is followed by all.
-    names = "\n".join([module + "Tests", *(file.name for file in files), *(one or other for one, other in quoted)])
-    return names.replace("\n", " ")
+    # On one line, because a filter may name a suite and a test in it.
+    return " ".join([module + "Tests", *(file.name for file in files), *(one or other for one, other in quoted)])
 
 
 def main() -> int:

@@ -125,8 +125,7 @@ extension URL {
 
 // MARK: - Waiting for a lock
 
-/// The pauses between two attempts. Each is twice as long as the one before, less a random part, so that tasks that began to wait
-/// at the same moment don't all try again at the same moment.
+/// The pauses between two attempts: exponential backoff with jitter, so that tasks that began to wait together don't retry together.
 struct LockPauses {
     private var length = Duration.milliseconds(1)
 

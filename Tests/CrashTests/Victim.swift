@@ -68,11 +68,8 @@ struct Victim: Sendable {
         }
     }
 
-    /// Lets the process go on.
-    func resume() {
-        kill(pid, SIGUSR1)
-        kill(pid, SIGCONT)
-    }
+    /// Lets the process go on, after its option --until has been met.
+    func resume() { kill(pid, SIGCONT) }
 
     /// Ends a process that a failed test has left, also a stopped one.
     func abandon() { if process.isRunning { kill(pid, SIGKILL) } }

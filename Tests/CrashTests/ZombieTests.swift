@@ -36,8 +36,9 @@ import Testing
                 let requests = try songs.requests(lane: 0, origin, to: queue.files)
                 let first = try await queue.store.enqueue(requests, options: EnqueueOptions())[0].id
                 let options = ["lease": "3"]
+                let barrier = queue.directory.appending(path: "go on")
                 let sleeper = try queue.worker(
-                    Self.limits, options.merging(["step": step, "signal": "STOP"]) { $1 })
+                    Self.limits, options.merging(["step": step, "signal": "STOP", "until": barrier.path]) { $1 })
                 defer { sleeper.abandon() }
                 try await sleeper.stopped(outside: queue.isLocked)
                 let heir = try queue.worker(Self.limits, options)
@@ -47,6 +48,7 @@ import Testing
                     history.counts(.done).filter { $0.key != first }.count == requests.count - 1
                 }
                 let before = try Self.numbers(queue)
+                try Data().write(to: barrier)
                 sleeper.resume()
                 let (slept, inherited) = (await sleeper.end(), await heir.end())
                 #expect(!slept.wasKilled && slept.status == 0, "\(slept.errors)")

@@ -18,7 +18,8 @@ import SluicePostgres
 ///
 /// With --list it downloads the URLs of a file, which has a name and a URL on each line. With --add it only enqueues them: the lines also
 /// have a user and a batch. Otherwise it works until the queue or the batch is empty. DB is a path, or the URL of a PostgreSQL database.
-/// --clock names the file that shifts its wall clock (`ClockShift.h`).
+/// --clock names the file that shifts its wall clock (`ClockShift.h`). A process that stops itself does so again whenever it is continued,
+/// until the file exists that --until names.
 ///
 /// Standard error gets a line for each download that it has ended, `ended NUMBER`, and before the signal the downloads that it holds,
 /// `holds NUMBER,NUMBER`. Requests have the process id in the field `X-Worker`. Exits with 0 if no download of its list failed.
@@ -32,7 +33,7 @@ struct CrashWorker {
         let store = try makeStore(options)
         let trap = Trap(
             step: options["step"], count: options.number("count") ?? 1,
-            signal: options["signal"] == "STOP" ? SIGSTOP : SIGKILL)
+            signal: options["signal"] == "STOP" ? SIGSTOP : SIGKILL, barrier: options["until"])
         let process = "\(getpid())"
         let failures = try await HTTPTransport.withTransport(
             configuration: .init(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
@@ -115,11 +116,14 @@ final class Trap: Sendable {
 
     private let step: String?
     private let signal: CInt
+    /// The process stops itself again until this file exists.
+    private let barrier: String?
     private let state: Mutex<State>
 
-    init(step: String?, count: Int, signal: CInt) {
+    init(step: String?, count: Int, signal: CInt, barrier: String?) {
         self.step = step
         self.signal = signal
+        self.barrier = barrier
         state = Mutex(State(left: count))
     }
 
@@ -133,18 +137,14 @@ final class Trap: Sendable {
         }
         guard let held else { return }
         say("holds \(held.map { "\($0)" }.joined(separator: ","))")
-        // The test continues a stopped process until none of its other threads is in a transaction: see `Victim.stopped(outside:)`.
-        if signal == SIGSTOP { _ = Glibc.signal(SIGUSR1) { _ in mayGoOn.store(true, ordering: .relaxed) } }
         repeat {
             // To this thread: another one might take the signal later, while this one goes on.
             pthread_kill(pthread_self(), signal)
+            // The test has continued the process. Its other threads get time to end a transaction: see `Victim.stopped(outside:)`.
             usleep(20_000)
-        } while !mayGoOn.load(ordering: .relaxed)
+        } while barrier.map { access($0, F_OK) != 0 } ?? false
     }
 }
-
-/// Whether SIGUSR1 has come: the process stops itself no more.
-private let mayGoOn = Atomic(false)
 
 /// Writes a line to standard error in one step.
 func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }

@@ -70,7 +70,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["-j 9223372036854775807", "from 1 to 1024"]),
         .init(
             arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
-            mentions: ["--overwrite", "--no-clobber", "one of them"]),
+            mentions: ["--overwrite", "--no-clobber", "Use only one"]),
         .init(arguments: ["get", "--progress", "pie", "{origin}/a"], status: .usage, mentions: ["pie", "--progress"]),
         .init(arguments: ["demo", "-j", "0"], status: .usage, mentions: ["-j 0", "demo --help"]),
         .init(
@@ -305,7 +305,7 @@ extension BadInput {
             arguments: ["queue", "retry", "--db", "{dir}/q"], status: .usage, mentions: ["--all, --user", "numbers"]),
         .init(
             arguments: ["queue", "cancel", "--db", "{dir}/q", "--all", "--user", "ann", "7"], status: .usage,
-            mentions: ["--all, --user and a number exclude each other"]),
+            mentions: ["--all, --user and a number can't be combined"]),
         .init(
             arguments: ["queue", "pause", "--db", "{dir}/q", "--host", "http://a.example/"], status: .usage,
             mentions: ["--host http://a.example/", "without scheme"]),

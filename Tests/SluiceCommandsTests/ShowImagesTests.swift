@@ -208,7 +208,7 @@ private func withDirectory<Result: Sendable>(
             }
             let both = try await ShownImages.run("x", ["--no-images", "--remote-images"], in: directory)
             #expect(both.status == .usage && both.output == "")
-            #expect(both.error.contains("--no-images and --remote-images exclude each other"))
+            #expect(both.error.contains("--no-images and --remote-images can't be combined"))
         }
     }
 }

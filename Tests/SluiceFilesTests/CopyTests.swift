@@ -296,7 +296,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `an existing destination is replaced, or left alone and named`() async throws {
+    @Test func `an existing destination is replaced, or stays and is named by the error`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000, seed: 1)

@@ -332,11 +332,11 @@ struct `The machine of readiness` {
         kernel.take(machine.wait(2, for: 3, .writing, watching: true, "b"))
         let (stale, change) = machine.replaced(3, by: 2)
         #expect(stale == ["a"])
-        guard case .set(let anew, isNew: true) = change else {
+        guard case .set(let renewed, isNew: true) = change else {
             Issue.record("\(String(describing: change))")
             return
         }
-        #expect(anew.readiness == .writing && anew.token != old.token)
+        #expect(renewed.readiness == .writing && renewed.token != old.token)
         #expect(machine.waiters == 1 && machine.isWatching)
         #expect(machine.cancel(2)?.0 == "b" && !machine.isWatching)
     }

@@ -3,6 +3,8 @@
 /// All positions are relative to the region, so a region keeps its meaning when the text before it changes, and documents share regions.
 /// The first node is the region's own root. Its children are children of the document's root.
 final class DocumentRegion: @unchecked Sendable {
+    // Immutable, and so are the bytes behind `base`, from the end of the initializer on.
+
     /// Keeps `base` alive.
     private let memory: RegionMemory
     /// The nodes, followed by the jumps of the source map and the bytes of the content.

@@ -219,7 +219,7 @@ private struct GetRun: Sendable {
         _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
-        // The user waits for the end of the list, so a host that fails isn't left alone for minutes.
+        // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host fails.
         configuration.circuitBreaker = nil
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)

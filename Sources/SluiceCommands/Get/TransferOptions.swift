@@ -122,7 +122,7 @@ struct TransferOptions: ParsableArguments {
             throw refuse("--trace -: The bars would overwrite the trace. Name a file, or pass --progress lines.")
         }
         guard !(overwrite && noClobber) else {
-            throw refuse("--overwrite and --no-clobber exclude each other. Pass one of them.")
+            throw refuse("--overwrite and --no-clobber can't be combined. Use only one.")
         }
         return TransferSettings(
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,

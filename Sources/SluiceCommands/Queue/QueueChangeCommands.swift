@@ -238,7 +238,7 @@ struct QueueSelectionOptions: ParsableArguments {
         guard found.count == 1 else {
             let names = found.map(\.option)
             throw refuse(
-                "\(names.dropLast().joined(separator: ", ")) and \(names.last!) exclude each other. Pass one of them.")
+                "\(names.dropLast().joined(separator: ", ")) and \(names.last!) can't be combined. Use only one.")
         }
         return first.selection
     }
@@ -352,7 +352,7 @@ private struct QueueChange: Sendable {
     /// Waits until workers have stopped these downloads. Returns how many still run if the task is cancelled.
     private func stillRunning(_ ids: [QueuedDownload.ID], _ queue: any QueueStore) async throws -> Int {
         guard !ids.isEmpty else { return 0 }
-        // The lease is that of a claim, which this command doesn't make: a claim of nothing takes back the jobs of dead workers.
+        // A claim of zero jobs takes back those of dead workers. It leases nothing, so the length of the lease doesn't matter.
         let nothing = JobClaim(
             worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
         while true {

@@ -107,7 +107,7 @@ struct ShowCommand: ConsoleCommand {
                 .usage, "--width \(width): The width must be from 1 to 10000 columns. See 'sluice show --help'.")
         }
         if noImages, remoteImages {
-            throw CommandFailure(.usage, "--no-images and --remote-images exclude each other. Pass one of them.")
+            throw CommandFailure(.usage, "--no-images and --remote-images can't be combined. Use only one.")
         }
         return try await ShowRun(options: self, console: console).run()
     }

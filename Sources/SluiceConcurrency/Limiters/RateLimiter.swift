@@ -13,8 +13,8 @@ import SluiceLock
 /// its weight, and waits until they are available. So over any period, the tokens consumed are at most those that the rate allows plus one
 /// burst, even if the clock jumps ahead, for example because the machine slept.
 ///
-/// **Order.** First come, first served: a small request waits behind a large one. Tasks that get their tokens at the same moment resume in
-/// any order.
+/// **Order.** First come, first served: a small request waits behind a large one. If several tasks get their tokens together,
+/// they resume in any order.
 ///
 /// **Cancellation.** A cancelled task leaves the line without taking tokens, and the tasks behind it move up.
 ///

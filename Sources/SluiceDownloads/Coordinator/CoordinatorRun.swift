@@ -395,7 +395,6 @@ struct CoordinatorTiming: Sendable {
     /// The time in milliseconds since the value was created.
     let now: @Sendable () -> Int64
     private let waitUntil: @Sendable (Condition, Int64) async -> Void
-    private let waitAtMost: @Sendable (Condition, Duration) async -> Void
     /// The interval at which a shared store is checked for changes by other processes.
     var poll: Duration
     /// The minimum time between two snapshots.
@@ -412,7 +411,6 @@ struct CoordinatorTiming: Sendable {
         let start = clock.now
         now = { start.duration(to: clock.now).milliseconds }
         waitUntil = { _ = try? await $0.wait(until: start.advanced(by: .milliseconds($1)), clock: clock) }
-        waitAtMost = { _ = try? await $0.wait(until: clock.now.advanced(by: $1), clock: clock) }
     }
 
     /// Waits until a condition is signalled or it is `time` (see ``now``). Returns immediately if the task is cancelled.
@@ -426,10 +424,6 @@ struct CoordinatorTiming: Sendable {
 
     /// Waits until a condition is signalled or the limit passes. Returns immediately if the task is cancelled.
     func wait(for condition: Condition, atMost limit: Duration? = nil) async {
-        if let limit {
-            await waitAtMost(condition, limit)
-        } else {
-            _ = try? await condition.waitUnlessCancelled()
-        }
+        await wait(for: condition, until: limit.map { now() + $0.milliseconds })
     }
 }

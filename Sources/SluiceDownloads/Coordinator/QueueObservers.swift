@@ -45,8 +45,8 @@ final class QueueObservers: Sendable {
         }
     }
 
-    /// The outcome of a job is about to be recorded, has been, or is that of a cancellation. As soon as the store has it, another task can
-    /// replace the job there.
+    /// Notes the outcome of a job. The run calls this before it records the outcome, because another task can replace the job as soon as the
+    /// store has it.
     func note(_ outcome: JobOutcome.Ended, of job: JobID) {
         // Released after unlocking: the last reference may go.
         let known = state.withLock { $0.outcomes[job]?.outcome }

@@ -243,8 +243,8 @@ extension DownloadRequest {
             priority: priority)
     }
 
-    /// Whether a path can be that of a relative directory: names without a slash before, after or beside another, each of them safe
-    /// (`SafeFileName.isSafe(_:)`), or nothing. So it can't leave the directory.
+    /// Whether `path` is safe as a relative directory, so that it can't leave the base directory. It is empty, or names that are each safe
+    /// (`SafeFileName.isSafe(_:)`), separated by single slashes, with none at the beginning or the end.
     public static func isSafePath(_ path: String) -> Bool { TargetDirectory.isSafe(path) }
 
     /// Whether the directory is relative to that of the process that downloads the file.

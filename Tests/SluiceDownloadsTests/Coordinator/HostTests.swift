@@ -25,10 +25,15 @@ import Testing
         try await downloads.enqueue(requests)
     }
 
-    /// Runs until the queue is empty. Time passes only while the host is paused: a running clock would run ahead, because the run also sleeps
-    /// between the prunings of its history.
     private func run(_ downloads: DownloadCoordinator, _ time: VirtualTime) async throws {
-        let run = Task { try await downloads.run(until: .whenEmpty) }
+        try await finish(Task { try await downloads.run(until: .whenEmpty) }, of: downloads, time)
+    }
+
+    /// Waits until the queue is empty. Time passes only while the host is paused: a running clock would run ahead, because the run also
+    /// sleeps between the prunings of its history.
+    private func finish(_ run: Task<Void, any Error>, of downloads: DownloadCoordinator, _ time: VirtualTime)
+        async throws
+    {
         for try await snapshot in downloads.snapshots() {
             if snapshot.openCount == 0 { break }
             let now = Date(queueTime: time.milliseconds)
@@ -55,15 +60,7 @@ import Testing
             // Two failures open the circuit.
             for try await snapshot in downloads.snapshots() where !snapshot.hosts.isEmpty { break }
             #expect(transport.count.withLock { $0 } == 2)
-            let clock = Task {
-                while true {
-                    try await time.sleeper(until: .seconds(30))
-                    time.advance(by: .seconds(30))
-                    await Task.yield()
-                }
-            }
-            try await run.value
-            clock.cancel()
+            try await finish(run, of: downloads, time)
             #expect(transport.count.withLock { $0 } == 9)
             #expect(try await downloads.snapshot().counts == [.done: 6])
             #expect(try await downloads.snapshot().hosts == [])

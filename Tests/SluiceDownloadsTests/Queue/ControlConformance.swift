@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `others are left alone`(_ kind: StoreKind) async throws {
+    func `a selection that matches nothing changes nothing`(_ kind: StoreKind) async throws {
         try await Self.filled(kind) { fixture, _ async throws in
             for selection: QueuedDownload.Selection in [
                 .batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_"),

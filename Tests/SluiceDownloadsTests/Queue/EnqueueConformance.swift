@@ -182,8 +182,8 @@ import Testing
             let kept = try await fixture.enqueue(.named("done"), keepsFinished: true)
             #expect(kept == EnqueuedJob(id: done, outcome: .kept))
             #expect(try await fixture.job(done)?.bytes == 3)
-            let anew = try await fixture.enqueue(.named("failed"), keepsFinished: true)
-            #expect(anew.outcome == .added && anew.id != failed)
+            let again = try await fixture.enqueue(.named("failed"), keepsFinished: true)
+            #expect(again.outcome == .added && again.id != failed)
         }
     }
 

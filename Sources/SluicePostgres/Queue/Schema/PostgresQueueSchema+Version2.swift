@@ -71,6 +71,7 @@ extension PostgresQueueSchema {
             ADD COLUMN swept_kind int8 NOT NULL DEFAULT -1,
             ADD COLUMN swept_name text COLLATE "C" NOT NULL DEFAULT ''
         """,
+        // New tables have never had it.
         "DROP FUNCTION IF EXISTS prune",
         // Removes up to p_step empty lanes and counts of hosts and users without running jobs, and corrects counts. A pass begins at most
         // once a minute. Returns whether the pass has more to do.
