@@ -31,11 +31,16 @@ as_server() {
 control() {
     case $1 in
     kill)
-        # The server leads a process group, so its sessions die with it.
-        local leader
+        # The leader is stopped first: it would start a new session for a waiting client. Each session leads a process group of its own, and
+        # the next server refuses to start while one of them has the shared memory.
+        local leader sessions process
         leader=$(head -1 "$2/data/postmaster.pid")
-        kill -KILL -- "-$leader"
-        while [[ $(ps -o stat= -p "$leader") == [!Z]* ]]; do sleep 0.02; done
+        kill -STOP "$leader"
+        sessions=$(ps -o pid= --ppid "$leader" || true)
+        kill -KILL $sessions "$leader" 2>/dev/null || true
+        for process in $sessions $leader; do
+            while [[ $(ps -o stat= -p "$process") == [!Z]* ]]; do sleep 0.02; done
+        done
         # Where process 1 is slow to collect zombies, the server would take its predecessor for alive.
         rm "$2/data/postmaster.pid"
         ;;

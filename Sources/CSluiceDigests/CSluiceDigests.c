@@ -2,7 +2,12 @@
 
 #if !defined(__APPLE__)
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+
+// Without this, `exit` frees OpenSSL's tables while threads of transfers still use them, which ends some processes with a corrupt heap
+// (openssl issue 6214). The kernel frees the memory anyway. It must come before the first use of OpenSSL, which may be libcurl's.
+__attribute__((constructor)) static void keep_openssl_until_the_end(void) { OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
 // csluice_sha256 is an incomplete type: a pointer to it is a pointer to libcrypto's context.
 static EVP_MD_CTX *context(csluice_sha256 *digest) { return (EVP_MD_CTX *)digest; }

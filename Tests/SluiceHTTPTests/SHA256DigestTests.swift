@@ -37,4 +37,19 @@ import Testing
         var digest = SHA256Digest()
         digest.update(Array("abc".utf8))
     }
+
+    #if !canImport(Darwin)
+    /// OpenSSL registers a cleanup for the exit of the process, although other threads may still compute digests. Sluice turns it off.
+    @Test func `a digest after the cleanup of an exiting process is correct`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            // Handlers run in reverse order, so this one runs after a cleanup that the first digest registers.
+            atexit {
+                let digest = SHA256Digest.of(Array("abc".utf8)).hexadecimal
+                _exit(digest.hasPrefix("ba7816bf") ? 7 : 1)
+            }
+            _ = SHA256Digest.of([])
+            exit(EXIT_SUCCESS)
+        }
+    }
+    #endif
 }

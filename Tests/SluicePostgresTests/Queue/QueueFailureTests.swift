@@ -46,10 +46,10 @@ import Testing
         var held: [ClaimedJob] = []
         while true {
             let settlements = held.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
-            // A lease that a crash has undone is refused, and its job is claimed again.
+            // A lease that a crash has undone is refused, and its job is claimed again. A claim that was committed after its worker had
+            // given it up is found again when its lease ends.
             let exchange = try await store.exchange(
-                settlements,
-                claiming: JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(3600)))
+                settlements, claiming: JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(20)))
             for job in held where !exchange.refused.contains(job.lease) {
                 settled.withState { $0.append(job.lease.job) }
             }
