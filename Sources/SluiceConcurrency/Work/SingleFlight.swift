@@ -215,7 +215,8 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
     private func start(
         _ ticket: Machine.Ticket, _ priority: TaskPriority, _ operation: @escaping @Sendable () async throws -> Value
     ) {
-        let task = Task {
+        // A task inherits the base priority of the one that creates it, which may have been raised since it began.
+        let task = Task(priority: priority) {
             let result: Result<Value, any Error>
             do {
                 result = .success(try await operation())

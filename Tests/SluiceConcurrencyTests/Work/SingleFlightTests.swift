@@ -118,23 +118,46 @@ import Testing
     @Test func `a caller of higher priority raises the operation, and so does one that is raised while it waits`()
         async throws
     {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        // Given
         let flights = SingleFlight<Int, TaskPriority>()
-        let (isMedium, note) = Condition.makeCondition()
-        func call(_ priority: TaskPriority) -> Task<TaskPriority, any Error> {
-            Task(priority: priority) {
+        let (joined, raised) = (Gate(), Gate())
+        let priorities = Recorder<TaskPriority>()
+        let executor = ManualExecutor()
+        let callers = [TaskPriority.low, .background, .medium].map { priority in
+            executor.spawnThrowing(priority: priority) {
                 try await flights.run(for: 1) {
-                    // Ends only if the priority is raised twice.
-                    while Task.currentPriority < .medium { await Task.yield() }
-                    note.signal()
-                    while Task.currentPriority < .high { await Task.yield() }
+                    await joined.pass()
+                    priorities.note(Task.currentPriority)
+                    await raised.pass()
                     return Task.currentPriority
                 }
             }
         }
-        let callers = [call(.low), call(.background), call(.medium)]
-        try await isMedium.waitUnlessCancelled()
+        // When
+        executor.runUntilIdle()
+        await joined.open()
+        await raised.arrivals(1)
+        // Then
+        #expect(priorities.values == [.medium])
+        // When
         callers[1].escalatePriority(to: .high)
+        await raised.open()
+        await executor.run { for caller in callers { _ = await caller.result } }
+        // Then
         for caller in callers { #expect(try await caller.value == .high) }
+    }
+
+    @Test func `an operation has the priority to which its first caller was raised before it joined`() async throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let flights = SingleFlight<Int, TaskPriority>()
+        let executor = ManualExecutor()
+        let caller = executor.spawnThrowing(priority: .low) {
+            try await flights.run(for: 1) { Task.currentPriority }
+        }
+        caller.escalatePriority(to: .high)
+        await executor.run { _ = await caller.result }
+        #expect(try await caller.value == .high)
     }
 
     /// Raises the priority of the task that hashes it from low to high.
