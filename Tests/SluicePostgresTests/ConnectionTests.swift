@@ -63,7 +63,10 @@ import Testing
 
     @Test func `a server that accepts and says nothing is given up after the time limit`() async throws {
         let silent = try SilentServer()
-        let url = try Servers.url { $0.port = silent.port }
+        let url = try Servers.url {
+            $0.port = silent.port
+            $0.query = nil
+        }
         let address = try PostgresAddress(url)
         let error = await expectPostgresError(.cannotConnect) {
             try await PostgresConnection.open(address, timeout: .milliseconds(300)).close()

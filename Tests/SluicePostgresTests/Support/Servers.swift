@@ -24,13 +24,16 @@ enum Servers {
         return value
     }
 
-    static var url: String { get throws { try variable("SLUICE_POSTGRES") } }
-    static var pooler: String { get throws { try variable("SLUICE_PGBOUNCER") } }
+    /// The URL in the variable, with a minute for each connection: on a machine with many processes, ten seconds aren't enough.
+    private static func server(_ name: String) throws -> String { try variable(name) + "?connect_timeout=60" }
+
+    static var url: String { get throws { try server("SLUICE_POSTGRES") } }
+    static var pooler: String { get throws { try server("SLUICE_PGBOUNCER") } }
     private static let mortals = ConcurrencyLimiter(concurrency: 1)
 
     /// Runs a test with the URL of the server that it kills. Other tests that do this wait.
     static func withMortal(_ test: (_ url: String) async throws -> Void) async throws {
-        let url = try variable("SLUICE_POSTGRES_MORTAL")
+        let url = try server("SLUICE_POSTGRES_MORTAL")
         try await mortals.run { try await test(url) }
     }
 
