@@ -44,8 +44,6 @@ let targets: [Target] = [
     // Not a product: the lock of all modules. One switch replaces it with a lock that ThreadSanitizer knows.
     .target(name: "SluiceLock"),
     .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap]),
-    // Separate from the layers, because a program that imports Observation loads its library.
-    .target(name: "SluiceObservation"),
     .target(name: "CSluiceFiles"),
     // Lifetimes is experimental. Only this feature expresses that the span of a mapped file must not outlive the file.
     .target(
@@ -53,16 +51,12 @@ let targets: [Target] = [
         swiftSettings: [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "NativeMark"),
     .target(
-        name: "CSluiceCurl",
-        linkerSettings: [.linkedLibrary("curl", .when(platforms: [.linux, .android, .openbsd, .macOS]))]),
-    .target(
-        name: "CSluiceDigests",
-        linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux, .android, .openbsd]))]),
-    .target(
-        name: "SluiceHTTP",
-        dependencies: [
-            "SluiceLock", "SluiceFiles", "CSluiceCurl", "CSluiceDigests", httpTypes,
+        name: "CSluiceHTTP",
+        linkerSettings: [
+            .linkedLibrary("curl", .when(platforms: [.linux, .android, .openbsd, .macOS])),
+            .linkedLibrary("crypto", .when(platforms: [.linux, .android, .openbsd])),
         ]),
+    .target(name: "SluiceHTTP", dependencies: ["SluiceLock", "SluiceFiles", "CSluiceHTTP", httpTypes]),
     // Not a product: the layers above open SQLite with it.
     .target(
         name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
@@ -78,9 +72,6 @@ let targets: [Target] = [
             httpTypes,
             grdb,
         ]),
-    // Separate from SluiceDownloads, because a program that imports Observation loads its library.
-    .target(
-        name: "SluiceDownloadList", dependencies: ["SluiceObservation", "SluiceDownloads"]),
     // The only target that depends on the packages for servers.
     .target(
         name: "SluiceService",
@@ -116,8 +107,6 @@ let targets: [Target] = [
         name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
     .testTarget(
         name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"]),
-    .testTarget(
-        name: "SluiceObservationTests", dependencies: ["SluiceObservation", "TestSupport"]),
     // Runs races for minutes, unlike `swift test`; see Scripts/stress.sh.
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress"),
@@ -153,22 +142,16 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceCacheTests",
         dependencies: [
-            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "SluiceObservation",
+            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP",
             "LoopbackOrigin", "TestSupport", "CacheWorker", grdb,
         ]),
     .testTarget(
         name: "SluiceDownloadsTests",
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
-            "TestSupport", grdb,
+            "TestSupport", httpTypes, grdb,
             // The suites of all stores also test the one on PostgreSQL.
             .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
-        ]),
-    .testTarget(
-        name: "SluiceDownloadListTests",
-        dependencies: [
-            "SluiceDownloadList", "SluiceObservation", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "TestSupport",
-            httpTypes,
         ]),
     .testTarget(
         name: "SluiceServiceTests",
@@ -213,8 +196,8 @@ let targets: [Target] = [
 ]
 
 let libraries = [
-    "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
-    "SluiceDownloadList", "SluiceService", "SluicePostgres", "NativeMark",
+    "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "SluiceService",
+    "SluicePostgres", "NativeMark",
 ]
 
 let dependencies: [Package.Dependency] = [

@@ -80,7 +80,7 @@ part "kills"                60 kills
 part "flips"                60 flips
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP NativeMark
-part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceDownloadList SluiceService --explorers
+part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceService --explorers
 part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
 part "stress"               60 Scripts/stress.sh --rounds 200000
 part "benchmark peers"       5 Scripts/install-benchmark-peers.sh

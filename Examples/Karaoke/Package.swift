@@ -13,7 +13,6 @@ let package = Package(
         .executableTarget(
             name: "Karaoke",
             dependencies: [
-                .product(name: "SluiceDownloadList", package: "sluice"),
                 .product(name: "SluiceDownloads", package: "sluice"),
                 .product(name: "SluiceFiles", package: "sluice"),
                 .product(name: "SluiceHTTP", package: "sluice"),

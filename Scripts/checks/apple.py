@@ -28,8 +28,8 @@ STRICT = ["-swift-version", "6", "-warnings-as-errors", "-package-name", "sluice
           *(word for feature in FEATURES for word in ("-enable-upcoming-feature", feature))]
 STUB = ["-swift-version", "6", "-suppress-warnings"]
 # The modules that every platform has, lowest layer first, and those of the command line.
-LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase",
-             "SluiceCache", "SluiceDownloads", "SluiceDownloadList", "SluiceService"]
+LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase", "SluiceCache", "SluiceDownloads",
+             "SluiceService"]
 OF_MACOS = ["SluicePostgres", "LoopbackOrigin", "SluiceCommands", "sluice"]
 # What the tests use, except files that import Testing: the toolchain has no compiled module of that.
 OF_TESTS = {"TestSupport": "Tests/TestSupport", "ConcurrencyStress": "Tests/Stress", "FileWorker": "Tests/FileWorker",
@@ -51,7 +51,7 @@ def rewritten(text: str) -> str:
     text = re.sub(r"^((?:\w+ )?import )(Glibc|Musl|FoundationEssentials|FoundationNetworking)$", r"\1\2OfLinux", text, flags=re.M)
     text = re.sub(r"^((?:\w+ )?import )(Foundation|Dispatch)$", r"\1Apple\2", text, flags=re.M)
     # A C module exports the parts of the C library that it includes.
-    text = re.sub(r"^((?:\w+ )?import )(CSluiceFiles|CSluiceCurl)$", r"\1\2; \1Darwin", text, flags=re.M)
+    text = re.sub(r"^((?:\w+ )?import )(CSluiceFiles|CSluiceHTTP)$", r"\1\2; \1Darwin", text, flags=re.M)
     return re.sub(r"\bCSluiceFiles\.(?!csluice)", "Darwin.", text)
 
 
@@ -128,7 +128,7 @@ def check_samples(compiler: Compiler, other_kit: str) -> list[str]:
         if path.suffix in (".swift", ".md") and not path.stem.endswith(f"+{other_kit}"):
             is_of_apple = "NativeMark" in path.parts and "Apple" in str(path.relative_to(ROOT))
             samples += [sample for sample in Documented(path).samples if is_of_apple or re.search(r": View \{", sample.code)]
-    imports = ["AppleFoundation", "NativeMark", "SluiceDownloadList", "SluiceDownloads", "SluiceObservation", "SwiftUI"]
+    imports = ["AppleFoundation", "NativeMark", "SluiceConcurrency", "SluiceDownloads", "SwiftUI"]
     code = "".join(f"import {name}\n" for name in imports)
     code += "".join("@MainActor " + function(sample, f"sample{number}") for number, sample in enumerate(samples))
     (compiler.directory / "Samples.swift").write_text(code)

@@ -4,7 +4,7 @@ from apple_platforms import Platform
 from builds import ROOT
 
 HEADERS = ROOT / "Tests/AppleStubs/include"
-TARGETS = ("CSluiceFiles", "CSluiceCurl", "CSluiceDigests", "CSluicePostgres")
+TARGETS = ("CSluiceFiles", "CSluiceHTTP", "CSluicePostgres")
 # Headers of other projects, from this machine. Apple's SDKs have the first two.
 OTHERS = ("curl", "sqlite3.h", "postgresql", "libpq-fe.h", "openssl")
 PLACES = ("/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu")

@@ -19,8 +19,8 @@ VISION = {f"{major}.{minor}": "1.0" for major in range(2, 18) for minor in range
 VISION |= {"17.4": "1.1", "17.5": "1.2"} | {f"18.{minor}": f"2.{minor}" for minor in range(7)}
 VISION |= {f"26.{minor}": f"26.{minor}" for minor in range(10)}
 # Our C modules that Swift code for Apple's platforms imports. The second tuple names those that are empty elsewhere than on macOS.
-C_MODULES = ("CSluiceFiles", "CSluiceCurl", "CSluicePostgres")
-C_MODULES_OF_MACOS = ("CSluiceCurl", "CSluicePostgres")
+C_MODULES = ("CSluiceFiles", "CSluiceHTTP", "CSluicePostgres")
+C_MODULES_OF_MACOS = ("CSluiceHTTP", "CSluicePostgres")
 
 # The headers of this machine's C library aren't included, because Swift code would see all their names. This is what they declare for ours,
 # beside types of other widths on Apple's platforms.

@@ -9,14 +9,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
     "SluiceLock": set(),
     "SluiceConcurrency": {"SluiceLock"},
-    "SluiceObservation": set(),
     "NativeMark": set(),
     "SluiceFiles": {"SluiceLock", "SluiceConcurrency", "CSluiceFiles"},
-    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceCurl", "CSluiceDigests"},
+    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceHTTP"},
     "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
     "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
-    "SluiceDownloadList": {"SluiceObservation", "SluiceDownloads"},
     "SluiceService": {"SluiceLock", "SluiceHTTP", "SluiceDownloads"},
     "SluicePostgres": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads", "CSluicePostgres"},
     "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles"},
@@ -24,7 +22,7 @@ MAY_IMPORT = {
                        "SluicePostgres", "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
-OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests", "CSluicePostgres"}
+OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceHTTP", "CSluicePostgres"}
 # Calls that block a thread on a file, a process or another thread. Only SluiceFiles may make them.
 BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"

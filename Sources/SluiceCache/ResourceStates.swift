@@ -79,7 +79,7 @@ extension DecodedCache {
     ///
     ///     for await state in images.states(of: url) { show(state) }
     ///
-    /// In a view, a `Latest` of SluiceObservation follows the states. Its `value` is the newest one:
+    /// In a view, a `Latest` of SluiceConcurrency follows the states. Its `value` is the newest one:
     /// `.task(id: url) { await image.follow(images.states(of: url)) }`.
     ///
     /// If the value is in memory, the first state is ``ResourceState/ready(_:from:)``. Each iteration of the sequence is one request, as with

@@ -1,7 +1,7 @@
 #if canImport(CryptoKit)
 internal import CryptoKit
 #else
-internal import CSluiceDigests
+internal import CSluiceHTTP
 #endif
 
 #if canImport(FoundationEssentials)

@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import SluiceConcurrency
 import SluiceHTTP
-import SluiceObservation
 import TestSupport
 import Testing
 

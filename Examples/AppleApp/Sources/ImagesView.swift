@@ -1,6 +1,6 @@
 import Foundation
 import SluiceCache
-import SluiceObservation
+import SluiceConcurrency
 import SwiftUI
 
 /// The second screen: images that are fetched once, decoded off the main actor, and kept on disk and in memory.

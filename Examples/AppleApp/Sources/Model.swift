@@ -1,7 +1,6 @@
 import Foundation
 import Observation
 import SluiceCache
-import SluiceDownloadList
 import SluiceDownloads
 
 /// The download queue and the cache of images of the app.

@@ -86,7 +86,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
     ///
     /// Any number of tasks can iterate the sequence. Each loop is a separate subscriber and starts with the value at that time. A value
     /// that is replaced before a subscriber receives it is skipped, also by `first(where:)`. To show the value in a user interface, use
-    /// `Latest` of SluiceObservation.
+    /// ``Latest``.
     @inlinable
     public var values: Values { Values(storage: storage) }
 }

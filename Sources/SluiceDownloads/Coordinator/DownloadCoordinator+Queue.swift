@@ -189,8 +189,8 @@ extension DownloadCoordinator {
     ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
     ///
     /// A snapshot is created when it is requested, so a slow reader skips states and never sees an outdated one. There are at most ten
-    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use `DownloadList`
-    /// of SluiceDownloadList, which follows these snapshots and computes the rate and the time left.
+    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use a
+    /// ``DownloadList``, which follows these snapshots and computes the rate and the time left.
     ///
     /// The sequence ends when the task is cancelled. It throws a ``QueueStoreError`` if the store fails.
     ///

@@ -1,8 +1,7 @@
 // Code of an app that shows a queue, and what the samples with views take for granted.
 import AppleFoundation
-import SluiceDownloadList
+import SluiceConcurrency
 import SluiceDownloads
-import SluiceObservation
 import SwiftUI
 
 struct Queue: View {

@@ -1,5 +1,4 @@
 import Foundation
-import SluiceDownloadList
 import SluiceDownloads
 import SluiceFiles
 

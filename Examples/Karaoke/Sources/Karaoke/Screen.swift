@@ -1,6 +1,5 @@
 import Foundation
 import Observation
-import SluiceDownloadList
 import SluiceDownloads
 
 /// Shows a `DownloadList`: redrawn in place in a terminal, and otherwise a line whenever other songs run.

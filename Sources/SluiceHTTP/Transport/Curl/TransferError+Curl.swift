@@ -1,5 +1,5 @@
 #if !canImport(Darwin) || os(macOS)
-import CSluiceCurl
+import CSluiceHTTP
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

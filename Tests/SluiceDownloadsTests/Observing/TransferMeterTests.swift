@@ -1,8 +1,7 @@
 import Foundation
-import SluiceDownloads
 import Testing
 
-@testable import SluiceDownloadList
+@testable import SluiceDownloads
 
 @Suite struct `The meter of transfers` {
     private let start = ContinuousClock.now

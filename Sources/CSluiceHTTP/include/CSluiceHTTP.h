@@ -1,10 +1,17 @@
 #pragma once
 
-// Wraps libcurl's variadic functions, which Swift can't call. Empty on iOS, tvOS, watchOS and visionOS, where URLSession is used instead.
+// The C libraries of SluiceHTTP.
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #if defined(__APPLE__)
 #include <TargetConditionals.h>
 #endif
+
+// MARK: libcurl
+
+// Wraps libcurl's variadic functions, which Swift can't call. Not on iOS, tvOS, watchOS and visionOS, where URLSession is used instead.
 
 #if !defined(__APPLE__) || TARGET_OS_OSX
 #define CSLUICE_HAS_CURL 1
@@ -14,8 +21,6 @@
 #endif
 
 #include <curl/curl.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #if LIBCURL_VERSION_NUM < 0x074c00
 #error "This libcurl is older than 7.76. Install a newer one and build again."
@@ -106,5 +111,32 @@ CURL *_Nullable csluice_curl_next_ended(CURLM *_Nonnull multi, int *_Nonnull res
 
 /// Returns the context of the handle's request.
 void *_Nullable csluice_curl_context(CURL *_Nonnull easy);
+
+#endif
+
+// MARK: SHA-256
+
+// Wraps OpenSSL's libcrypto. Not on Apple's platforms, which have CryptoKit.
+
+#if !defined(__APPLE__)
+
+#if !__has_include(<openssl/evp.h>)
+#error "openssl/evp.h is missing. Install it and build again: apt-get install libssl-dev (Debian, Ubuntu), dnf install openssl-devel (Fedora)"
+#endif
+
+/// An incremental digest. Only one thread at a time may use it.
+typedef struct csluice_sha256 csluice_sha256;
+
+/// Creates a digest. Returns NULL if there is no memory, or if the system's policy forbids SHA-256. See EVP_DigestInit(3).
+csluice_sha256 *_Nullable csluice_sha256_begin(void);
+
+/// Adds bytes to the digest. Returns false if libcrypto failed.
+bool csluice_sha256_update(csluice_sha256 *_Nonnull digest, const void *_Nullable bytes, size_t count);
+
+/// Writes the 32 bytes of the digest to `into`. Returns false if libcrypto failed.
+bool csluice_sha256_end(csluice_sha256 *_Nonnull digest, unsigned char *_Nonnull into);
+
+/// Frees a digest, finished or not.
+void csluice_sha256_free(csluice_sha256 *_Nonnull digest);
 
 #endif

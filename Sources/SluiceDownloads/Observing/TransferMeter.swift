@@ -6,7 +6,6 @@ import Glibc
 #elseif canImport(Musl)
 import Musl
 #endif
-import SluiceDownloads
 
 /// Computes the rate and the time left from the snapshots of a queue.
 struct TransferMeter: Sendable {

@@ -1,13 +1,12 @@
 import Foundation
 import HTTPTypes
 import Observation
-import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 import TestSupport
 import Testing
 
-@testable import SluiceDownloadList
+@testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(5))) @MainActor struct `A download list` {
     private let directory = URL(filePath: "/songs", directoryHint: .isDirectory)

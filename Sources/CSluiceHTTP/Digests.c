@@ -1,4 +1,4 @@
-#include "CSluiceDigests.h"
+#include "CSluiceHTTP.h"
 
 #if !defined(__APPLE__)
 

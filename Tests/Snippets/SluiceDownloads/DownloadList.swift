@@ -1,5 +1,5 @@
-// What the samples of doc comments take for granted: as much of SwiftUI as they name. Nothing here runs.
-import SluiceDownloadList
+// What the samples of doc comments in Sources/SluiceDownloads/Observing/DownloadList.swift take for granted: as much of SwiftUI as they name. Nothing here runs.
+import SluiceDownloads
 
 @MainActor protocol View {
     associatedtype Body: View

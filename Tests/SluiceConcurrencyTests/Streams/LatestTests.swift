@@ -1,5 +1,5 @@
 import Observation
-import SluiceObservation
+import SluiceConcurrency
 import TestSupport
 import Testing
 

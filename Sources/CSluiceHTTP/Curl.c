@@ -1,4 +1,4 @@
-#include "CSluiceCurl.h"
+#include "CSluiceHTTP.h"
 
 #ifdef CSLUICE_HAS_CURL
 

@@ -1,5 +1,5 @@
-// What the samples of doc comments in Sources/SluiceObservation/Latest take for granted: as much of SwiftUI as they name.
-import SluiceObservation
+// What the samples of doc comments in Sources/SluiceConcurrency/Streams/Latest.swift take for granted: as much of SwiftUI as they name.
+import SluiceConcurrency
 
 struct Progress: Sendable, CustomStringConvertible { var description: String { "" } }
 struct Transfer: Sendable { var changes: AsyncStream<Progress> { AsyncStream { $0.finish() } } }

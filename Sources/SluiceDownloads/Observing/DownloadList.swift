@@ -1,6 +1,5 @@
 public import Observation
-public import SluiceDownloads
-import SluiceObservation
+import SluiceConcurrency
 
 /// A download queue for a user interface to observe.
 ///

@@ -1,2 +1,0 @@
-// What the samples of internal doc comments take for granted. Nothing here runs.
-@testable import SluiceObservation
