@@ -1,26 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Contents: switches of a build; packages and products; targets, lowest layer first; programs and libraries of the tests; tests;
+// SLUICE_ONLY; settings of every target.
+
 // MARK: Switches of a build, all off by default
 
-/// `SLUICE_ONLY=SluiceConcurrency swift test` builds one module with its dependencies and tests, and fetches nothing else. That takes seconds
-/// instead of minutes for a lower layer. The sanitizer checks use it too.
+/// `SLUICE_ONLY=SluiceConcurrency swift test` builds one module with its dependencies and tests, and fetches nothing else. That takes
+/// seconds instead of minutes for a lower layer. The sanitizer checks use it too.
 let only = Context.environment["SLUICE_ONLY"]
 
 /// `SLUICE_WARNINGS_AS_ERRORS=1` turns warnings in our targets into errors, but not those in the dependencies.
 let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
-
-// MARK: Settings of every Swift target
-
-/// They are applied at the end of this file.
-let settings: [SwiftSetting] =
-    [
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-        .enableUpcomingFeature("InferIsolatedConformances"),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
 
 /// `swift build --traits PostgreSQL` compiles the queue's store on PostgreSQL and links libpq. Without it, SluicePostgres is empty.
 let postgres = "PostgreSQL"
@@ -29,18 +20,48 @@ let postgres = "PostgreSQL"
 /// `--traits` doesn't apply to dependencies, and our modules would be compiled again for them.
 let defaultTraits: Set<String> = Context.environment["SLUICE_TRAITS"] == postgres ? [postgres] : []
 
-// MARK: Targets, lowest layer first (a target imports only targets above it in this list)
+// MARK: Packages and products
+
+let libraries = [
+    "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "SluiceService",
+    "SluicePostgres", "NativeMark",
+]
+
+let package = Package(
+    name: "sluice",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: libraries.map { .library(name: $0, targets: [$0]) }
+        + [.executable(name: "sluice", targets: ["sluice"])],
+    traits: [
+        .trait(name: postgres, description: "The download queue on PostgreSQL, which needs libpq."),
+        .default(enabledTraits: defaultTraits),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    ],
+    swiftLanguageModes: [.v6]
+)
 
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let postgresQueue = Target.Dependency.target(name: "SluicePostgres", condition: .when(traits: [postgres]))
 
-let targets: [Target] = [
+// MARK: Targets, lowest layer first (here and below, a target comes after its dependencies)
+
+package.targets = [
     // Not a product: the lock of all modules. One switch replaces it with a lock that ThreadSanitizer knows.
     .target(name: "SluiceLock"),
     .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap]),
@@ -58,8 +79,7 @@ let targets: [Target] = [
         ]),
     .target(name: "SluiceHTTP", dependencies: ["SluiceLock", "SluiceFiles", "CSluiceHTTP", httpTypes]),
     // Not a product: the layers above open SQLite with it.
-    .target(
-        name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
+    .target(name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
     .target(
         name: "SluiceCache",
         dependencies: [
@@ -69,8 +89,7 @@ let targets: [Target] = [
         name: "SluiceDownloads",
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, heap,
-            httpTypes,
-            grdb,
+            httpTypes, grdb,
         ]),
     // The only target that depends on the packages for servers.
     .target(
@@ -78,8 +97,7 @@ let targets: [Target] = [
         dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics]),
     // A trait doesn't remove targets, so these two are empty without it.
     .target(
-        name: "CSluicePostgres",
-        cSettings: [.define("SLUICE_POSTGRESQL", .when(traits: [postgres]))],
+        name: "CSluicePostgres", cSettings: [.define("SLUICE_POSTGRESQL", .when(traits: [postgres]))],
         linkerSettings: [.linkedLibrary("pq", .when(traits: [postgres]))]),
     .target(
         name: "SluicePostgres",
@@ -95,63 +113,65 @@ let targets: [Target] = [
         name: "SluiceCommands",
         dependencies: [
             "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
-            "NativeMark", "LoopbackOrigin",
-            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
-            httpTypes,
-            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            "NativeMark", "LoopbackOrigin", postgresQueue, httpTypes, arguments,
         ]),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"]),
+]
 
+// MARK: Programs and libraries of the tests
+
+package.targets += [
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .target(
-        name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
-    .testTarget(
-        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"]),
+    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
     // Runs races for minutes, unlike `swift test`; see Scripts/stress.sh.
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress"),
-    .testTarget(
-        name: "SluiceFilesTests",
-        dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"]),
     // Two child processes for tests: one dies during a write or has few descriptors, one denies system calls to another program.
-    .executableTarget(
-        name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker"),
+    .executableTarget(name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker"),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
     // Renders many documents in one process; see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
-    .executableTarget(
-        name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker"),
-    .testTarget(
-        name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"]),
+    .executableTarget(name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker"),
     // The engine of iOS, tvOS, watchOS and visionOS, for the transport tests.
     .target(
         name: "URLSessionOnLinux", dependencies: ["SluiceHTTP", "SluiceLock", httpTypes],
-        path: "Tests/URLSessionOnLinux",
-        swiftSettings: [.define("SLUICE_URLSESSION")]),
-    .testTarget(
-        name: "SluiceHTTPTests",
-        dependencies: [
-            "SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes,
-        ]),
-    .testTarget(
-        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),
+        path: "Tests/URLSessionOnLinux", swiftSettings: [.define("SLUICE_URLSESSION")]),
     // A process that uses a cache and checks every body; tests run several on one directory and kill them.
     .executableTarget(
         name: "CacheWorker",
         dependencies: ["SluiceCache", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
         path: "Tests/CacheWorker"),
+    // A process that dies or stops at a chosen step.
+    .target(name: "ClockShift", path: "Tests/ClockShift"),
+    .executableTarget(
+        name: "CrashWorker",
+        dependencies: ["ClockShift", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", httpTypes, postgresQueue],
+        path: "Tests/CrashWorker"),
+]
+
+// MARK: Tests
+
+package.targets += [
+    .testTarget(name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"]),
+    .testTarget(
+        name: "SluiceFilesTests",
+        dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"]),
+    .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"]),
+    .testTarget(
+        name: "SluiceHTTPTests",
+        dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes]),
+    .testTarget(name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),
     .testTarget(
         name: "SluiceCacheTests",
         dependencies: [
-            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP",
-            "LoopbackOrigin", "TestSupport", "CacheWorker", grdb,
+            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
+            "TestSupport", "CacheWorker", grdb,
         ]),
+    // The suites of all stores also test the one on PostgreSQL.
     .testTarget(
         name: "SluiceDownloadsTests",
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
-            "TestSupport", httpTypes, grdb,
-            // The suites of all stores also test the one on PostgreSQL.
-            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
+            "TestSupport", httpTypes, grdb, postgresQueue,
         ]),
     .testTarget(
         name: "SluiceServiceTests",
@@ -170,95 +190,52 @@ let targets: [Target] = [
             "SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
             "TestSupport",
         ]),
-    // A process that dies or stops at a chosen step, and its tests.
-    .target(name: "ClockShift", path: "Tests/ClockShift"),
-    .executableTarget(
-        name: "CrashWorker",
-        dependencies: [
-            "ClockShift", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", httpTypes,
-            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
-        ],
-        path: "Tests/CrashWorker"),
     .testTarget(
         name: "CrashTests",
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin", "TestSupport",
-            "CrashWorker", "sluice", httpTypes, grdb,
-            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
+            "CrashWorker", "sluice", httpTypes, grdb, postgresQueue,
         ]),
     .testTarget(
         name: "SluiceCommandsTests",
         dependencies: [
             "SluiceCommands", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP",
-            "NativeMark",
-            "LoopbackOrigin", "TestSupport", "sluice", httpTypes,
+            "NativeMark", "LoopbackOrigin", "TestSupport", "sluice", httpTypes,
         ]),
 ]
 
-let libraries = [
-    "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "SluiceService",
-    "SluicePostgres", "NativeMark",
-]
+// MARK: SLUICE_ONLY
 
-let dependencies: [Package.Dependency] = [
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-]
-
-// MARK: The package
-
-/// The targets that `SLUICE_ONLY` selects, and the packages that they need.
-let kept = only.map { closure(of: $0, in: targets) } ?? targets
-let keptNames = Set(kept.map(\.name))
-let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName))
-
-let package = Package(
-    name: "sluice",
-    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
-    products: libraries.filter(keptNames.contains).map { .library(name: $0, targets: [$0]) }
-        + (keptNames.contains("sluice") ? [.executable(name: "sluice", targets: ["sluice"])] : []),
-    traits: [
-        .trait(name: postgres, description: "The download queue on PostgreSQL, which needs libpq."),
-        .default(enabledTraits: defaultTraits),
-    ],
-    dependencies: only == nil ? dependencies : dependencies.filter { keptPackages.contains(identity(of: $0)) },
-    targets: kept,
-    swiftLanguageModes: [.v6]
-)
-
-for target in package.targets { target.swiftSettings = settings + (target.swiftSettings ?? []) }
-
-func closure(of module: String, in targets: [Target]) -> [Target] {
-    var wanted: Set = [module, module + "Tests"]
-    if module == "SluiceConcurrency" { wanted.insert("ConcurrencyStress") }
-    if module == "SluiceFiles" { wanted.formUnion(["FileWorker", "CallDenial"]) }
-    var grown = true
-    while grown {
-        let needed = targets.filter { wanted.contains($0.name) }.flatMap(\.dependencies).compactMap(targetName)
-        grown = !wanted.isSuperset(of: needed)
-        wanted.formUnion(needed)
+// A target comes after its dependencies, so one pass from the end finds the targets and the packages that the module and its tests need.
+if let only {
+    var needed: Set = [only, "\(only)Tests"]
+    if only == "SluiceConcurrency" { needed.insert("ConcurrencyStress") }
+    for target in package.targets.reversed() where needed.contains(target.name) {
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): needed.insert(name)
+            case .productItem(_, let package, _, _): needed.insert(package ?? "")
+            default: break
+            }
+        }
     }
-    return targets.filter { wanted.contains($0.name) }
-}
-
-func targetName(_ dependency: Target.Dependency) -> String? {
-    switch dependency {
-    case .targetItem(let name, _), .byNameItem(let name, _): name
-    default: nil
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+        return !needed.contains { location.hasSuffix("/\($0)") }
     }
 }
 
-func packageName(_ dependency: Target.Dependency) -> String? {
-    guard case .productItem(_, let package, _, _) = dependency else { return nil }
-    return package
-}
+// MARK: Settings of every target
 
-func identity(of dependency: Package.Dependency) -> String {
-    guard case .sourceControl(_, let location, _) = dependency.kind else { return "" }
-    return location.split(separator: "/").last.map(String.init) ?? ""
+for target in package.targets {
+    target.swiftSettings =
+        [
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+        ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : []) + (target.swiftSettings ?? [])
 }
