@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Type-checks the whole package for macOS, iOS, tvOS, watchOS and visionOS on a machine without Apple's SDKs.
+"""Proves that the whole package type-checks for macOS, iOS, tvOS, watchOS and visionOS on a machine without Apple's SDKs.
 
     Scripts/checks/apple.py
     Scripts/checks/apple.py --self-check     # also inserts mistakes, and fails if one isn't found
@@ -14,9 +14,7 @@ and the example app.
 With `--self-check`, a mistake is inserted into each arm of each `#if` that Linux doesn't compile. Each must be found on at least one
 platform. Arms that no platform compiles are listed.
 """
-import argparse, concurrent.futures, pathlib, re, sys, tempfile
-from apple_arms import FLAGS, OF_APPLE, arms, with_mistakes
-from apple_c import check_c
+import argparse, concurrent.futures, dataclasses, pathlib, re, subprocess, sys, tempfile
 from apple_platforms import Compiler, Platform, platforms
 from builds import ROOT, SCRATCH
 from documented import Documented, function
@@ -140,7 +138,143 @@ def check_samples(compiler: Compiler, other_kit: str) -> list[str]:
     return [f"for {compiler.platform.name}, a sample does not compile:\n{output}"] if output else []
 
 
-# MARK: Mistakes
+# MARK: C targets
+
+HEADERS = ROOT / "Tests/AppleStubs/include"
+C_TARGETS = ("CSluiceFiles", "CSluiceHTTP", "CSluicePostgres")
+# Headers of other projects, from this machine. Apple's SDKs have the first two.
+OTHER_HEADERS = ("curl", "sqlite3.h", "postgresql", "libpq-fe.h", "openssl")
+HEADER_PLACES = ("/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu")
+C_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else)\b")
+
+
+def compiled_c(target: str, words: list, file: pathlib.Path, others: pathlib.Path) -> str:
+    """Returns the errors of a C file."""
+    words = ["clang", "-target", target, "-fsyntax-only", "-Wall", "-Werror", "-Wunguarded-availability", "-ferror-limit=0", *words]
+    result = subprocess.run([*map(str, [*words, "-isystem", others, file])], capture_output=True, text=True)
+    return result.stderr if result.returncode else ""
+
+
+def c_options(platform: Platform, others: pathlib.Path) -> list:
+    words = ["-nostdlibinc", "-isystem", HEADERS]
+    # The queue on PostgreSQL is for servers.
+    return words + (["-DSLUICE_POSTGRESQL", "-isystem", others / "postgresql"] if platform.name == "macOS" else [])
+
+
+def check_c(platforms: list[Platform], self_check: bool) -> list[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        others = pathlib.Path(directory) / "others"
+        others.mkdir()
+        for name in OTHER_HEADERS:
+            if place := next((place for place in HEADER_PLACES if pathlib.Path(place, name).exists()), None):
+                (others / name).symlink_to(f"{place}/{name}")
+        problems = []
+        for platform in platforms:
+            for name in C_TARGETS:
+                for file in sorted((ROOT / "Sources" / name).glob("*.c")):
+                    if output := compiled_c(platform.target, [*c_options(platform, others), "-I", file.parent / "include"], file, others):
+                        problems.append(f"for {platform.name}, {file.relative_to(ROOT)} does not compile:\n{output}")
+        return problems + (check_c_mistakes(platforms, pathlib.Path(directory), others) if self_check and not problems else [])
+
+
+def check_c_mistakes(platforms: list[Platform], directory: pathlib.Path, others: pathlib.Path) -> list[str]:
+    """Inserts a mistake after each directive. Those that this machine doesn't compile must be found on a platform of Apple."""
+    places, of_linux, of_apple = set(), set(), set()
+    for name in C_TARGETS:
+        for path in sorted((ROOT / "Sources" / name).rglob("*.[ch]")):
+            copy = directory / path.relative_to(ROOT / "Sources")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            lines = path.read_text().split("\n")
+            for number, line in enumerate(lines):
+                # An arm that only explains what is missing is a mistake itself.
+                if C_DIRECTIVE.match(line) and not lines[number + 1].lstrip().startswith("#error"):
+                    place = f"{path.relative_to(ROOT)}:{number + 1}"
+                    places.add(place)
+                    lines[number] += f'\n#error "mistake at {place}"'
+            copy.write_text("\n".join(lines))
+        for file in sorted((directory / name).glob("*.c")):
+            include = ["-I", directory / name / "include"]
+            find = lambda output: set(re.findall(r'"mistake at (\S+)"', output))
+            host = subprocess.run(["clang", "-print-target-triple"], capture_output=True, text=True).stdout.strip()
+            of_linux |= find(compiled_c(host, ["-DSLUICE_POSTGRESQL", *include], file, others))
+            for platform in platforms:
+                of_apple |= find(compiled_c(platform.target, [*c_options(platform, others), *include], file, others))
+    missing = places - of_linux
+    for place in sorted(missing - of_apple):
+        print(f"{place}: no system of this check compiles this part")
+    print(f"{len(missing & of_apple)} parts of C files are only for Apple's platforms")
+    required = {place for place in missing - of_apple if "__APPLE__" in (ROOT / place.split(":")[0]).read_text().split("\n")[
+        int(place.split(":")[1]) - 1] and "!" not in place}
+    return [f"{place}: a mistake in this part isn't found" for place in sorted(required)]
+
+
+# MARK: Mistakes in the arms of `#if`
+
+# Modules that only Apple's platforms have.
+OF_APPLE = {"AppKit", "CoreGraphics", "CryptoKit", "Darwin", "ImageIO", "SwiftUI", "UIKit"}
+# Modules of this machine that Apple's platforms lack. Musl is the C library of other Linux systems, which no check compiles.
+OF_LINUX = {"Glibc", "Musl", "FoundationEssentials", "FoundationNetworking"}
+FLAGS = {"DEBUG", "PostgreSQL"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    path: pathlib.Path
+    line: int               # of the directive that begins it
+    conditions: tuple[str, ...]
+
+    def is_active(self, system: str, modules: set[str], flags: set[str]) -> bool:
+        return all(holds(condition, system, modules, flags) for condition in self.conditions)
+
+    @property
+    def is_of_linux(self) -> bool:
+        """Whether this machine compiles it. Its builds have every combination of our own flags."""
+        conditions = [condition for condition in self.conditions if re.search(r"\b(os|canImport)\(", condition)]
+        return all(holds(condition, "Linux", OF_LINUX - {"Musl"} | {"Dispatch"}, FLAGS | {"SLUICE_URLSESSION"})
+                   for condition in conditions)
+
+    @property
+    def is_of_musl(self) -> bool:
+        return self.conditions[-1].endswith("(canImport(Musl))")
+
+
+def holds(condition: str, system: str, modules: set[str], flags: set[str]) -> bool:
+    text = re.sub(r"\bos\((\w+)\)", lambda found: str(found[1] == system), condition)
+    text = re.sub(r"\bcanImport\((\w+)\)", lambda found: str(found[1] in modules), text)
+    text = re.sub(r"\b(?!True|False)[A-Za-z_]\w*\b", lambda found: str(found[0] in flags), text)
+    return eval(text.replace("&&", " and ").replace("||", " or ").replace("!", " not "))
+
+
+def arms(path: pathlib.Path) -> list[Arm]:
+    """Returns the arms of a file, and their conditions with those of the arms around them."""
+    found: list[Arm] = []
+    open_arms: list[tuple[list[str], str]] = []     # for each #if: the conditions that were false before, and that of this arm
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        directive = re.match(r"\s*#(if|elseif|else|endif)\b(.*?)(//.*)?$", line)
+        if not directive:
+            continue
+        word, condition = directive[1], f"({directive[2].strip()})"
+        if word == "endif":
+            open_arms.pop()
+            continue
+        if word == "if":
+            open_arms.append(([], condition))
+        else:
+            before, last = open_arms.pop()
+            open_arms.append(([*before, last], condition if word == "elseif" else "(True)"))
+        found.append(Arm(path, number, tuple(part for before, own in open_arms for part in [*map("!{}".format, before), own])))
+    return found
+
+
+def with_mistakes(text: str, lines: set[int]) -> tuple[str, dict[int, int]]:
+    """Inserts a mistake after these lines. Returns the text, and for each mistake's line the line before it in the given text."""
+    result, places = [], {}
+    for number, line in enumerate(text.split("\n"), 1):
+        result.append(line)
+        if number in lines:
+            result.append(f'func mistake{number}OfTheSelfCheck() -> Int {{ "no number" }}')
+            places[len(result)] = number
+    return "\n".join(result), places
 
 
 def check_mistakes(compiler: Compiler, module: str, wanted: set, more_flags: set[str] = set()) -> tuple[set, set]:
