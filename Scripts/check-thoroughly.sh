@@ -83,6 +83,6 @@ part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles 
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceService --explorers
 part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
 part "stress"               60 Scripts/stress.sh --rounds 200000
-part "benchmark peers"       5 Scripts/install-benchmark-peers.sh
+part "benchmark peers"       5 Scripts/run-benchmarks.sh --install-peers
 part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all
 part "mutations"           120 mutations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Inserts bugs into the sources, one at a time, and checks whether the tests find each.
+"""Proves that the tests find bugs: inserts them into the sources, one at a time.
 
     Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
     Scripts/mutate.py --sample 60               # 60 of them, different ones each day (--seed: those of another day)

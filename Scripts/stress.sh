@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Races SluiceConcurrency on all processors and checks each round: 10,000 rounds of each scenario, about a minute. Pass --help for the
+# Proves that SluiceConcurrency survives races on all processors: 10,000 checked rounds of each scenario, about a minute. Pass --help for the
 # options of the program.
 #
 #     Scripts/stress.sh

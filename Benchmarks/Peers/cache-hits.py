@@ -4,7 +4,7 @@
     cache-hits.py PEER DIRECTORY SIZE ENTRIES PASSES REPORT
 
 Stores the entries, looks all of them up once, which doesn't count, and then PASSES times. Writes the seconds, the processor seconds and the
-bytes of the counted lookups to REPORT. Scripts/install-benchmark-peers.sh installs the packages.
+bytes of the counted lookups to REPORT. `Scripts/run-benchmarks.sh --install-peers` installs the packages.
 """
 
 import os

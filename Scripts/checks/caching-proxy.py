@@ -1,18 +1,28 @@
 #!/usr/bin/env python3
-"""Checks what Examples/CachingProxy forwards, and how it starts and ends.
+"""Proves that Examples/CachingProxy caches as RFC 9111 says, forwards the rest unchanged, and starts and stops cleanly.
 
+    swift build --build-tests
     swift build --package-path Examples/CachingProxy --scratch-path .build
-    Scripts/checks/caching-proxy.py
+    Scripts/checks/caching-proxy.py                   # about a minute
+    Scripts/checks/caching-proxy.py --only "5861 3"   # the cases of RFC 9111 whose section and claim contain the text
 
-An origin on loopback records the bytes that it gets. Scripts/checks/caching-proxy-cases.py checks what the proxy stores.
+An origin on loopback gives each case's responses and records the bytes that it gets.
+
+The cases of RFC 9111 are those of Tests/SluiceCacheTests/Policy, which the tests write as JSON. The proxy's clock stands still, and the
+check moves it. Fails if a request or a response differs, or if fewer than 500 cases can be run. Cases that need something that a client
+can't send are counted by reason.
 """
-import argparse, email.utils, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
+import argparse, collections, email.utils, json, os, pathlib, re, signal, socket, subprocess, sys, tempfile, threading, time
 
 from builds import program
-from proxied import PATIENCE, Message, Origin, Proxy, Reader, request, response
+from proxied import PATIENCE, Clock, Message, Origin, Proxy, Reader, request, response
 
 LIMIT = 64 << 20
 FRESH = ("Cache-Control", "max-age=3600")
+# Sun, 06 Nov 1994 08:49:37 GMT, as in PolicyScenario
+START = 784_111_777
+# Absent from a request unless the case names them.
+CONDITIONS = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"]
 
 
 class Failed(Exception):
@@ -42,6 +52,9 @@ class Session:
         if len(requests) > 1:
             raise Failed(f"the origin got {len(requests)} requests")
         return message, requests[0] if requests else None
+
+
+# MARK: What it forwards, and how it starts and ends
 
 
 def forwards_methods_and_bodies(session: Session):
@@ -280,26 +293,226 @@ def explains_its_options(session: Session):
             raise Failed(f"{arguments} ended with {result.returncode}: {result.stderr}")
 
 
-def main():
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+def check_forwarding(directory: pathlib.Path) -> list[str]:
+    """Returns the problems."""
     checks = [
         forwards_methods_and_bodies, forwards_targets, forwards_fields, removes_connection_fields, returns_redirects_and_cookies,
         adds_a_date, drops_interim_responses, announces_lengths, keeps_connections_in_step, continues_and_limits_bodies, reports_failures, ends_gracefully,
         explains_its_options,
     ]
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="sluice-proxy-") as temporary:
-        session = Session(pathlib.Path(temporary) / "cache")
-        for check in checks:
-            try:
-                check(session)
-                print(f"passed: {check.__name__.replace('_', ' ')}")
-            except (Failed, OSError, ValueError, AttributeError) as problem:
-                failed += 1
-                print(f"FAILED: {check.__name__.replace('_', ' ')}: {problem}")
-                session.origin.taken()
-        expect(session.proxy.end(), 0, "the exit code")
-    sys.exit(failed > 0)
+    problems = []
+    session = Session(directory / "forwarded")
+    for check in checks:
+        name = check.__name__.replace("_", " ")
+        try:
+            check(session)
+            print(f"passed: {name}")
+        except (Failed, OSError, ValueError, AttributeError) as problem:
+            problems.append(f"{name}: {problem}")
+            session.origin.taken()
+    if session.proxy.end() != 0:
+        problems.append("the proxy didn't end with 0 after SIGTERM")
+    return problems
+
+
+# MARK: The cases of RFC 9111
+
+
+def reason_to_skip(case: dict) -> str | None:
+    """Returns why a case can't be run."""
+    for step in case["steps"]:
+        for word in step["request"]["words"]:
+            if word in ("(reload)", "(staleIfOffline)"):
+                return f"the lookup mode {word} isn't a part of HTTP"
+            if "://" in word or word.startswith("//"):
+                return "a reverse proxy has one origin"
+        for message in step["responses"]:
+            fields = {field["name"].lower(): field["value"] for field in message["fields"]}
+            if "transfer-encoding" in fields:
+                return "libcurl refuses a transfer coding that it doesn't know"
+            if message["words"][0] == "cut" and fields.get("content-length") == str(len(message.get("body") or "")):
+                return "a body with its announced length isn't cut off"
+    return None
+
+
+class Runner:
+    def __init__(self, directory: pathlib.Path):
+        self.clock = Clock(directory)
+        self.origin = Origin(self.answer)
+        self.proxy = Proxy(self.origin.url, directory / "cache", self.clock)
+        self.script: list[dict] = []
+
+    # The origin
+
+    def answer(self, request: Message) -> bytes:
+        """The next response of the script. Without one, the origin closes the connection: the case is only about the request."""
+        bytes_sent = b""
+        while self.script:
+            message = self.script.pop(0)
+            words = list(message["words"])
+            first = words.pop(0) if len(words) == 2 else ""
+            if first.isdigit():
+                self.clock.set(self.clock.now + int(first))
+            if words[0] == "failure":
+                break
+            status = int(words[0])
+            fields = self.fields(message["fields"])
+            if status < 200:
+                # The final response follows on the same connection.
+                bytes_sent += response(status, fields, None)
+                continue
+            body = (message.get("body") if message.get("body") is not None else str(self.number)).encode()
+            if request.method == "HEAD" or status in (204, 304):
+                return bytes_sent + response(status, fields, None)
+            if first == "cut" and not any(name.lower() == "content-length" for name, _ in fields):
+                # Chunks without a last one.
+                head = response(status, [*fields, ("Transfer-Encoding", "chunked")], None)
+                return bytes_sent + head + b"%x\r\n%b\r\n" % (len(body), body)
+            return bytes_sent + response(status, fields, body)
+        return bytes_sent
+
+    def fields(self, fields: list[dict]) -> list[tuple[str, str]]:
+        return [(field["name"], self.text(field["value"])) for field in fields if field.get("value") is not None]
+
+    def text(self, value: str) -> str:
+        """Fills in dates, and the origin in place of example.test."""
+        value = re.sub(r"(?i)(http)://example\.test(:80)?(?=[/#?]|$)", rf"\g<1>{self.origin.url[4:]}", value)
+        return re.sub(
+            r"@(-?\d+)", lambda match: email.utils.formatdate(self.clock.now + int(match[1]), usegmt=True), value)
+
+    # The client
+
+    def run(self, case: dict) -> None:
+        """Raises Failed if the proxy does something else than the case tells."""
+        self.clock.set(START)
+        targets = set()
+        try:
+            for self.number, step in enumerate(case["steps"], 1):
+                try:
+                    targets.add(self.step(step, isLast=self.number == len(case["steps"])))
+                except (Failed, OSError) as problem:
+                    raise Failed(f"step {self.number}, {step['line']}: {problem}") from None
+        finally:
+            self.script = []
+            # The cache forgets what an unsafe request has changed.
+            for target in targets:
+                self.script = [{"words": ["204"], "fields": []}]
+                self.proxy.ask("DELETE", target)
+            self.origin.taken()
+
+    def step(self, step: dict, isLast: bool) -> str:
+        words = list(step["request"]["words"])
+        if words[0][0] in "+-":
+            self.clock.set(self.clock.now + int(words.pop(0)))
+        method, *rest = [word for word in words if word not in ("(useCache)", "(cacheOnly)")]
+        target = "/" + (rest[0] if rest else "").lstrip("/").split("#")[0]
+        fields = self.fields(step["request"]["fields"])
+        if "(cacheOnly)" in words:
+            # The mode has the meaning of these directives.
+            fields.append(("Cache-Control", "only-if-cached, max-stale"))
+        sent = self.sent(fields, self.fields(step["decision"]["fields"]))
+        unchanged = self.sent(fields, [])
+        decision = step["decision"]["words"][0]
+        self.script = list(step["responses"])
+        answer = self.proxy.ask(method, target, fields)
+        if decision == "revalidate":
+            self.origin.wait(1)
+            if not isLast:
+                self.wait_for_validation(target, answer.get("Age"))
+        requests = self.origin.taken()
+
+        finals = [message for message in step["responses"] if not message["words"][-1].startswith("1")]
+        count = 0 if decision in ("serve", "fail") else max(1, len(finals))
+        if len(requests) != count:
+            raise Failed(f"the origin got {len(requests)} requests instead of {count}, and the client {answer}")
+        for index, request in enumerate(requests):
+            self.compare_request(request, method, target, sent if index == 0 else unchanged)
+        if step.get("answer"):
+            self.compare_answer(answer, step["answer"])
+        return target
+
+    def sent(self, client: list[tuple[str, str]], decision: list[tuple[str, str]]) -> dict[str, str | None]:
+        """Returns the fields that the origin must get. Those of the decision replace those of the client."""
+        expected: dict[str, str | None] = dict.fromkeys(CONDITIONS)
+        replaced = {name.lower() for name, _ in decision}
+        for name, value in [*(field for field in client if field[0].lower() not in replaced), *decision]:
+            expected[name] = value if expected.get(name) is None else f"{expected[name]}, {value}"
+        return expected
+
+    def compare_request(self, request: Message, method: str, target: str, expected: dict[str, str | None]):
+        if (request.method, request.target) != (method, target):
+            raise Failed(f"the origin got {request.start}")
+        for name, value in expected.items():
+            if request.get(name) != value:
+                raise Failed(f"the origin got {name}: {request.get(name)} instead of {value}")
+
+    def compare_answer(self, answer: Message, expected: dict):
+        # 0 means that no response is there. The proxy tells the client so.
+        status = int(expected["words"][0]) or 502
+        if answer.status != status:
+            raise Failed(f"the client got {answer} instead of {status}")
+        if expected.get("body") is not None and answer.body != expected["body"].encode():
+            raise Failed(f"the client got the body {answer.body!r}")
+        for field in expected["fields"]:
+            value = field.get("value")
+            if answer.get(field["name"]) != (None if value is None else self.text(value)):
+                raise Failed(f"the client got {field['name']}: {answer.get(field['name'])}")
+
+    def wait_for_validation(self, target: str, age: str | None):
+        """A validation in the background has no sign but its effect: another age. Requests with only-if-cached change nothing."""
+        for _ in range(PATIENCE * 1000):
+            answer = self.proxy.ask("GET", target, [("Cache-Control", "only-if-cached")])
+            if answer.get("Age") != age:
+                return
+        raise Failed("the validation in the background has no effect")
+
+
+def read_cases(directory: pathlib.Path) -> list[dict]:
+    file = directory / "cases.json"
+    tests = [program("sluicePackageTests.xctest"), "--testing-library", "swift-testing", "--filter", "other programs can read"]
+    result = subprocess.run(
+        tests, env=os.environ | {"SLUICE_POLICY_CASES": str(file)}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if result.returncode or not file.exists():
+        sys.exit(f"The tests can't write the cases:\n{result.stdout}{result.stderr}")
+    return json.loads(file.read_text())
+
+
+def check_cases(directory: pathlib.Path, only: str) -> list[str]:
+    """Returns the problems."""
+    skipped: collections.Counter[str] = collections.Counter()
+    passed, problems = 0, []
+    runner = Runner(directory)
+    for case in read_cases(directory):
+        name = f"{case['section']} {case['claim']}"
+        if only not in name:
+            continue
+        if reason := reason_to_skip(case):
+            skipped[reason] += 1
+            continue
+        try:
+            runner.run(case)
+            passed += 1
+        except Failed as problem:
+            problems.append(f"{name}\n    {problem}")
+    if runner.proxy.end() != 0:
+        problems.append("the proxy didn't end with 0 after SIGTERM")
+    for reason, count in skipped.most_common():
+        print(f"{count:4} cases not run: {reason}")
+    print(f"{passed:4} cases passed")
+    if not only and passed < 500:
+        problems.append("Fewer than 500 cases passed.")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="run only the cases of RFC 9111 whose section and claim contain this text")
+    only = parser.parse_args().only
+    with tempfile.TemporaryDirectory(prefix="sluice-proxy-") as directory:
+        problems = [] if only else check_forwarding(pathlib.Path(directory))
+        problems += check_cases(pathlib.Path(directory), only)
+    if problems:
+        sys.exit("\n".join(f"FAILED: {problem}" for problem in problems))
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the 652 examples of CommonMark 0.31.2, and the fixtures of markdown-it-py for tables, strikethrough and task items.
+"""Proves that NativeMark follows the 652 examples of CommonMark 0.31.2, and markdown-it-py for tables, strikethrough and task items.
 
     swift build --product MarkdownWorker
     Scripts/checks/commonmark.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the documentation of all libraries from the modules of a debug build (`swift build --build-tests`). Any warning is an error:
-a link to a symbol that doesn't exist, documentation of an unknown parameter, an article that no page links to.
+"""Proves that the documentation of all libraries builds without a warning, from the modules of a debug build (`swift build --build-tests`):
+no link to a symbol that doesn't exist, no documentation of an unknown parameter, no article that no page links to.
 
     Scripts/checks/documentation.py [MODULE ...]
 

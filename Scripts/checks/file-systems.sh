@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of SluiceFiles on different file systems: overlayfs, ext4, xfs, btrfs, vfat and tmpfs if they can be mounted, and small
-# ones that fill up. Also runs them with some system calls denied, as in the sandbox of a container.
+# Proves that SluiceFiles works on different file systems: overlayfs, ext4, xfs, btrfs, vfat and tmpfs if they can be mounted, and small
+# ones that fill up. Also runs its tests with some system calls denied, as in the sandbox of a container.
 #
 #     swift build --build-tests
 #     Scripts/checks/file-systems.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the download queue and of the cache on disks that are full: the file of a queue, the targets, the directory of a cache,
-# and a PostgreSQL server's tables and log.
+# Proves that the download queue and the cache survive full disks: the file of a queue, the targets, the directory of a cache, and a
+# PostgreSQL server's tables and log.
 #
 #     swift build --build-tests --traits PostgreSQL
 #     Scripts/checks/full-disks.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Downloads from a real nginx with `sluice get` and compares every byte. Scripts/run-benchmarks.sh measures the speed.
+"""Proves that `sluice get` downloads every byte from a real nginx. Scripts/run-benchmarks.sh measures the speed.
 
     swift build -c release --product sluice
     Scripts/checks/get-from-nginx.py               # 2,000 files of 16 KiB and 4 of 64 MiB

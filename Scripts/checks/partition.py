@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cuts machines off from a shared download queue for longer than their lease, and restores the network.
+"""Proves that a shared download queue is right after machines were cut off from it for longer than their lease.
 
     swift build --build-tests --traits PostgreSQL
     Scripts/checks/partition.py               # 30 seconds

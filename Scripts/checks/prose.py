@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Fails on the words that our English avoids, with the replacement to use: in the comments, strings and test names of Swift, C, Python
-and shell files, in the descriptions of Tests/Mutations, and in Markdown. Takes two seconds, and builds nothing.
+"""Proves that our prose has none of the words that our English avoids, and names the replacement to use.
+
+Prose is the comments, strings and test names of Swift, C, Python and shell files, the descriptions of Tests/Mutations, and Markdown. The
+check takes two seconds, and builds nothing.
 
     Scripts/checks/prose.py [PATH ...]       # all files in git, or those with paths that begin with PATH
     Scripts/checks/prose.py --all            # also prints the findings in NOT_YET

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compiles the code outside of all targets, against the modules of a debug build (`swift build --build-tests`):
+"""Proves that the code outside of all targets compiles, or is refused, against the modules of a debug build (`swift build --build-tests`):
 
 1. The samples of all articles: Markdown files in Sources, and other Markdown files with Swift code, such as README.md.
 2. The samples of all doc comments in Sources.
 3. Tests/Refusals: code that must not compile, each file beside a twin that must.
+4. The benchmark rows of PostgreSQL. CI doesn't run them, because it would have to build the release again with the trait.
 
-    Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
+    Scripts/checks/snippets.py [--require] [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
 
 `--scratch` or `SLUICE_SCRATCH` names the build directory (`--scratch-path`), `.build` by default. `SLUICE_ONLY` checks one module, against
-a build that was made with it. A NAME selects the files with this text in their path.
+a build that was made with it. A NAME selects the files with this text in their path. Without the trait PostgreSQL in the build, the code
+for PostgreSQL is skipped; with `--require` that is an error.
 
 Samples. Each becomes the body of an asynchronous throwing function. `…` stands for omitted code: the compiler sees a space. A warning is
 an error, except a warning about an unused value. The declarations that a sample needs are
@@ -35,6 +37,7 @@ from documented import ROOT, Documented, Sample, function, located
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--scratch", default=os.environ.get("SLUICE_SCRATCH", ".build"), metavar="DIRECTORY",
                     help="the build directory")
+parser.add_argument("--require", action="store_true", help="fail if something can't be checked with this build")
 parser.add_argument("names", nargs="*", metavar="NAME", help="part of a path; selects the files to check, all by default")
 arguments = parser.parse_args()
 SCRATCH = ROOT / arguments.scratch
@@ -51,6 +54,11 @@ LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources
 # Up to SIL, because ownership ("used after consume") is checked after the types. One process for all files.
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
+# The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
+ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Harness/*", "External/Children*", "External/Programs*",
+                             "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
+FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
+            "MemberImportVisibility"]
 # Warnings that a sample may cause: an unused value, and the same file name as another file.
 HARMLESS = re.compile(r".* warning: .*(never used|never read|never mutated|is unused|#fileID)")
 
@@ -148,6 +156,16 @@ def of_refusal(path: pathlib.Path) -> list:
     return [refused, twin]
 
 
+def of_rows(files: list[pathlib.Path]) -> list:
+    def check() -> list[str]:
+        features = [word for feature in FEATURES for word in ("-enable-upcoming-feature", feature)]
+        result = subprocess.run(["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *features, *modules_of_build(SCRATCH),
+                                 *map(str, files)], capture_output=True, text=True, cwd=ROOT)
+        return [f"the benchmark rows of PostgreSQL do not compile\n{result.stdout}{result.stderr}"] if result.returncode else []
+
+    return [check]
+
+
 def chosen(paths) -> list[pathlib.Path]:
     """Returns the paths that the arguments select, in order."""
     names = {path: path.relative_to(ROOT) for path in paths}
@@ -187,6 +205,11 @@ for path in refusals:
 here = {kind: [document for document in group if "Apple" not in document.path] for kind, group in documents.items()}
 jobs = [job for document in here["articles"] for job in of_article(document)] + of_doc_comments(here["doc comments"])
 jobs += [job for path in refusals for job in of_refusal(path)]
+if EMPTY and not ONLY:
+    print("SluicePostgres is empty in this build, so its samples and the benchmark rows aren't checked.")
+    problems += ["Build again with `--traits PostgreSQL`."] if arguments.require else []
+elif not ONLY and (chosen(ROWS) or not arguments.names):
+    jobs += of_rows(ROWS)
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
     problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
 

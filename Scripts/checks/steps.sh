@@ -76,8 +76,7 @@ prose() {
 }
 
 generated() {
-    Scripts/generate/entities.py --check
-    Scripts/generate/width-table.py --check
+    Scripts/generate/text-tables.py --check
     Scripts/generate/terminal-images.py --check
     Scripts/generate/benchmark-images.py --check
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Traces SluiceFiles with strace and fails if its system calls differ from the documented ones.
+"""Proves, with strace, that SluiceFiles makes the documented system calls.
 
     swift build --product FileWorker
     Scripts/checks/system-calls.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests, and names those that hang.
+"""Proves that no test hangs: runs the tests, and names those that do.
 
     Scripts/checks/watched.py make test
     Scripts/checks/watched.py --silence 60 swift test --filter Limiter

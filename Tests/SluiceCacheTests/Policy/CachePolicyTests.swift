@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Scripts/checks/caching-proxy-cases.py runs the same cases through a proxy.
+    /// Scripts/checks/caching-proxy.py runs the same cases through a proxy.
     private static let export = ProcessInfo.processInfo.environment["SLUICE_POLICY_CASES"].map { URL(filePath: $0) }
 
     @Test(.enabled(if: export != nil)) func `has cases that other programs can read`() throws {

@@ -10,7 +10,7 @@ struct PythonPeer {
     /// Throws if the packages aren't installed.
     init(_ name: String, in directory: URL, _ stage: Stage) throws {
         guard FileManager.default.fileExists(atPath: Self.packages.appending(path: name).path) else {
-            throw RowFailure.missing("\(name) is missing; run Scripts/install-benchmark-peers.sh")
+            throw RowFailure.missing("\(name) is missing; run Scripts/run-benchmarks.sh --install-peers")
         }
         self.name = name
         self.directory = directory
