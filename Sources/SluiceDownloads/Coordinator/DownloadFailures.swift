@@ -1,5 +1,5 @@
 import SluiceFiles
-import SluiceHTTP
+public import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -61,6 +61,31 @@ enum FailureScope: Sendable, Hashable {
 }
 
 // MARK: - The errors of downloads
+
+extension TransferError.Code {
+    /// A file with the target's name exists, and the download isn't allowed to replace it.
+    public static let fileExists = Self(
+        "fileExists", "The file exists", "Replace it, skip it, or choose another name or directory.")
+    /// The file's name is one that downloads use for their partial files.
+    public static let nameReserved = Self(
+        "nameReserved", "The file's name is reserved for partial files", "Choose another name.")
+    /// An earlier request in the list writes the same file.
+    public static let targetTaken = Self(
+        "targetTaken", "Another request in the list writes the same file", "Give one of the requests another name.")
+    /// The queue has an unfinished download of the same file from another URL.
+    public static let alreadyQueued = Self(
+        "alreadyQueued", "The queue has an unfinished download of the same file from another URL",
+        "Wait until that download ends, or use another name or another queue.")
+    /// The download failed in another process that shares the queue; the message is that process's report.
+    public static let failedElsewhere = Self("failedElsewhere", "The download failed in another process", nil)
+    /// The closure that provides the header fields of a request threw an error.
+    public static let headerFieldsFailed = Self(
+        "headerFieldsFailed", "The header fields for the request could not be obtained",
+        "Check the source of the request's credentials.")
+    /// The closure that resolves an identifier to a URL threw an error.
+    public static let resolutionFailed = Self(
+        "resolutionFailed", "The URL of the download could not be obtained", "Check the source of the URLs.")
+}
 
 extension TransferError {
     /// Whether there was no connection to the host.

@@ -165,16 +165,13 @@ public struct DownloadRequest: Sendable, Hashable {
     var checkpointName: String { companionName(Self.companionEndings[1]) }
 
     /// The hidden name of a small file while it is written. A killed process leaves it, and the next attempt writes it again.
-    var temporaryName: String { Self.temporaryPrefix + Self.hash(name) }
+    var temporaryName: String { Self.temporaryPrefix + Self.tag(of: name) }
 
     var checkpointTemporaryName: String { temporaryName + ".json" }
 
     private static let temporaryPrefix = ".sluice-"
 
-    /// FNV-1a.
-    private static func hash(_ name: String) -> String {
-        String(name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
-    }
+    private static func tag(of name: String) -> String { String(name.stableHash, radix: 16) }
 
     /// Earlier versions wrote the next checkpoint under a name with the last one.
     private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
@@ -192,7 +189,7 @@ public struct DownloadRequest: Sendable, Hashable {
     private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
         // Two long names may have the same beginning: the hash gives their partial files different names.
-        let tag = "~" + Self.hash(name)
+        let tag = "~" + Self.tag(of: name)
         var stem = name
         while stem.utf8.count + tag.utf8.count + ending.utf8.count > SafeFileName.maximumBytes { stem.removeLast() }
         return stem + tag + ending
@@ -340,5 +337,12 @@ public struct DownloadResolution: Sendable, Hashable {
     public init(url: URL, headerFields: HTTPFields = [:]) {
         self.url = url
         self.headerFields = headerFields
+    }
+}
+
+extension String {
+    /// A hash that is the same in every process and on every platform (FNV-1a with 64 bits), unlike `hashValue`.
+    package var stableHash: UInt64 {
+        utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }

@@ -175,7 +175,7 @@ extension TransferError: Hashable {
 // MARK: - Codes
 
 extension TransferError {
-    /// The kinds of failure. Kinds may be added: switch with a `default`.
+    /// The kinds of failure. Each module adds those of its own, and more may be added: switch with a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind's static member, such as `stalled`.
         public let description: String
@@ -184,7 +184,8 @@ extension TransferError {
         private let usualRemedy: String?
         let isTransient: Bool
 
-        private init(_ name: String, _ summary: String, _ remedy: String?, isTransient: Bool = false) {
+        /// Creates a kind of failure. Each module declares the kinds that only it throws.
+        package init(_ name: String, _ summary: String, _ remedy: String?, isTransient: Bool = false) {
             description = name
             self.summary = summary
             usualRemedy = remedy
@@ -286,26 +287,4 @@ extension TransferError.Code {
         "cacheUnusable", "The cache can't be opened", "Repair or remove the file, or choose another directory.")
     /// A file operation failed; ``TransferError/cause`` is its `FileError`.
     public static let file = Self("file", "The file could not be written", nil)
-    /// A file with the target's name exists, and the download isn't allowed to replace it.
-    public static let fileExists = Self(
-        "fileExists", "The file exists", "Replace it, skip it, or choose another name or directory.")
-    /// The closure that provides the header fields of a request threw an error.
-    public static let headerFieldsFailed = Self(
-        "headerFieldsFailed", "The header fields for the request could not be obtained",
-        "Check the source of the request's credentials.")
-    /// The closure that resolves an identifier to a URL threw an error.
-    public static let resolutionFailed = Self(
-        "resolutionFailed", "The URL of the download could not be obtained", "Check the source of the URLs.")
-    /// The download failed in another process that shares the queue; the message is that process's report.
-    public static let failedElsewhere = Self("failedElsewhere", "The download failed in another process", nil)
-    /// An earlier request in the list writes the same file.
-    public static let targetTaken = Self(
-        "targetTaken", "Another request in the list writes the same file", "Give one of the requests another name.")
-    /// The file's name is one that downloads use for their partial files.
-    public static let nameReserved = Self(
-        "nameReserved", "The file's name is reserved for partial files", "Choose another name.")
-    /// The queue has an unfinished download of the same file from another URL.
-    public static let alreadyQueued = Self(
-        "alreadyQueued", "The queue has an unfinished download of the same file from another URL",
-        "Wait until that download ends, or use another name or another queue.")
 }

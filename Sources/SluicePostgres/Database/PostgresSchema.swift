@@ -1,4 +1,6 @@
 #if PostgreSQL
+import SluiceDownloads
+
 /// The tables of an application, created and changed by migrations.
 ///
 ///     let schema = PostgresSchema(application: "queue", namespace: "sluice", migrations: [
@@ -85,14 +87,8 @@ package struct PostgresSchema: Sendable {
             "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)", [.text(namespace)])
     }
 
-    /// The lock that excludes other processes that apply the same migrations: FNV-1a of the names.
-    var lock: Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "sluice_schema/\(namespace ?? "")/\(application)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-        }
-        return Int64(bitPattern: hash)
-    }
+    /// The lock that excludes other processes that apply the same migrations.
+    var lock: Int64 { Int64(bitPattern: "sluice_schema/\(namespace ?? "")/\(application)".stableHash) }
 
     private func newerVersion(_ found: Int, _ subject: String) -> PostgresError {
         PostgresError(

@@ -89,11 +89,9 @@ package final class PostgresQueueStore: QueueStore {
     package var isShared: Bool { true }
     package var spansMachines: Bool { true }
 
-    /// The key of the lock: FNV-1a of the names.
+    /// The key of the queue's lock.
     static func lock(_ namespace: String, _ queue: String) -> Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "sluice_queue/\(namespace)/\(queue)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return Int64(bitPattern: hash)
+        Int64(bitPattern: "sluice_queue/\(namespace)/\(queue)".stableHash)
     }
 
     /// The channel on which the queue's changes are announced.

@@ -44,7 +44,7 @@ import Testing
             .download,
             [
                 .invalidURL, .headerFieldsFailed, .resolutionFailed, .fileExists, .targetTaken, .nameReserved,
-                .alreadyQueued,
+                .alreadyQueued, .failedElsewhere,
             ]
         ),
     ]
@@ -58,7 +58,10 @@ import Testing
     @Test func `of a transfer follows from its code, its status or its file error`() throws {
         let url = try #require(URL(string: "https://a.example/"))
         for (scope, codes) in Self.transfers {
-            for code in codes { #expect(FailureScope(TransferError(code, url: url)) == scope, "\(code)") }
+            for code in codes {
+                let error = TransferError(code, url: url)
+                #expect(FailureScope(error) == scope && !(scope == .download && error.isTransient), "\(code)")
+            }
         }
         #expect(FailureScope(TransferError(status: .notFound, url: url)) == .server)
         let full = FileError(.noSpace, subject: "/a", message: "Full.")
