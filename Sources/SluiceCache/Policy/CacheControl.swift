@@ -25,17 +25,17 @@ struct CacheControl: Sendable, Hashable {
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
 
-    init(_ fields: HTTPFields, rules: CacheRules = .all) {
+    init(_ fields: HTTPFields) {
         guard let field = fields[.cacheControl] else { return }
-        for directive in Self.directives(of: field, rules) {
+        for directive in Self.directives(of: field) {
             let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let argument = parts.count == 2 ? parts[1] : nil
-            func number() -> Int64? { argument.flatMap { Self.seconds($0, rules) } }
+            func number() -> Int64? { argument.flatMap(Self.seconds) }
             switch parts[0].trimmingSpaces().lowercased() {
             case "no-store": noStore = true
             case "no-cache":
                 let names = argument.map(Self.names) ?? []
-                if names.isEmpty || !rules[.noCacheFields] { noCache = true } else { noCacheFields.formUnion(names) }
+                if names.isEmpty { noCache = true } else { noCacheFields.formUnion(names) }
             case "public": isPublic = true
             case "private": isPrivate = true
             case "must-revalidate": mustRevalidate = true
@@ -45,10 +45,8 @@ struct CacheControl: Sendable, Hashable {
             case "max-age":
                 // A space around the equals sign is an error.
                 let isWellFormed = !parts[0].hasSuffix(" ") && !parts[0].hasSuffix("\t")
-                guard let seconds = (isWellFormed ? number() : nil) ?? (rules[.invalidMaxAge] ? 0 : nil) else {
-                    continue
-                }
-                maxAge = rules[.contradictions] ? maxAge.map { $0 == seconds ? $0 : 0 } ?? seconds : seconds
+                let seconds = isWellFormed ? number() ?? 0 : 0
+                maxAge = maxAge.map { $0 == seconds ? $0 : 0 } ?? seconds
             case "max-stale": maxStale = argument == nil ? .max : number()
             case "min-fresh": minFresh = number()
             case "stale-while-revalidate": staleWhileRevalidate = number()
@@ -59,20 +57,19 @@ struct CacheControl: Sendable, Hashable {
     }
 
     /// The directives of a request. `Pragma: no-cache` is the form of HTTP/1.0 (section 5.4).
-    static func ofRequest(_ fields: HTTPFields, rules: CacheRules) -> CacheControl {
-        var control = CacheControl(fields, rules: rules)
+    static func ofRequest(_ fields: HTTPFields) -> CacheControl {
+        var control = CacheControl(fields)
         // In a request, the directive takes no names.
         if !control.noCacheFields.isEmpty { control.noCache = true }
-        if rules[.pragma], fields[.cacheControl] == nil, let pragma = fields[.pragma] {
+        if fields[.cacheControl] == nil, let pragma = fields[.pragma] {
             control.noCache = pragma.split(separator: ",").contains { $0.trimmingSpaces().lowercased() == "no-cache" }
         }
         return control
     }
 
     /// A quoted string without an end must not hide the directives behind it.
-    private static func directives(of field: String, _ rules: CacheRules) -> [String] {
-        let comma = UInt8(ascii: ",")
-        let directives = rules[.quotedCommas] ? field.splitOutsideQuotes(at: comma) : []
+    private static func directives(of field: String) -> [String] {
+        let directives = field.splitOutsideQuotes(at: UInt8(ascii: ","))
         let isClosed = !directives.isEmpty && isBalanced(directives[directives.count - 1])
         return (isClosed ? directives : field.split(separator: ",").map(String.init)).map { $0.trimmingSpaces() }
     }
@@ -87,10 +84,10 @@ struct CacheControl: Sendable, Hashable {
     }
 
     /// Returns the seconds of an argument, or `nil` if it isn't a number (section 1.2.2).
-    private static func seconds(_ argument: Substring, _ rules: CacheRules) -> Int64? {
-        let digits = rules[.quotedNumbers] ? unquoted(argument) : argument
+    private static func seconds(_ argument: Substring) -> Int64? {
+        let digits = unquoted(argument)
         guard digits.isDigits else { return nil }
-        return rules[.largeNumbers] ? min(Int64(digits) ?? .max, deltaSecondsLimit) : Int64(digits)
+        return min(Int64(digits) ?? .max, deltaSecondsLimit)
     }
 
     private static func names(_ argument: Substring) -> Set<String> {

@@ -97,39 +97,30 @@ extension CachePolicy {
 
     /// Returns whether the response to a request may be stored, and can be used or validated later.
     func mayStore(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
-        switch request.method {
-        case .get: mayStore(head, requestControl: CacheControl(request.headerFields, rules: rules))
-        case .post: mayStorePost(head, for: request)
-        default: false
-        }
+        guard !forbidsStoring(request), mayStore(head), isUseful(head) else { return false }
+        return request.method == .get || request.method == .post && isNewState(head, after: request)
     }
 
-    private func mayStore(_ head: StoredResponse.Head, requestControl: CacheControl) -> Bool {
-        if rules[.requestNoStore], requestControl.noStore { return false }
-        return mayStore(head) && (!rules[.usefulOnly] || isUseful(head))
-    }
+    /// A request with `no-store` leaves no trace (section 5.2.1.5).
+    private func forbidsStoring(_ request: TransportRequest) -> Bool { CacheControl(request.headerFields).noStore }
 
     /// Returns whether the server allows to store the response to a `GET`.
     func mayStore(_ head: StoredResponse.Head) -> Bool {
         let (status, control) = (head.status, head.control)
         // Other numbers are invalid (RFC 9110, section 15).
         guard (200..<600).contains(status) else { return false }
-        if rules[.answersToConditions], Self.statusesOfConditions.contains(status) { return false }
+        if Self.statusesOfConditions.contains(status) { return false }
         // In the cache of one user, `private` and `Authorization` need no rule (sections 3.5 and 5.2.2.7).
-        if control.mustUnderstand, rules[.mustUnderstand] {
+        if control.mustUnderstand {
             guard Self.understoodStatuses.contains(status) else { return false }
-        } else if control.noStore, rules[.responseNoStore] {
+        } else if control.noStore {
             return false
         }
-        if rules[.varyStar],
-            (head.fields[.vary] ?? "").split(separator: ",").contains(where: { $0.trimmingSpaces() == "*" })
-        {
-            return false
-        }
+        if head.fields.variesByEverything { return false }
         // A part without a valid range can't be told from the whole (section 3.3), and a whole with a range may be a part.
         if status == 206 ? head.part == nil : head.fields[.contentRange] != nil { return false }
-        return !rules[.unknownStatusNeedsPermission] || Self.cacheableStatuses.contains(status)
-            || control.isPublic || control.isPrivate || head.hasExplicitFreshness
+        return Self.cacheableStatuses.contains(status) || control.isPublic || control.isPrivate
+            || head.hasExplicitFreshness
     }
 
     /// Returns whether the response is fresh on arrival, can be validated, or may be used while it is stale.
@@ -140,14 +131,11 @@ extension CachePolicy {
                 && max(head.control.staleWhileRevalidate ?? 0, head.control.staleIfError ?? 0) > 0
     }
 
-    /// The response to a `POST` is the state of the resource if it says so (RFC 9110, section 9.3.3). `GET` can use it then.
-    private func mayStorePost(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
-        guard head.status == 200,
-            mayStore(head, requestControl: CacheControl(request.headerFields, rules: rules))
-        else { return false }
-        if rules[.postNeedsFreshness], !head.hasExplicitFreshness { return false }
-        guard rules[.postNeedsLocation] else { return true }
-        guard let location = head.fields[.contentLocation] else { return false }
+    /// Whether the response to a `POST` says that it is the new state of the resource (RFC 9110, section 9.3.3). `GET` can use it then.
+    private func isNewState(_ head: StoredResponse.Head, after request: TransportRequest) -> Bool {
+        guard head.status == 200, head.hasExplicitFreshness, let location = head.fields[.contentLocation] else {
+            return false
+        }
         return resolved(location, of: request.url).map { ResourceKey($0) } == ResourceKey(request.url)
     }
 }
@@ -212,7 +200,7 @@ extension CachePolicy {
             guard let tag = EntityTag(field) else { return [] }
             let matches = known.filter { index in
                 EntityTag(of: stored[index].fields).map { own in
-                    tag.isWeak || !rules[.strongConfirmation] ? own.matchesWeakly(tag) : own.matchesStrongly(tag)
+                    tag.isWeak ? own.matchesWeakly(tag) : own.matchesStrongly(tag)
                 } ?? false
             }
             return tag.isWeak ? latest(matches) : matches
@@ -237,8 +225,7 @@ extension CachePolicy {
     private func update(
         _ outcome: inout Outcome, _ heads: [Int: StoredResponse.Head], for request: TransportRequest
     ) {
-        // A request with no-store leaves no trace.
-        if rules[.requestNoStore], CacheControl(request.headerFields, rules: rules).noStore { return }
+        if forbidsStoring(request) { return }
         for (index, head) in heads {
             if mayStore(head) { outcome.updates[index] = head } else { outcome.removals.insert(index) }
         }
@@ -248,7 +235,6 @@ extension CachePolicy {
     private func headUpdate(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         let fields = exchange.response.headerFields
         var outcome = Outcome(answer: .response)
-        guard rules[.headUpdates] else { return outcome }
         var heads: [Int: StoredResponse.Head] = [:]
         for index in matching(stored, exchange.request) {
             let head = stored[index]
@@ -307,7 +293,6 @@ extension CachePolicy {
     private func canCombine(_ old: StoredResponse.Head, _ new: StoredResponse.Head) -> Bool {
         guard old.status == 200 || old.status == 206 else { return false }
         if let total = old.total, let other = new.total, total != other { return false }
-        guard rules[.strongCombination] else { return true }
         guard let validator = Validator(old.fields, now: old.received) else { return false }
         return validator == Validator(new.fields, now: new.received)
     }
@@ -335,7 +320,7 @@ extension CachePolicy {
     /// A response that was cut off is a part, if a strong validator tells whether the rest belongs to it (section 3.3). It doesn't take the
     /// place of a whole response, which may be the only answer if the server fails again.
     private func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        guard rules[.cutOffParts], exchange.request.method == .get, exchange.bodyLength > 0,
+        guard exchange.request.method == .get, exchange.bodyLength > 0,
             let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,
             matching(stored, exchange.request).allSatisfy({ stored[$0].part != nil })
         else { return Outcome(answer: .response) }
@@ -361,12 +346,8 @@ extension CachePolicy {
     /// A successful request with an unsafe method invalidates its URL and those of the same origin that its response names. A response to
     /// `POST` may be stored.
     private func unsafe(_ exchange: Exchange) -> Outcome {
-        let (request, response) = (exchange.request, exchange.response)
-        var outcome = Outcome(answer: .response)
-        let isSuccess = (200..<400).contains(response.status.code) || !rules[.failuresInvalidateNothing]
-        guard isSuccess else { return outcome }
-        outcome.invalidations = invalidations(by: exchange)
-        if exchange.isComplete, let head = head(of: exchange), mayStore(head, for: request) {
+        var outcome = Outcome(answer: .response, invalidations: invalidations(by: exchange))
+        if exchange.isComplete, let head = head(of: exchange), mayStore(head, for: exchange.request) {
             outcome.addition = Outcome.Addition(head: head, body: [.response])
         }
         return outcome
@@ -376,14 +357,13 @@ extension CachePolicy {
     /// changed the resource even if the body is cut off.
     func invalidations(by exchange: Exchange) -> Set<ResourceKey> {
         let (request, response) = (exchange.request, exchange.response)
-        let isSuccess = (200..<400).contains(response.status.code) || !rules[.failuresInvalidateNothing]
-        guard !Self.safeMethods.contains(request.method), isSuccess, rules[.unsafeMethods] else { return [] }
+        guard !Self.safeMethods.contains(request.method), (200..<400).contains(response.status.code) else { return [] }
         var urls = [request.url]
-        for name in [HTTPField.Name.location, .contentLocation] where rules[.relatedURLs] {
+        for name in [HTTPField.Name.location, .contentLocation] {
             guard let field = response.headerFields[name], let url = resolved(field, of: request.url) else {
                 continue
             }
-            if !rules[.sameOrigin] || url.origin == request.url.origin { urls.append(url) }
+            if url.origin == request.url.origin { urls.append(url) }
         }
         return Set(urls.map { withoutCredentials($0) }.flatMap { [$0, normalized($0)] }.map { ResourceKey($0) })
     }

@@ -26,7 +26,6 @@ struct CachePolicy: Sendable {
     var isImmutable = false
     /// Random bytes for the digests of the request fields that stored responses depend on (``Variant``).
     var salt: [UInt8] = []
-    var rules = CacheRules.all
 
     /// The largest number of stored responses for one URL. A server that varies by `User-Agent` would otherwise fill the cache.
     static let maximumVariants = 16
@@ -124,7 +123,7 @@ extension CachePolicy {
         for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
         let control = control(of: request, mode)
-        let elsewhere: Decision = control.onlyIfCached && rules[.onlyIfCached] ? .fail : .fetch
+        let elsewhere: Decision = control.onlyIfCached ? .fail : .fetch
         // The field doesn't stop an unsafe method (section 4.4), but the mode is the program's own.
         guard isAnswerable(request) else { return mode == .cacheOnly ? .fail : .fetch }
         guard mode != .reload, !hasOriginConditions(request) else { return elsewhere }
@@ -162,24 +161,23 @@ extension CachePolicy {
         if isOffline, mode == .staleIfOffline { return (index, served) }
         // A client that asks for validation gets a stale response only if it asks for that, too.
         let allowed = control.noCache ? [control.staleIfError] : [control.staleIfError, head.control.staleIfError]
-        guard rules[.staleIfError], let limit = allowed.compactMap({ $0 }).max() else { return nil }
+        guard let limit = allowed.compactMap({ $0 }).max() else { return nil }
         return head.freshness.age(at: now) - head.freshness.lifetime <= limit ? (index, served) : nil
     }
 
     /// Returns whether stored responses can answer the request. All other methods are for the server, and so are responses to `POST`,
     /// although `GET` may use them (RFC 9110, section 9.3.3).
     private func isAnswerable(_ request: TransportRequest) -> Bool {
-        request.method == .get || request.method == .head || !rules[.safeMethodsOnly]
+        request.method == .get || request.method == .head
     }
 
     /// The server has the current state of the resource, which these conditions are about (section 4.3.2).
     private func hasOriginConditions(_ request: TransportRequest) -> Bool {
-        rules[.originConditions]
-            && (request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil)
+        request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil
     }
 
     private func control(of request: TransportRequest, _ mode: LookupMode) -> CacheControl {
-        var control = CacheControl.ofRequest(request.headerFields, rules: rules)
+        var control = CacheControl.ofRequest(request.headerFields)
         if mode == .cacheOnly {
             control.onlyIfCached = true
             control.maxStale = .max
@@ -199,31 +197,24 @@ extension CachePolicy {
 
     /// Returns whether a stored response answers a request without header fields. That is the usual case, which must be fast.
     func isFresh(_ head: StoredResponse.Head, at now: HTTPDate) -> Bool {
-        isImmutable || !(head.control.noCache && rules[.responseNoCache]) && head.freshness.isFresh(at: now)
+        isImmutable || !head.control.noCache && head.freshness.isFresh(at: now)
     }
 
     private func use(_ head: StoredResponse.Head, _ control: CacheControl, at now: HTTPDate) -> Use {
         if isImmutable { return .fresh }
         let freshness = head.freshness
-        guard freshness.isAgeKnown(at: now), !(head.control.noCache && rules[.responseNoCache]),
-            !(control.noCache && rules[.requestNoCache])
-        else { return .needsValidation }
+        guard freshness.isAgeKnown(at: now), !head.control.noCache, !control.noCache else { return .needsValidation }
         let age = freshness.age(at: now)
-        if let minimum = control.minFresh, rules[.minFresh], freshness.lifetime - age < minimum {
-            return .needsValidation
-        }
-        let maxAge = rules[.requestMaxAge] ? control.maxAge : nil
-        let isImmutable = head.control.isImmutable && rules[.immutable]
-        if isFresh(head, at: now), isImmutable || maxAge.map({ age <= $0 }) ?? true { return .fresh }
+        if let minimum = control.minFresh, freshness.lifetime - age < minimum { return .needsValidation }
+        let maxAge = control.maxAge
+        if isFresh(head, at: now), head.control.isImmutable || maxAge.map({ age <= $0 }) ?? true { return .fresh }
         guard mayBeStale(head) else { return .needsValidation }
         let staleness = age - freshness.lifetime
-        if rules[.maxStale], let limit = control.maxStale {
+        if let limit = control.maxStale {
             return max(staleness, maxAge.map { age - $0 } ?? 0) <= limit ? .accepted : .needsValidation
         }
         // Without max-stale, a client that names an age accepts no stale response (section 5.2.1.1).
-        if rules[.staleWhileRevalidate], let limit = head.control.staleWhileRevalidate, maxAge == nil,
-            staleness <= limit
-        {
+        if let limit = head.control.staleWhileRevalidate, maxAge == nil, staleness <= limit {
             return .whileRevalidating
         }
         return .needsValidation
@@ -231,7 +222,7 @@ extension CachePolicy {
 
     /// Returns whether the server allows any use of the response while it is stale (section 4.2.4).
     func mayBeStale(_ head: StoredResponse.Head) -> Bool {
-        !(head.control.mustRevalidate && rules[.mustRevalidate]) && !(head.control.noCache && rules[.responseNoCache])
+        !head.control.mustRevalidate && !head.control.noCache
     }
 
     // MARK: Selection
@@ -247,8 +238,8 @@ extension CachePolicy {
             }
         return candidates.max { one, other in
             let (one, other) = (stored[one.0], stored[other.0])
-            if rules[.varyFirst], one.variant.isAny != other.variant.isAny { return one.variant.isAny }
-            return rules[.mostRecent] ? one.created < other.created : false
+            if one.variant.isAny != other.variant.isAny { return one.variant.isAny }
+            return one.created < other.created
         }
     }
 
@@ -267,8 +258,7 @@ extension CachePolicy {
             fields[.ifRange] = validator.field
             return .complete(fields)
         }
-        let variants = rules[.tagsOfVariants] ? stored : []
-        let tags = variants.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
+        let tags = stored.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
             .compactMap { EntityTag(of: $0.fields) }
         return tags.isEmpty ? .fetch : union(of: fields, with: tags).map { .validate($0) } ?? .fetch
     }
@@ -286,7 +276,7 @@ extension CachePolicy {
     ) -> Served? {
         let fields = fields(of: head, at: now, isValidated: isValidated)
         let range = request.method == .get ? RequestedRange(request.headerFields) : nil
-        if rules[.partsAreNotWhole], let part = head.part {
+        if let part = head.part {
             guard let range, ifRangeHolds(request, head) else { return nil }
             guard let bytes = head.total.map({ range.bytes(of: $0) }) ?? range.bytes,
                 part.lowerBound <= bytes.lowerBound, bytes.upperBound <= part.upperBound
@@ -297,7 +287,7 @@ extension CachePolicy {
         if head.status == 200, isNotModified(head, for: request) {
             return Served(status: 304, fields: notModified(fields), bytes: 0..<0)
         }
-        if head.status == 200, rules[.rangesOfWhole], let range, ifRangeHolds(request, head) {
+        if head.status == 200, let range, ifRangeHolds(request, head) {
             guard let bytes = range.bytes(of: head.length) else {
                 var fields: HTTPFields = [.contentRange: "bytes */\(head.length)"]
                 fields[.date] = head.fields[.date]
@@ -320,7 +310,7 @@ extension CachePolicy {
 
     private func fields(of head: StoredResponse.Head, at now: HTTPDate, isValidated: Bool) -> HTTPFields {
         var fields = head.fields
-        if rules[.generatedAge] { fields[.age] = "\(head.freshness.age(at: now))" }
+        fields[.age] = "\(head.freshness.age(at: now))"
         if !isValidated {
             for name in head.control.noCacheFields.compactMap({ HTTPField.Name($0) }) { fields[name] = nil }
         }
@@ -330,12 +320,11 @@ extension CachePolicy {
     /// Returns whether the client has the stored response. `If-None-Match` precedes `If-Modified-Since`.
     private func isNotModified(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
         if let field = request.headerFields[.ifNoneMatch] {
-            guard rules[.clientTags] else { return false }
             if field.trimmingSpaces() == "*" { return true }
             guard let tag = EntityTag(of: head.fields) else { return false }
             return EntityTag.list(field).contains { $0.matchesWeakly(tag) }
         }
-        guard rules[.clientDates], let field = request.headerFields[.ifModifiedSince],
+        guard let field = request.headerFields[.ifModifiedSince],
             let since = HTTPDate(parsing: field, now: head.received)
         else { return false }
         let modified = head.fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: head.received) }
@@ -352,7 +341,7 @@ extension CachePolicy {
 
     /// Returns whether the client wants a range of the stored response, and not the whole of a newer one.
     private func ifRangeHolds(_ request: TransportRequest, _ head: StoredResponse.Head) -> Bool {
-        guard rules[.ifRange], let field = request.headerFields[.ifRange] else { return true }
+        guard let field = request.headerFields[.ifRange] else { return true }
         return Validator(head.fields, now: head.received)?.field == field.trimmingSpaces()
     }
 }
@@ -381,7 +370,7 @@ extension CachePolicy {
     private func union(of fields: HTTPFields, with tags: [EntityTag]) -> HTTPFields? {
         let clients = fields[.ifNoneMatch]
         if clients?.trimmingSpaces() == "*" { return nil }
-        let known = rules[.tagsOfClient] ? clients.map(EntityTag.list) ?? [] : []
+        let known = clients.map(EntityTag.list) ?? []
         var all: [EntityTag] = []
         for tag in known + tags where !all.contains(tag) { all.append(tag) }
         var fields = fields
@@ -392,8 +381,8 @@ extension CachePolicy {
     /// Returns the fields that validate a stored response, or `nil` if it has no validator.
     func conditions(for head: StoredResponse.Head) -> HTTPFields? {
         var conditions: HTTPFields = [:]
-        if rules[.entityTags], let tag = EntityTag(of: head.fields) { conditions[.ifNoneMatch] = tag.description }
-        if rules[.modificationDates], let modified = head.modified { conditions[.ifModifiedSince] = modified }
+        if let tag = EntityTag(of: head.fields) { conditions[.ifNoneMatch] = tag.description }
+        if let modified = head.modified { conditions[.ifModifiedSince] = modified }
         return conditions.isEmpty ? nil : conditions
     }
 }

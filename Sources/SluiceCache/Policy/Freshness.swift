@@ -9,34 +9,31 @@ struct Freshness: Sendable, Hashable {
     var initialAge: Int64
     /// The time at which the response arrived, in seconds since 1970.
     var received: Int64
-    /// Whether a response that arrived in the future isn't fresh.
-    private var detectsClockSetBack: Bool
 
     init(
         status: Int, fields: HTTPFields, control: CacheControl, requested: HTTPDate, received: HTTPDate,
         policy: CachePolicy
     ) {
-        let rules = policy.rules
         func date(_ name: HTTPField.Name) -> HTTPDate? { fields[name].flatMap { HTTPDate(parsing: $0, now: received) } }
         let created = date(.date) ?? received
-        let expires = fields[.expires] == nil ? nil : date(.expires)
-        if let maxAge = control.maxAge, rules[.maxAgeFirst] || expires == nil {
+        if let maxAge = control.maxAge {
             lifetime = maxAge
-        } else if fields[.expires] != nil, expires != nil || rules[.invalidExpires] {
+        } else if fields[.expires] != nil {
             // A value that isn't a date, in particular "0", means that the response is stale (section 5.3).
-            lifetime = expires.map { max(0, $0.secondsSince1970 - created.secondsSince1970) } ?? 0
-        } else if let modified = date(.lastModified), Self.allowsHeuristics(status, control, rules) {
+            lifetime = date(.expires).map { max(0, $0.secondsSince1970 - created.secondsSince1970) } ?? 0
+        } else if let modified = date(.lastModified),
+            control.isPublic || CachePolicy.cacheableStatuses.contains(status)
+        {
             // A tenth of the time since the last modification (section 4.2.2).
             let tenth = max(0, created.secondsSince1970 - modified.secondsSince1970) / 10
-            lifetime = rules[.heuristicLimit] ? min(tenth, policy.maximumHeuristicLifetime) : tenth
+            lifetime = min(tenth, policy.maximumHeuristicLifetime)
         } else {
             lifetime = 0
         }
-        let apparentAge = rules[.apparentAge] ? max(0, received.secondsSince1970 - created.secondsSince1970) : 0
-        let delay = rules[.responseDelay] ? max(0, received.secondsSince1970 - requested.secondsSince1970) : 0
-        initialAge = max(apparentAge, Self.age(in: fields, rules) + delay)
+        let apparentAge = max(0, received.secondsSince1970 - created.secondsSince1970)
+        let delay = max(0, received.secondsSince1970 - requested.secondsSince1970)
+        initialAge = max(apparentAge, Self.age(in: fields) + delay)
         self.received = received.secondsSince1970
-        detectsClockSetBack = rules[.clockSetBack]
     }
 
     func age(at now: HTTPDate) -> Int64 {
@@ -45,24 +42,18 @@ struct Freshness: Sendable, Hashable {
 
     /// Whether the age is known. It isn't if the clock was set back before the time of arrival.
     func isAgeKnown(at now: HTTPDate) -> Bool {
-        !detectsClockSetBack || now.secondsSince1970 >= received
+        now.secondsSince1970 >= received
     }
 
     func isFresh(at now: HTTPDate) -> Bool {
         isAgeKnown(at: now) && lifetime > age(at: now)
     }
 
-    private static func allowsHeuristics(_ status: Int, _ control: CacheControl, _ rules: CacheRules) -> Bool {
-        !rules[.heuristicStatuses] || control.isPublic || CachePolicy.cacheableStatuses.contains(status)
-    }
-
     /// Returns the first value of the `Age` field, or zero if it isn't a number (section 5.1).
-    private static func age(in fields: HTTPFields, _ rules: CacheRules) -> Int64 {
-        guard rules[.ageField], let field = fields[.age] else { return 0 }
+    private static func age(in fields: HTTPFields) -> Int64 {
+        guard let field = fields[.age] else { return 0 }
         let values = field.split(separator: ",", omittingEmptySubsequences: false)
-        guard let age = (rules[.firstAge] ? values.first : values.last)?.trimmingSpaces(), age.isDigits else {
-            return 0
-        }
+        guard let age = values.first?.trimmingSpaces(), age.isDigits else { return 0 }
         return min(Int64(age) ?? .max, CacheControl.deltaSecondsLimit)
     }
 }

@@ -32,12 +32,12 @@ struct StoredResponse: Sendable {
             received: HTTPDate, policy: CachePolicy
         ) {
             self.status = status
-            self.fields = fields.stored(receivedAt: received, rules: policy.rules)
+            self.fields = fields.stored(receivedAt: received)
             self.length = length
             self.variant = variant
             self.requested = requested
             self.received = received
-            control = CacheControl(self.fields, rules: policy.rules)
+            control = CacheControl(self.fields)
             freshness = Freshness(
                 status: status, fields: self.fields, control: control, requested: requested, received: received,
                 policy: policy)
@@ -103,7 +103,7 @@ extension StoredResponse.Head {
     /// Returns the head after a 304, a response to `HEAD` or another part of the same representation.
     func updated(by exchange: CachePolicy.Exchange, policy: CachePolicy) -> Self {
         Self(
-            status: status, fields: fields.updated(by: exchange.response.headerFields, rules: policy.rules),
+            status: status, fields: fields.updated(by: exchange.response.headerFields),
             length: length, variant: variant, requested: exchange.requested, received: exchange.received,
             policy: policy)
     }
@@ -139,14 +139,11 @@ extension StoredResponse.Head {
 
 extension HTTPFields {
     /// Returns the fields to store: all except those that describe the connection, and with a `Date` (RFC 9110, section 6.6.1).
-    func stored(receivedAt received: HTTPDate, rules: CacheRules) -> HTTPFields {
-        let named = rules[.namedByConnection] ? namesInConnection : []
+    func stored(receivedAt received: HTTPDate) -> HTTPFields {
+        let named = namesInConnection
         var fields = HTTPFields(
-            filter {
-                !(rules[.connectionFields] && Self.aboutConnection.contains($0.name))
-                    && !named.contains($0.name.canonicalName)
-            })
-        if rules[.addedDate], self[.date].flatMap({ HTTPDate(parsing: $0, now: received) }) == nil {
+            filter { !Self.aboutConnection.contains($0.name) && !named.contains($0.name.canonicalName) })
+        if self[.date].flatMap({ HTTPDate(parsing: $0, now: received) }) == nil {
             fields[.date] = received.description
         }
         return fields
@@ -155,18 +152,22 @@ extension HTTPFields {
     /// Returns the fields of a stored response after a 304 or a response to `HEAD` (section 3.2).
     ///
     /// The fields that describe the stored bytes don't change.
-    func updated(by confirmation: HTTPFields, rules: CacheRules) -> HTTPFields {
+    func updated(by confirmation: HTTPFields) -> HTTPFields {
         var fields = self
         // Both describe the earlier response. If the new one has no such fields, its time of arrival counts.
         fields[.age] = nil
         fields[.date] = nil
-        var kept = Self.aboutConnection
-        if rules[.fieldsOfBody] { kept.formUnion([.contentLength, .contentEncoding, .contentRange]) }
-        let named = rules[.namedByConnection] ? confirmation.namesInConnection : []
+        let kept = Self.aboutConnection.union([.contentLength, .contentEncoding, .contentRange])
+        let named = confirmation.namesInConnection
         for name in confirmation.map(\.name) where !kept.contains(name) && !named.contains(name.canonicalName) {
             fields[fields: name] = confirmation[fields: name]
         }
         return fields
+    }
+
+    /// Whether `Vary` contains `*`, so that the response matches no other request (section 4.1).
+    var variesByEverything: Bool {
+        (self[.vary] ?? "").split(separator: ",").contains { $0.trimmingSpaces() == "*" }
     }
 
     /// The content coding, or `nil` for none.

@@ -28,13 +28,14 @@ struct Variant: Sendable, Hashable {
 
     /// Returns `nil` if the response matches no request: if `Vary` contains `*` or a name that can't be the name of a field.
     init?(of response: HTTPFields, for request: HTTPFields, policy: CachePolicy) {
+        if response.variesByEverything { return nil }
         for member in (response[.vary] ?? "").split(separator: ",") {
             let name = member.trimmingSpaces().lowercased()
-            if name.isEmpty || !policy.rules[.varyStar] && name == "*" { continue }
-            guard name != "*", let field = HTTPField.Name(name) else { return nil }
+            if name.isEmpty { continue }
+            guard let field = HTTPField.Name(name) else { return nil }
             digests[name] = .some(request[field].map { Self.digest($0, name, policy) })
         }
-        if policy.rules[.authorization], let credentials = request[.authorization] {
+        if let credentials = request[.authorization] {
             digests[Self.credentials] = .some(Self.digest(credentials, Self.credentials, policy))
         }
     }
@@ -45,30 +46,28 @@ struct Variant: Sendable, Hashable {
     var memoryCost: Int { digests.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.utf8.count ?? 0) + 64 } }
 
     func matches(_ request: HTTPFields, policy: CachePolicy) -> Bool {
-        guard policy.rules[.vary] else { return true }
-        return digests.allSatisfy { name, digest in
+        digests.allSatisfy { name, digest in
             HTTPField.Name(name).flatMap { request[$0] }.map { Self.digest($0, name, policy) } == digest
         }
     }
 
     /// Whether the response is for the user of the request, or for all users.
     func isForUser(of request: HTTPFields, policy: CachePolicy) -> Bool {
-        guard policy.rules[.authorization], let digest = digests[Self.credentials] else { return true }
+        guard let digest = digests[Self.credentials] else { return true }
         return request[.authorization].map { Self.digest($0, Self.credentials, policy) } == digest
     }
 
     private static let credentials = "authorization"
 
     private static func digest(_ value: String, _ name: String, _ policy: CachePolicy) -> String {
-        SHA256Digest.of(policy.salt + Array("\(name):\(normalized(value, name, policy.rules))".utf8)).hexadecimal
+        SHA256Digest.of(policy.salt + Array("\(name):\(normalized(value, name))".utf8)).hexadecimal
     }
 
     private static let preferences: Set<String> = ["accept-language", "accept-encoding", "accept-charset"]
 
-    private static func normalized(_ value: String, _ name: String, _ rules: CacheRules) -> String {
-        guard rules[.varyWhitespace] else { return value }
+    private static func normalized(_ value: String, _ name: String) -> String {
         let members = value.splitOutsideQuotes(at: UInt8(ascii: ",")).map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
-        guard rules[.varyPreferences], preferences.contains(name) else { return members.joined(separator: ",") }
+        guard preferences.contains(name) else { return members.joined(separator: ",") }
         return members.map(preference).sorted().joined(separator: ",")
     }
 
