@@ -413,6 +413,27 @@ extension ResourceCache {
     }
 }
 
+// MARK: - Errors
+
+extension TransferError.Code {
+    /// The index of a cache couldn't be opened.
+    public static let cacheUnusable = Self(
+        "cacheUnusable", "The cache can't be opened", "Repair or remove the file, or choose another directory.")
+    /// The body has more bytes than ``ResourceCache/Configuration/maximumResponseSize``.
+    public static let responseTooLarge = Self(
+        "responseTooLarge", "The response is too large",
+        "Raise the cache's maximumResponseSize if the resource may be that large.")
+    /// The body isn't what was asked for, for example an HTML page instead of an image.
+    public static let unexpectedContent = Self(
+        "unexpectedContent", "The response isn't what was asked for", "Open the URL in a browser to see what it is.")
+}
+
+extension TransferError {
+    static func tooLarge(_ url: URL, limit: Int) -> TransferError {
+        TransferError(.responseTooLarge, url: url, detail: "more than \(limit) bytes")
+    }
+}
+
 // MARK: - Statistics
 
 extension ResourceCache {

@@ -58,7 +58,7 @@ import Testing
         ]
         let lasting: [TransferError.Code] = [
             .invalidURL, .tlsFailed, .protocolViolation, .tooManyRedirects, .redirectRefused, .shutDown, .status,
-            .bodyTooLong, .responseTooLarge, .unexpectedCoding, .cacheUnusable, .file,
+            .bodyTooLong, .unexpectedCoding, .file,
         ]
         let url = URL(string: "http://a.example/x")!
         #expect(passing.allSatisfy { TransferError($0, url: url).isTransient })

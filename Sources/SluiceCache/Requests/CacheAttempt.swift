@@ -359,12 +359,6 @@ extension CacheAttempt {
     }
 }
 
-extension TransferError {
-    static func tooLarge(_ url: URL, limit: Int) -> TransferError {
-        TransferError(.responseTooLarge, url: url, detail: "more than \(limit) bytes")
-    }
-}
-
 // MARK: - What a response changes
 
 extension CacheAttempt {

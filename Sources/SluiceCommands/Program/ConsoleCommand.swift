@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPTypes
+import SluiceCache
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP

@@ -47,7 +47,7 @@ enum FailureScope: Sendable, Hashable {
         .hostNotFound: .network, .connectTimedOut: .network, .connectionFailed: .network, .proxyFailed: .network,
         .connectionRefused: .host, .tlsFailed: .server, .stalled: .server, .connectionClosed: .server,
         .protocolViolation: .server, .bodyTooShort: .server, .bodyTooLong: .server, .tooManyRedirects: .server,
-        .redirectRefused: .server, .unexpectedCoding: .server, .shutDown: .worker, .cacheUnusable: .worker,
+        .redirectRefused: .server, .unexpectedCoding: .server, .shutDown: .worker,
     ]
 
     private static let fileCodes: [FileError.Code: FailureScope] = [

@@ -266,25 +266,15 @@ extension TransferError.Code {
     public static let bodyTooLong = Self(
         "bodyTooLong", "The body is longer than the server announced",
         "Report the wrong Content-Length to the server's operator.")
-    /// The body has more bytes than `ResourceCache.Configuration.maximumResponseSize`.
-    public static let responseTooLarge = Self(
-        "responseTooLarge", "The response is too large",
-        "Raise the cache's maximumResponseSize if the resource may be that large.")
-    /// The body isn't what was asked for, for example an HTML page instead of an image.
-    public static let unexpectedContent = Self(
-        "unexpectedContent", "The response isn't what was asked for", "Open the URL in a browser to see what it is.")
     /// The body is encoded, with `gzip` for example, although the request asked for `identity`.
     public static let unexpectedCoding = Self(
         "unexpectedCoding", "The server sent an encoded body",
         "Configure the server to honor 'Accept-Encoding: identity'.")
 }
 
-// MARK: The cache and the files
+// MARK: The files
 
 extension TransferError.Code {
-    /// The index of a cache couldn't be opened.
-    public static let cacheUnusable = Self(
-        "cacheUnusable", "The cache can't be opened", "Repair or remove the file, or choose another directory.")
     /// A file operation failed; ``TransferError/cause`` is its `FileError`.
     public static let file = Self("file", "The file could not be written", nil)
 }

@@ -61,7 +61,7 @@ import Testing
             let before = try contents(of: directory)
             let error =
                 await failure { try await CacheDirectory.withDirectory(at: directory) { _ in } } as? TransferError
-            #expect(error?.code == .cacheUnusable && error?.remedy != nil)
+            #expect(error?.code == .cacheUnusable && error?.remedy != nil && error?.isTransient == false)
             #expect(error?.message.contains(foreign.mention) == true, "\(error?.description ?? "none")")
             #expect(error?.subject.hasPrefix(directory.path) == true)
             #expect(try contents(of: directory) == before)

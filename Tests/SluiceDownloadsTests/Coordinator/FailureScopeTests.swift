@@ -32,7 +32,7 @@ import Testing
     private static let transfers: [(FailureScope, [TransferError.Code])] = [
         (.network, [.hostNotFound, .connectTimedOut, .connectionFailed, .proxyFailed]),
         (.host, [.connectionRefused]),
-        (.worker, [.shutDown, .cacheUnusable]),
+        (.worker, [.shutDown]),
         (
             .server,
             [
