@@ -91,23 +91,23 @@ extension ImageBytes {
 
     /// The size is in the first frame header, which is found by going from marker to marker.
     fileprivate var jpeg: (Int, Int)? {
-        var place = 2
-        while big(1, at: place) == 0xFF {
-            place += 1
-            guard let marker = big(1, at: place) else { return nil }
+        var position = 2
+        while big(1, at: position) == 0xFF {
+            position += 1
+            guard let marker = big(1, at: position) else { return nil }
             switch marker {
             case 0xFF: continue  // Fill bytes before a marker.
-            case 0x01, 0xD0...0xD8: place += 1  // Markers without a length.
+            case 0x01, 0xD0...0xD8: position += 1  // Markers without a length.
             case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker):
-                guard let height = big(2, at: place + 4), let width = big(2, at: place + 6) else {
+                guard let height = big(2, at: position + 4), let width = big(2, at: position + 6) else {
                     return nil
                 }
                 return (width, height)
             // The image data, or the end of the image.
             case 0x00, 0xD9, 0xDA: return nil
             default:
-                guard let length = big(2, at: place + 1), length >= 2 else { return nil }
-                place += 1 + length
+                guard let length = big(2, at: position + 1), length >= 2 else { return nil }
+                position += 1 + length
             }
         }
         return nil
@@ -141,8 +141,8 @@ extension ImageBytes {
         for box in boxes(in: meta.contents.dropFirst(4)) {
             switch box.type {
             case "pitm":
-                let place = box.contents.lowerBound
-                item = big(1, at: place) == 0 ? big(2, at: place + 4) : big(4, at: place + 4)
+                let position = box.contents.lowerBound
+                item = big(1, at: position) == 0 ? big(2, at: position + 4) : big(4, at: position + 4)
             case "iprp": properties = box.contents
             default: break
             }
@@ -168,20 +168,20 @@ extension ImageBytes {
         guard let version = big(1, at: box.lowerBound), let flags = big(3, at: box.lowerBound + 1),
             let entryCount = big(4, at: box.lowerBound + 4)
         else { return [] }
-        var place = box.lowerBound + 8
+        var position = box.lowerBound + 8
         for _ in 0..<entryCount {
             let idSize = version < 1 ? 2 : 4
-            guard place < box.upperBound, let id = big(idSize, at: place),
-                let associationCount = big(1, at: place + idSize)
+            guard position < box.upperBound, let id = big(idSize, at: position),
+                let associationCount = big(1, at: position + idSize)
             else { return [] }
-            place += idSize + 1
+            position += idSize + 1
             let size = flags & 1 == 0 ? 1 : 2
             if id == item {
                 return (0..<associationCount).compactMap { number in
-                    big(size, at: place + number * size).map { $0 & (size == 1 ? 0x7F : 0x7FFF) }
+                    big(size, at: position + number * size).map { $0 & (size == 1 ? 0x7F : 0x7FFF) }
                 }
             }
-            place += associationCount * size
+            position += associationCount * size
         }
         return []
     }
@@ -189,23 +189,23 @@ extension ImageBytes {
     /// Returns the boxes of a range one after the other (ISO/IEC 14496-12, section 4.2), as far as they are within the bytes.
     private func boxes(in range: Range<Int>) -> [(type: String, contents: Range<Int>)] {
         var boxes: [(String, Range<Int>)] = []
-        var place = range.lowerBound
-        while place + 8 <= range.upperBound, boxes.count < 1000, var size = big(4, at: place),
-            let type = big(4, at: place + 4)
+        var position = range.lowerBound
+        while position + 8 <= range.upperBound, boxes.count < 1000, var size = big(4, at: position),
+            let type = big(4, at: position + 4)
         {
             var headerSize = 8
             if size == 0 {
-                size = range.upperBound - place
+                size = range.upperBound - position
             } else if size == 1 {
-                guard let high = big(4, at: place + 8), high == 0, let low = big(4, at: place + 12) else { break }
+                guard let high = big(4, at: position + 8), high == 0, let low = big(4, at: position + 12) else { break }
                 (size, headerSize) = (low, 16)
             }
             // The pixels needn't be there.
-            let end = min(place + size, range.upperBound)
-            guard size >= headerSize, place + headerSize <= end else { break }
+            let end = min(position + size, range.upperBound)
+            guard size >= headerSize, position + headerSize <= end else { break }
             let name = String(decoding: (0..<4).map { UInt8(type >> (24 - 8 * $0) & 0xFF) }, as: UTF8.self)
-            boxes.append((name, place + headerSize..<end))
-            place += size
+            boxes.append((name, position + headerSize..<end))
+            position += size
         }
         return boxes
     }
@@ -243,17 +243,17 @@ extension ImageBytes {
 
     /// The first segment APP1 with the identifier `Exif`, before the frame header (Exif 2.32, APP1).
     private var jpegMetadata: Range<Int>? {
-        var place = 2
-        while big(1, at: place) == 0xFF, let marker = big(1, at: place + 1) {
+        var position = 2
+        while big(1, at: position) == 0xFF, let marker = big(1, at: position + 1) {
             switch marker {
-            case 0xFF: place += 1  // Fill bytes before a marker.
-            case 0x01, 0xD0...0xD8: place += 2  // Markers without a length.
+            case 0xFF: position += 1  // Fill bytes before a marker.
+            case 0x01, 0xD0...0xD8: position += 2  // Markers without a length.
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF, 0xD9, 0xDA, 0x00: return nil
             default:
-                guard let length = big(2, at: place + 2), length >= 2 else { return nil }
-                let end = place + 2 + length
-                if marker == 0xE1, has("Exif\0\0", at: place + 4) { return range(place + 10, end) }
-                place = end
+                guard let length = big(2, at: position + 2), length >= 2 else { return nil }
+                let end = position + 2 + length
+                if marker == 0xE1, has("Exif\0\0", at: position + 4) { return range(position + 10, end) }
+                position = end
             }
         }
         return nil
@@ -261,10 +261,10 @@ extension ImageBytes {
 
     /// The chunk eXIf before the pixels (W3C PNG, section 11.3.4.5).
     private var pngMetadata: Range<Int>? {
-        var place = 8
-        while let length = big(4, at: place), big(4, at: place + 4) != nil, !has("IDAT", at: place + 4) {
-            if has("eXIf", at: place + 4) { return range(place + 8, place + 8 + length) }
-            place += 12 + length
+        var position = 8
+        while let length = big(4, at: position), big(4, at: position + 4) != nil, !has("IDAT", at: position + 4) {
+            if has("eXIf", at: position + 4) { return range(position + 8, position + 8 + length) }
+            position += 12 + length
         }
         return nil
     }
@@ -272,14 +272,14 @@ extension ImageBytes {
     /// The chunk EXIF, which follows the pixels (RFC 9649, section 2.7). A flag of VP8X tells that there is one.
     private var webPMetadata: Range<Int>? {
         guard has("VP8X", at: 12), let flags = big(1, at: 20), flags & 8 != 0 else { return nil }
-        var place = 12
-        while let length = little(4, at: place + 4) {
-            let start = place + 8
-            if has("EXIF", at: place) {
+        var position = 12
+        while let length = little(4, at: position + 4) {
+            let start = position + 8
+            if has("EXIF", at: position) {
                 // Some writers keep the identifier of JPEG.
                 return range(has("Exif\0\0", at: start) ? start + 6 : start, start + length)
             }
-            place = start + length + length % 2
+            position = start + length + length % 2
         }
         return nil
     }
@@ -293,18 +293,18 @@ extension ImageBytes {
         let start = metadata.lowerBound
         let isLittle = has("II*\0", at: start)
         guard isLittle || has("MM\0*", at: start) else { return nil }
-        func number(_ count: Int, at place: Int) -> Int? {
-            guard place >= start, place + count <= metadata.upperBound else { return nil }
-            return isLittle ? little(count, at: place) : big(count, at: place)
+        func number(_ count: Int, at position: Int) -> Int? {
+            guard position >= start, position + count <= metadata.upperBound else { return nil }
+            return isLittle ? little(count, at: position) : big(count, at: position)
         }
         guard let offset = number(4, at: start + 4), let entryCount = number(2, at: start + offset) else { return nil }
         for entry in 0..<entryCount {
-            let place = start + offset + 2 + 12 * entry
-            guard let tag = number(2, at: place) else { return nil }
+            let position = start + offset + 2 + 12 * entry
+            guard let tag = number(2, at: position) else { return nil }
             // One SHORT: the type 3.
             guard tag == 274 else { continue }
-            guard number(2, at: place + 2) == 3, number(4, at: place + 4) == 1, let value = number(2, at: place + 8),
-                (1...8).contains(value)
+            guard number(2, at: position + 2) == 3, number(4, at: position + 4) == 1,
+                let value = number(2, at: position + 8), (1...8).contains(value)
             else { return nil }
             return value
         }
@@ -322,23 +322,23 @@ struct ImageBytes<Base: RandomAccessCollection<UInt8>> {
 
     var count: Int { bytes.count }
 
-    private func byte(at place: Int) -> Int { Int(bytes[bytes.index(bytes.startIndex, offsetBy: place)]) }
+    private func byte(at position: Int) -> Int { Int(bytes[bytes.index(bytes.startIndex, offsetBy: position)]) }
 
-    func has(_ text: String, at place: Int) -> Bool {
+    func has(_ text: String, at position: Int) -> Bool {
         let wanted = text.unicodeScalars
-        return place + wanted.count <= count
-            && zip(wanted, place...).allSatisfy { $0.value == UInt32(byte(at: $1)) }
+        return position + wanted.count <= count
+            && zip(wanted, position...).allSatisfy { $0.value == UInt32(byte(at: $1)) }
     }
 
     /// The most significant byte first.
-    func big(_ count: Int, at place: Int) -> Int? {
-        guard place + count <= self.count else { return nil }
-        return (place..<place + count).reduce(0) { $0 << 8 | byte(at: $1) }
+    func big(_ count: Int, at position: Int) -> Int? {
+        guard position + count <= self.count else { return nil }
+        return (position..<position + count).reduce(0) { $0 << 8 | byte(at: $1) }
     }
 
     /// The least significant byte first.
-    func little(_ count: Int, at place: Int) -> Int? {
-        guard place + count <= self.count else { return nil }
-        return (place..<place + count).reversed().reduce(0) { $0 << 8 | byte(at: $1) }
+    func little(_ count: Int, at position: Int) -> Int? {
+        guard position + count <= self.count else { return nil }
+        return (position..<position + count).reversed().reduce(0) { $0 << 8 | byte(at: $1) }
     }
 }

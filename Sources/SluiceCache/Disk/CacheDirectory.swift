@@ -134,9 +134,9 @@ package struct CacheDirectory: Sendable {
         return error
     }
 
-    private static func unusable(_ place: URL, _ message: String, _ remedy: String) -> TransferError {
-        var error = TransferError(.cacheUnusable, url: place, message: message, remedy: remedy)
-        let path = place.path(percentEncoded: false)
+    private static func unusable(_ url: URL, _ message: String, _ remedy: String) -> TransferError {
+        var error = TransferError(.cacheUnusable, url: url, message: message, remedy: remedy)
+        let path = url.path(percentEncoded: false)
         error.subject = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         return error
     }
@@ -164,16 +164,16 @@ extension CacheDirectory {
         package var variantFields: [String]
     }
 
-    /// A place in the list of entries.
+    /// A position in the list of entries.
     package struct Position: Sendable {
-        fileprivate var place: DiskIndex.Position
-        /// The place before the first entry.
-        package static let start = Self(place: DiskIndex.Position())
+        fileprivate var row: DiskIndex.Position
+        /// The position before the first entry.
+        package static let start = Self(row: DiskIndex.Position())
     }
 
     package struct Page: Sendable {
         package var entries: [Entry]
-        /// The place of the next page, or `nil` after the last one.
+        /// The position of the next page, or `nil` after the last one.
         package var next: Position?
     }
 
@@ -207,13 +207,13 @@ extension CacheDirectory {
     ) async throws -> Page {
         let rows = try await store.database.read { [policy] database in
             try DiskIndex.byLastUse(
-                after: position.place, matching: pattern?.glob, most: most, policy, in: database)
+                after: position.row, matching: pattern?.glob, most: most, policy, in: database)
         }
         let now = now()
         let next = rows.count == most ? rows.last : nil
         return Page(
             entries: rows.compactMap { entry($0, now) },
-            next: next.map { Position(place: DiskIndex.Position(accessed: $0.accessed, id: $0.id)) })
+            next: next.map { Position(row: DiskIndex.Position(accessed: $0.accessed, id: $0.id)) })
     }
 
     /// Returns the numbers that need no look at the entries: all but those of fresh ones and of the index.

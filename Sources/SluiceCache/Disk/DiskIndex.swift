@@ -448,7 +448,7 @@ extension DiskIndex {
         var ready: Ready?
     }
 
-    /// The place of a row in an order of rows.
+    /// The position of a row in an order of rows.
     struct Position: Sendable {
         var accessed: Int64 = .max
         var id: Int64 = .max

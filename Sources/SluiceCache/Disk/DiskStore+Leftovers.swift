@@ -49,11 +49,11 @@ extension DiskStore {
     /// Calls `body` for each file of a body, or temporary file, that no row has. Files with other names are ignored.
     func forEachStrayFile(_ body: (URL) async throws -> Void) async throws {
         for try await part in files.listing(of: directory) {
-            guard part.name.utf8.count == 2, let place = part.url, part.kind ?? .directory == .directory else {
+            guard part.name.utf8.count == 2, let subdirectory = part.url, part.kind ?? .directory == .directory else {
                 continue
             }
             do {
-                for try await entry in files.listing(of: place) {
+                for try await entry in files.listing(of: subdirectory) {
                     guard let row = Self.row(ofFileNamed: entry.name), let file = entry.url,
                         try await isStray(file, row)
                     else { continue }

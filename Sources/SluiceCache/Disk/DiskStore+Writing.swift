@@ -211,8 +211,14 @@ extension DiskStore {
     /// all that it can.
     func finishLeaving(_ entries: [DiskIndex.Entry]) async throws {
         guard !entries.isEmpty else { return }
-        var gone: [Int64] = []
-        var failure: (any Error)?
+        let (gone, failure) = await removeFiles(of: entries)
+        try await database.grouped(mayWrite: true) { try DiskIndex.delete(gone, in: $0) }
+        if let failure { throw failure }
+    }
+
+    /// Returns the rows whose files are gone, and the first error.
+    func removeFiles(of entries: [DiskIndex.Entry]) async -> (gone: [Int64], failure: (any Error)?) {
+        var (gone, failure): ([Int64], (any Error)?) = ([], nil)
         for entry in entries {
             do {
                 try await removeFile(of: entry.id, entry.key)
@@ -221,8 +227,7 @@ extension DiskStore {
                 failure = failure ?? error
             }
         }
-        try await database.grouped(mayWrite: true) { [gone] in try DiskIndex.delete(gone, in: $0) }
-        if let failure { throw failure }
+        return (gone, failure)
     }
 
     func removeFile(of row: Int64, _ key: ResourceKey) async throws { try await remove(file(row, key)) }

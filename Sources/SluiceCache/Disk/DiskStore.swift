@@ -243,7 +243,7 @@ final class DiskStore: Sendable {
         }
     }
 
-    // MARK: Places
+    // MARK: Files
 
     func file(_ id: Int64, _ key: ResourceKey) -> URL {
         let name = SHA256Digest.of(Array(key.text.utf8)).hexadecimal
@@ -293,18 +293,9 @@ extension DiskStore {
         }
         guard !first.leaving.isEmpty else { return (first.inserted, first.evicted) }
 
-        var gone: [Int64] = []
-        var failure: (any Error)?
-        for victim in first.leaving {
-            do {
-                try await removeFile(of: victim.id, victim.key)
-                gone.append(victim.id)
-            } catch {
-                failure = failure ?? error
-            }
-        }
+        let (gone, failure) = await removeFiles(of: first.leaving)
         // One transaction, so that no other writer takes the freed room.
-        let inserted: R? = try await write(changing: key) { [limit, gone] database in
+        let inserted: R? = try await write(changing: key) { [limit] database in
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) <= limit - size else { return nil }
             return try insert(database)

@@ -26,7 +26,7 @@ import Foundation
 /// Only resources with visits have a state here, so it is as small as the number of running requests.
 final class ResourceMemory<Value: Sendable>: Sendable {
     /// What is known of a resource with visits.
-    fileprivate struct Place {
+    fileprivate struct Visited {
         var visits = 0
         /// Changes with each invalidation.
         var generation: UInt64
@@ -36,7 +36,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
     fileprivate struct State {
         var values: SieveState<ResourceKey, Value>
-        var places: [ResourceKey: Place] = [:]
+        var visited: [ResourceKey: Visited] = [:]
         var lastGeneration: UInt64 = 0
         var lastVersion: UInt64 = 0
     }
@@ -72,7 +72,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     /// Evicts a value. Visits may still keep theirs.
     func remove(_ key: ResourceKey) { _ = state.withLock { $0.values.remove(key) } }
 
-    /// Removes a value that a newer one replaces. What earlier visits have found isn't kept.
+    /// Removes a value that a newer one revisited. What earlier visits have found isn't kept.
     func supersede(_ key: ResourceKey) {
         _ = state.withLock { state in
             state.noteChange(key)
@@ -100,34 +100,34 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         deinit { memory.end(key) }
 
         /// Whether the resource wasn't invalidated since the visit began.
-        var isCurrent: Bool { memory.state.withLock { $0.places[key]?.generation == generation } }
+        var isCurrent: Bool { memory.state.withLock { $0.visited[key]?.generation == generation } }
 
         /// Whether the resource hasn't changed at all since the visit began.
-        var isUnchanged: Bool { memory.state.withLock { $0.places[key]?.version == version } }
+        var isUnchanged: Bool { memory.state.withLock { $0.visited[key]?.version == version } }
     }
 
     /// Begins a visit, which ends when it is released.
     func visit(_ key: ResourceKey) -> Visit {
-        let place = state.withLock { state in
-            var place =
-                state.places[key] ?? Place(generation: state.lastGeneration, version: state.lastVersion)
-            place.visits += 1
-            state.places[key] = place
-            return place
+        let visited = state.withLock { state in
+            var visited =
+                state.visited[key] ?? Visited(generation: state.lastGeneration, version: state.lastVersion)
+            visited.visits += 1
+            state.visited[key] = visited
+            return visited
         }
-        return Visit(key, place.generation, place.version, self)
+        return Visit(key, visited.generation, visited.version, self)
     }
 
     private func end(_ key: ResourceKey) {
         state.withLock { state in
-            guard var place = state.places[key] else { return }
-            place.visits -= 1
-            state.places[key] = place.visits == 0 ? nil : place
+            guard var visited = state.visited[key] else { return }
+            visited.visits -= 1
+            state.visited[key] = visited.visits == 0 ? nil : visited
         }
     }
 
     /// The number of resources that are visited.
-    var visitedCount: Int { state.withLock { $0.places.count } }
+    var visitedCount: Int { state.withLock { $0.visited.count } }
 
     /// Keeps what `candidates` makes of the value in memory: the first one that isn't too large. Does nothing if the resource has changed
     /// since the visit began.
@@ -141,7 +141,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     func invalidate(_ key: ResourceKey) {
         _ = state.withLock { state in
             state.lastGeneration += 1
-            state.places[key]?.generation = state.lastGeneration
+            state.visited[key]?.generation = state.lastGeneration
             state.noteChange(key)
             return state.values.remove(key)
         }
@@ -151,8 +151,8 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     func invalidateAll() {
         _ = state.withLock { state in
             state.lastGeneration += 1
-            for key in Array(state.places.keys) {
-                state.places[key]?.generation = state.lastGeneration
+            for key in Array(state.visited.keys) {
+                state.visited[key]?.generation = state.lastGeneration
                 state.noteChange(key)
             }
             return state.values.removeAll()
@@ -178,7 +178,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         _ = state.withLock { state in
             let key = change.visit.key
             let removed = state.values.remove(key)
-            let isCurrent = state.places[key]?.generation == change.visit.generation
+            let isCurrent = state.visited[key]?.generation == change.visit.generation
             let discarded = isCurrent ? state.keep(key, change.version) { _ in candidates } : nil
             // Lookups that began during the change may have read what it has replaced.
             state.noteChange(key)
@@ -191,7 +191,7 @@ extension ResourceMemory.State {
     @discardableResult
     fileprivate mutating func noteChange(_ key: ResourceKey) -> UInt64 {
         lastVersion += 1
-        places[key]?.version = lastVersion
+        visited[key]?.version = lastVersion
         return lastVersion
     }
 
@@ -199,7 +199,7 @@ extension ResourceMemory.State {
     fileprivate mutating func keep(
         _ key: ResourceKey, _ version: UInt64, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]
     ) -> [SieveState<ResourceKey, Value>.Entry]? {
-        guard places[key]?.version == version else { return nil }
+        guard visited[key]?.version == version else { return nil }
         var removed: [SieveState<ResourceKey, Value>.Entry] = []
         for (value, cost) in candidates(values.items[key]?.value) {
             let (isKept, discarded) = values.insert(value, for: key, cost: cost)
@@ -287,7 +287,7 @@ extension ResourceCache {
         for cache in decodedCaches.all { cache.invalidateAll() }
     }
 
-    /// The bytes that a value counts at least, for its key, its fields and its place. Without them, the number of empty bodies would be
+    /// The bytes that a value counts at least, for its key and its fields, and in the table. Without them, the number of empty bodies would be
     /// unlimited.
     static let memoryOverhead = 512
 }

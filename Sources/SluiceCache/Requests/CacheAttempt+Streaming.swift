@@ -27,7 +27,7 @@ extension CacheAttempt {
     }
 
     /// Sends a request in a task of its own, which ends when the body has arrived or its last reader has left.
-    func stream(_ sent: HTTPFields, _ stored: [Stored]) async throws -> Sent {
+    func stream(_ sent: HTTPFields, _ stored: [Candidate]) async throws -> Sent {
         let (promise, resolver) = Promise<Opened, any Error>.makePromise()
         let task = cache.transfers.start(UUID(), priority: Task.currentPriority) {
             do {
@@ -56,7 +56,7 @@ extension CacheAttempt {
     }
 
     private func transfer(
-        _ sent: HTTPFields, _ stored: [Stored], _ resolver: Promise<Opened, any Error>.Resolver
+        _ sent: HTTPFields, _ stored: [Candidate], _ resolver: Promise<Opened, any Error>.Resolver
     ) async throws {
         let requested = cache.now()
         let response = try await openExchange(sent)
@@ -75,7 +75,7 @@ extension CacheAttempt {
         let body = SharedBody(spoolingTo: writer?.file, of: request.url)
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
         resolver.succeed(.arriving(head, body))
-        await pump(response, exchange, into: body, writer, stored)
+        await receiveAndStore(response, exchange, into: body, writer, stored)
         if !request.isAlone { cache.running.remove(body, for: request.key.of(visit)) }
     }
 
@@ -90,9 +90,9 @@ extension CacheAttempt {
     }
 
     /// Receives the body, and stores it at the end.
-    private func pump(
+    private func receiveAndStore(
         _ response: TransportResponse, _ exchange: CachePolicy.Exchange, into body: SharedBody,
-        _ writer: DiskWriter?, _ stored: [Stored]
+        _ writer: DiskWriter?, _ stored: [Candidate]
     ) async {
         var (exchange, stored) = (exchange, stored)
         let announced = announcedLength(of: response)

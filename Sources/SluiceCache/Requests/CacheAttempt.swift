@@ -26,8 +26,8 @@ struct CacheAttempt: Sendable {
     /// Whether no attempt follows, so that a response such as 503 is the answer.
     let isLast: Bool
 
-    /// A stored response. Its body is in memory, or in the file of `row`.
-    struct Stored: Sendable {
+    /// A stored response that may be the answer. Its body is in memory, or in the file of `row`.
+    struct Candidate: Sendable {
         var head: StoredResponse.Head
         var row: DiskIndex.Ready?
         var body: Data?
@@ -63,7 +63,7 @@ struct CacheAttempt: Sendable {
         }
     }
 
-    private func send(_ fields: HTTPFields, _ stored: [Stored]) async throws -> Answer {
+    private func send(_ fields: HTTPFields, _ stored: [Candidate]) async throws -> Answer {
         var (fields, stored, isAgain) = (fields, stored, false)
         while true {
             let received: Received
@@ -73,7 +73,12 @@ struct CacheAttempt: Sendable {
                 case .whole(let whole): received = whole
                 }
             } else {
-                received = try await cache.whileOpen(for: request.url) { [fields] in try await exchange(fields) }
+                received = try await cache.whileOpen(for: request.url) { [fields] in
+                    try await cache.limiter.run(for: request.host) {
+                        let requested = cache.now()
+                        return try await receive(openExchange(fields), fields, requested: requested)
+                    }
+                }
             }
             if let answer = try await apply(received, to: &stored, isAgain: isAgain) { return answer }
             (fields, stored, isAgain) = (request.headerFields, [], true)
@@ -121,7 +126,7 @@ extension CacheAttempt {
     }
 
     /// Returns all stored responses of the URL. Throws only `CancellationError`.
-    private func lookUp() async throws -> [Stored] {
+    private func lookUp() async throws -> [Candidate] {
         guard !request.isAlone else { return [] }
         let kept = cache.memory.value(for: key)?.responses ?? []
         do {
@@ -129,23 +134,23 @@ extension CacheAttempt {
             let found = try await cache.disk.find(key, policy)
             for row in found.garbage { try await cache.drop(row, key) }
             var stored = found.ready.map { row in
-                Stored(head: row.head, row: row, body: kept.first { $0.row == row.id }?.body)
+                Candidate(head: row.head, row: row, body: kept.first { $0.row == row.id }?.body)
             }
             for response in kept where response.row == nil {
                 guard !stored.contains(where: { $0.head.variant == response.head.variant }) else { continue }
-                stored.append(Stored(head: response.head, body: response.body))
+                stored.append(Candidate(head: response.head, body: response.body))
             }
             return stored
         } catch let error as CancellationError {
             throw error
         } catch {
             cache.noteDiskFailure(error)
-            return kept.map { Stored(head: $0.head, body: $0.body) }
+            return kept.map { Candidate(head: $0.head, body: $0.body) }
         }
     }
 
     /// Returns the body of a stored response, or `nil` if it is lost. Removes a damaged one.
-    func body(of stored: inout Stored) async throws -> Data? {
+    func body(of stored: inout Candidate) async throws -> Data? {
         if let body = stored.body { return body }
         if stored.head.length == 0 {
             stored.body = Data()
@@ -176,7 +181,7 @@ extension CacheAttempt {
 
     /// Returns the answer from a stored response, or `nil` if its body is lost.
     func answer(
-        _ served: CachePolicy.Served, from stored: inout Stored, _ source: CachedResponse.Source? = nil
+        _ served: CachePolicy.Served, from stored: inout Candidate, _ source: CachedResponse.Source? = nil
     ) async throws -> Answer? {
         if request.isStreamed, stored.body == nil, served.bytes.count > SharedBodyState.piece {
             return try await opened(served, stored, source ?? .disk)
@@ -192,7 +197,7 @@ extension CacheAttempt {
 
     /// Returns the answer from a large file, or `nil` if it is lost.
     private func opened(
-        _ served: CachePolicy.Served, _ stored: Stored, _ source: CachedResponse.Source
+        _ served: CachePolicy.Served, _ stored: Candidate, _ source: CachedResponse.Source
     ) async throws -> Answer? {
         guard let row = stored.row, let file = try await read(row, cache.disk.openBody) else { return nil }
         return Answer(
@@ -200,7 +205,7 @@ extension CacheAttempt {
             stream: .file(file, served.bytes), stored: .init(head: stored.head, row: row.id))
     }
 
-    private func noteUse(of stored: Stored, from source: CachedResponse.Source, total: Int) {
+    private func noteUse(of stored: Candidate, from source: CachedResponse.Source, total: Int) {
         cache.count { if source == .memory { $0.memoryHits += 1 } else { $0.diskHits += 1 } }
         guard let body = stored.body else { return }
         keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id), of: total)
@@ -251,15 +256,7 @@ extension CacheAttempt {
         var failure: TransferError?
     }
 
-    /// Sends a request, and returns the response with its whole body.
-    private func exchange(_ sent: HTTPFields) async throws -> Received {
-        try await cache.limiter.run(for: request.host) {
-            let requested = cache.now()
-            return try await receive(openExchange(sent), sent, requested: requested)
-        }
-    }
-
-    /// Opens an exchange, which needs a place of the limiter.
+    /// Opens an exchange, which needs a permit of the limiter.
     func openExchange(_ sent: HTTPFields) async throws -> TransportResponse {
         var outgoing = request.transport
         outgoing.headerFields = sent
@@ -372,7 +369,7 @@ extension CacheAttempt {
     /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
     ///
     /// - Parameter isAgain: Whether it was sent as it is, so that any response is the answer.
-    private func apply(_ received: Received, to stored: inout [Stored], isAgain: Bool) async throws -> Answer? {
+    private func apply(_ received: Received, to stored: inout [Candidate], isAgain: Bool) async throws -> Answer? {
         let exchange = received.exchange
         let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
         if !outcome.invalidations.isEmpty { stored = [] }
@@ -402,7 +399,7 @@ extension CacheAttempt {
 
     /// Returns what the rules say about an exchange, and what this cache and its transport add to the rules.
     func outcome(
-        of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Stored]
+        of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Candidate]
     ) -> CachePolicy.Outcome {
         var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
         if wasRedirected, cache.configuration.policy != .immutable {
@@ -421,7 +418,7 @@ extension CacheAttempt {
 
     /// Returns the body of an addition, or `nil` if there is none or a stored part of it is lost.
     private func body(
-        of addition: CachePolicy.Outcome.Addition?, _ received: Data, _ stored: inout [Stored]
+        of addition: CachePolicy.Outcome.Addition?, _ received: Data, _ stored: inout [Candidate]
     ) async throws -> Data? {
         guard let pieces = addition?.body else { return nil }
         if pieces == [.response] { return received }
@@ -442,7 +439,8 @@ extension CacheAttempt {
     ///
     /// If the resource was invalidated since the visit began, the response isn't stored. It may be older than the invalidation.
     func settle(
-        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Stored], _ visit: ResourceCache.Visit
+        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Candidate],
+        _ visit: ResourceCache.Visit
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
         let hasAddition = outcome.addition != nil && addition != nil

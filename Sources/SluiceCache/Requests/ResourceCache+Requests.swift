@@ -180,15 +180,23 @@ extension ResourceCache {
             count { $0.coalesced += 1 }
             return Answer(transfer, reader)
         }
+        let began = Began()
         do {
-            return try await together(key) { try await self.attempts(request, visit) }.forOneCaller()
+            // The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the work has
+            // already tried again after transient errors. A caller that only waits holds no permit of the limiter.
+            let answer = try await flights.run(for: key) {
+                began.isSet.store(true, ordering: .releasing)
+                return try await self.attempts(request, visit)
+            }
+            if !began.isSet.load(ordering: .acquiring) { count { $0.coalesced += 1 } }
+            return answer.forOneCaller()
         } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
             // Another caller wanted the whole body.
             return try await attempts(request, visit)
         }
     }
 
-    /// Answers a request, and tries again after transient errors. Holds a place of the limiter during each exchange, but not between
+    /// Answers a request, and tries again after transient errors. Holds a permit of the limiter during each exchange, but not between
     /// exchanges.
     private func attempts(_ request: CacheRequest, _ visit: Visit) async throws -> Answer {
         var random = SystemRandomNumberGenerator()
@@ -213,24 +221,9 @@ extension ResourceCache {
             }
         }
     }
-
-    /// Returns the answer of `work`, or of running work for the same key that another caller has started.
-    ///
-    /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the work has already
-    /// tried again after transient errors. A caller that waits here holds no place of the limiter.
-    private func together(
-        _ key: ResponseKey, _ work: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
-        let began = Began()
-        let answer = try await flights.run(for: key) {
-            began.isSet.store(true, ordering: .releasing)
-            return try await work()
-        }
-        if !began.isSet.load(ordering: .acquiring) { count { $0.coalesced += 1 } }
-        return answer
-    }
 }
 
+/// Whether a caller began the work itself, or joined another one's.
 private final class Began: Sendable {
     let isSet = Atomic(false)
 }
