@@ -26,11 +26,9 @@ import Testing
         _ configuration: ResourceCache.Configuration = .init(), wall: WallClock = WallClock(),
         _ body: (CachingTransport, ClosureTransport, ResourceCache) async throws -> Void
     ) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in try await server(request) }
-            try await withCache(in: directory, transport, configuration, wall: wall) { cache in
-                try await body(CachingTransport(cache, mode: mode), transport, cache)
-            }
+        let transport = ClosureTransport { request, _ in try await server(request) }
+        try await withCache(transport, configuration, wall: wall) { cache in
+            try await body(CachingTransport(cache, mode: mode), transport, cache)
         }
     }
 

@@ -55,114 +55,102 @@ import Testing
             [.cacheControl: "max-age=0"],
         ] as [HTTPFields])
     func `a response that must not be kept, or is of no use, is requested each time`(fields: HTTPFields) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(pattern(100, seed: number), fields) }
-            try await withCache(in: directory, transport) { cache in
-                for number in 1...2 {
-                    try await expect(pattern(100, seed: number), from: cache, url("a"))
-                    #expect(!(try await cache.contains(url("a"))))
-                }
-                #expect(cache.memory.count == 0)
-                try await expectConsistent(cache, entries: 0)
+        let transport = ClosureTransport { _, number in .bytes(pattern(100, seed: number), fields) }
+        try await withCache(transport) { cache in
+            for number in 1...2 {
+                try await expect(pattern(100, seed: number), from: cache, url("a"))
+                #expect(!(try await cache.contains(url("a"))))
             }
+            #expect(cache.memory.count == 0)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
     @Test func `the target of a redirect is kept only if everything holds forever`() async throws {
         for (policy, requests) in [(ResourceCache.Configuration.Policy.http, 2), (.immutable, 1)] {
-            try await withDirectory { directory in
-                let transport = ClosureTransport(redirects: 1) { _, _ in .bytes(pattern(100)) }
-                try await withCache(in: directory, transport, .init(policy: policy)) { cache in
-                    for _ in 1...2 { _ = try await cache.data(for: url("a")) }
-                }
-                #expect(transport.requests.values.count == requests)
+            let transport = ClosureTransport(redirects: 1) { _, _ in .bytes(pattern(100)) }
+            try await withCache(transport, .init(policy: policy)) { cache in
+                for _ in 1...2 { _ = try await cache.data(for: url("a")) }
             }
+            #expect(transport.requests.values.count == requests)
         }
     }
 
     @Test func `without an end of freshness nothing is asked again`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(100), [:]) }
-            let wall = WallClock()
-            try await withCache(in: directory, transport, .init(policy: .immutable), wall: wall) { cache in
-                for _ in 1...3 {
-                    _ = try await cache.data(for: url("a"))
-                    wall.advance(1 << 30)
-                }
+        let transport = ClosureTransport { _, _ in .bytes(pattern(100), [:]) }
+        let wall = WallClock()
+        try await withCache(transport, .init(policy: .immutable), wall: wall) { cache in
+            for _ in 1...3 {
+                _ = try await cache.data(for: url("a"))
+                wall.advance(1 << 30)
             }
-            #expect(transport.requests.values.count == 1)
         }
+        #expect(transport.requests.values.count == 1)
     }
 
     @Test func `a request with its own fields or credentials is only for its caller`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, number in
-                .bytes(pattern(100, seed: request.headerFields[.authorization] == nil ? 0 : number))
+        let transport = ClosureTransport { request, number in
+            .bytes(pattern(100, seed: request.headerFields[.authorization] == nil ? 0 : number))
+        }
+        try await withCache(transport) { cache in
+            try await expect(pattern(100), from: cache, url("a"))
+            for number in 2...3 {
+                let data = try await cache.data(for: url("a"), headerFields: [.authorization: "Bearer \(number)"])
+                #expect(same(data, pattern(100, seed: number)))
             }
-            try await withCache(in: directory, transport) { cache in
-                try await expect(pattern(100), from: cache, url("a"))
-                for number in 2...3 {
-                    let data = try await cache.data(for: url("a"), headerFields: [.authorization: "Bearer \(number)"])
-                    #expect(same(data, pattern(100, seed: number)))
-                }
-                #expect(try await same(cache.data(for: url("a"), headerFields: [:]), pattern(100)))
-                let secret = try #require(URL(string: "http://me:secret@example.test/b"))
-                for _ in 1...2 { _ = try await cache.data(for: secret) }
-                #expect(transport.requests.values.count == 5)
-                #expect(!(try await cache.contains(secret)))
-                try await expectConsistent(cache, entries: 1)
-            }
+            #expect(try await same(cache.data(for: url("a"), headerFields: [:]), pattern(100)))
+            let secret = try #require(URL(string: "http://me:secret@example.test/b"))
+            for _ in 1...2 { _ = try await cache.data(for: secret) }
+            #expect(transport.requests.values.count == 5)
+            #expect(!(try await cache.contains(secret)))
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test func `bytes can be stored, looked for and removed directly`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(50)) }
-            let wall = WallClock()
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                #expect(try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60)))
-                #expect(try await cache.store(pattern(200), for: url("a"), freshFor: .seconds(60)))
-                #expect(try await cache.contains(url("a")))
-                #expect(!(try await cache.contains(url("b"))))
-                try await expect(pattern(200), from: cache, url("a"))
-                try await expectConsistent(cache, entries: 1)
-                try await cache.remove(url("a"))
-                #expect(!(try await cache.contains(url("a"))))
-                try await expectConsistent(cache, entries: 0)
+        let transport = ClosureTransport { _, _ in .bytes(pattern(50)) }
+        let wall = WallClock()
+        try await withCache(transport, wall: wall) { cache in
+            #expect(try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60)))
+            #expect(try await cache.store(pattern(200), for: url("a"), freshFor: .seconds(60)))
+            #expect(try await cache.contains(url("a")))
+            #expect(!(try await cache.contains(url("b"))))
+            try await expect(pattern(200), from: cache, url("a"))
+            try await expectConsistent(cache, entries: 1)
+            try await cache.remove(url("a"))
+            #expect(!(try await cache.contains(url("a"))))
+            try await expectConsistent(cache, entries: 0)
 
-                let secret = try #require(URL(string: "http://me:secret@example.test/b"))
-                #expect(!(try await cache.store(pattern(100), for: secret)))
-                try await expectConsistent(cache, entries: 0)
+            let secret = try #require(URL(string: "http://me:secret@example.test/b"))
+            #expect(!(try await cache.store(pattern(100), for: secret)))
+            try await expectConsistent(cache, entries: 0)
 
-                for number in 0..<600 { try await cache.store(pattern(number % 3), for: url("\(number)")) }
-                try await cache.removeAll()
-                #expect(cache.memory.count == 0)
-                try await expectConsistent(cache, entries: 0)
-                #expect(transport.requests.values.isEmpty)
+            for number in 0..<600 { try await cache.store(pattern(number % 3), for: url("\(number)")) }
+            try await cache.removeAll()
+            #expect(cache.memory.count == 0)
+            try await expectConsistent(cache, entries: 0)
+            #expect(transport.requests.values.isEmpty)
 
-                try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60))
-                wall.advance(60)
-                #expect(!(try await cache.contains(url("a"))))
-                try await expect(pattern(50), from: cache, url("a"))
-            }
+            try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60))
+            wall.advance(60)
+            #expect(!(try await cache.contains(url("a"))))
+            try await expect(pattern(50), from: cache, url("a"))
         }
     }
 
     @Test func `a body that is too large for the disk's entries is returned and kept in memory`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
-            let wall = WallClock()
-            try await withCache(in: directory, transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
-                #expect(cache.configuration.maximumDiskEntrySize == 1000)
-                _ = try await cache.data(for: url("a"))
-                wall.advance(60)
-                for _ in 1...2 { try await expect(pattern(1001), from: cache, url("a")) }
-                #expect(cache.statistics.diskFailures == 0)
-                // The smaller one that was there is out of date.
-                try await expectConsistent(cache, entries: 0)
-            }
-            #expect(transport.requests.values.count == 2)
+        let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
+        let wall = WallClock()
+        try await withCache(transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
+            #expect(cache.configuration.maximumDiskEntrySize == 1000)
+            _ = try await cache.data(for: url("a"))
+            wall.advance(60)
+            for _ in 1...2 { try await expect(pattern(1001), from: cache, url("a")) }
+            #expect(cache.statistics.diskFailures == 0)
+            // The smaller one that was there is out of date.
+            try await expectConsistent(cache, entries: 0)
         }
+        #expect(transport.requests.values.count == 2)
     }
 
     @Test func `after its shutdown a cache refuses, and a second one does no harm`() async throws {

@@ -22,81 +22,73 @@ import Testing
     }
 
     @Test func `are waiting, the bytes that arrive, and the value with its source`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport(1, [.cacheControl: "max-age=60", .contentLength: "4"])
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = Self.texts(cache)
+        let transport = PushingTransport(1, [.cacheControl: "max-age=60", .contentLength: "4"])
+        try await withCache(transport) { (cache) async throws in
+            let texts = Self.texts(cache)
+            var states = texts.states(of: url("a")).makeAsyncIterator()
+            #expect(await states.next().map(Self.describe) == "waiting")
+            transport.bodies[0].send(Data("so".utf8))
+            let state = await states.next()
+            #expect(state.map(Self.describe) == "2 of 4" && state?.progress?.fractionCompleted == 0.5)
+            #expect(state?.value == nil && state?.error == nil)
+            transport.bodies[0].send(Data("ng".utf8))
+            #expect(await states.next().map(Self.describe) == "4 of 4")
+            transport.bodies[0].finish()
+            let last = await states.next()
+            #expect(last.map(Self.describe) == "song from network" && last?.value == "song")
+            #expect(await states.next() == nil)
+            #expect(cache.progress.count == 0)
+            // The value in memory comes immediately, and that of another decoder from the disk.
+            for (texts, source) in [(texts, "memory"), (Self.texts(cache), "disk")] {
                 var states = texts.states(of: url("a")).makeAsyncIterator()
-                #expect(await states.next().map(Self.describe) == "waiting")
-                transport.bodies[0].send(Data("so".utf8))
-                let state = await states.next()
-                #expect(state.map(Self.describe) == "2 of 4" && state?.progress?.fractionCompleted == 0.5)
-                #expect(state?.value == nil && state?.error == nil)
-                transport.bodies[0].send(Data("ng".utf8))
-                #expect(await states.next().map(Self.describe) == "4 of 4")
-                transport.bodies[0].finish()
-                let last = await states.next()
-                #expect(last.map(Self.describe) == "song from network" && last?.value == "song")
-                #expect(await states.next() == nil)
-                #expect(cache.progress.count == 0)
-                // The value in memory comes immediately, and that of another decoder from the disk.
-                for (texts, source) in [(texts, "memory"), (Self.texts(cache), "disk")] {
-                    var states = texts.states(of: url("a")).makeAsyncIterator()
-                    var seen: [String] = []
-                    while let state = await states.next() { seen.append(Self.describe(state)) }
-                    #expect(seen.filter { $0 != "waiting" } == ["song from \(source)"])
-                    if source == "memory" { #expect(seen.count == 1) }
-                }
+                var seen: [String] = []
+                while let state = await states.next() { seen.append(Self.describe(state)) }
+                #expect(seen.filter { $0 != "waiting" } == ["song from \(source)"])
+                if source == "memory" { #expect(seen.count == 1) }
             }
         }
     }
 
     @Test func `end with a failure`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .response(status: .notFound) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                var last: ResourceState<Data>?
-                for await state in cache.states(of: url("a")) { last = state }
-                #expect((last?.error as? TransferError)?.status == .notFound)
-            }
+        let transport = ClosureTransport { _, _ in .response(status: .notFound) }
+        try await withCache(transport) { (cache) async throws in
+            var last: ResourceState<Data>?
+            for await state in cache.states(of: url("a")) { last = state }
+            #expect((last?.error as? TransferError)?.status == .notFound)
         }
     }
 
     @Test func `cancel the request with the last of its observers`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = Self.texts(cache)
-                let observers = (0..<2).map { _ in
-                    Task {
-                        var seen = 0
-                        for await _ in texts.states(of: url("a")) { seen += 1 }
-                        return seen
-                    }
+        let transport = PushingTransport()
+        try await withCache(transport) { (cache) async throws in
+            let texts = Self.texts(cache)
+            let observers = (0..<2).map { _ in
+                Task {
+                    var seen = 0
+                    for await _ in texts.states(of: url("a")) { seen += 1 }
+                    return seen
                 }
-                var states = texts.states(of: url("a")).makeAsyncIterator()
-                _ = await states.next()
-                transport.bodies[0].send(Data([1]))
-                _ = await states.next()
-                for observer in observers { observer.cancel() }
-                for observer in observers { #expect(await observer.value <= 2) }
-                #expect(cache.flights.runningCount == 1)
-                transport.bodies[0].finish()
-                var last: ResourceState<String>?
-                while let state = await states.next() { last = state }
-                #expect(last?.value == "\u{1}")
             }
+            var states = texts.states(of: url("a")).makeAsyncIterator()
+            _ = await states.next()
+            transport.bodies[0].send(Data([1]))
+            _ = await states.next()
+            for observer in observers { observer.cancel() }
+            for observer in observers { #expect(await observer.value <= 2) }
+            #expect(cache.flights.runningCount == 1)
+            transport.bodies[0].finish()
+            var last: ResourceState<String>?
+            while let state = await states.next() { last = state }
+            #expect(last?.value == "\u{1}")
         }
     }
 
     @MainActor @Test func `can be observed by a view`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let song = Latest(initial: ResourceState<String>.waiting)
-                await song.follow(Self.texts(cache).states(of: url("a")))
-                #expect(song.value.value == "song" && song.failure == nil)
-            }
+        let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+        try await withCache(transport) { (cache) async throws in
+            let song = Latest(initial: ResourceState<String>.waiting)
+            await song.follow(Self.texts(cache).states(of: url("a")))
+            #expect(song.value.value == "song" && song.failure == nil)
         }
     }
 }

@@ -23,58 +23,54 @@ import Testing
     private static let validated: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 
     @Test func `decodes once for all callers, and keeps the value instead of the bytes`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let gate = Gate()
-                let decoded = Recorder<Int>()
-                let texts = cache.decoded(cost: \.utf8.count) { data in
-                    decoded.note(data.count)
-                    await gate.pass()
-                    return String(decoding: data, as: UTF8.self)
-                }
-                #expect(texts.valueInMemory(for: url("a")) == nil)
-                try await withThrowingTaskGroup(of: String.self) { group in
-                    for _ in 0..<100 { group.addTask { try await texts.value(for: url("a")) } }
-                    await gate.arrivals(1)
-                    await gate.open()
-                    for try await value in group { #expect(value == "song") }
-                }
-                #expect(try await texts.value(for: url("a#part")) == "song")
-                #expect(texts.valueInMemory(for: url("a")) == "song")
-                #expect(decoded.values == [4] && transport.requests.values.count == 1)
-                #expect(cache.memory.count == 0)
-                texts.removeAll()
-                #expect(texts.valueInMemory(for: url("a")) == nil)
-                #expect(try await texts.value(for: url("a")) == "song")
-                #expect(decoded.values == [4, 4] && transport.requests.values.count == 1, "from the disk")
-                texts.trim(toCost: 0)
-                #expect(texts.valueInMemory(for: url("a")) == nil)
+        let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+        try await withCache(transport) { (cache) async throws in
+            let gate = Gate()
+            let decoded = Recorder<Int>()
+            let texts = cache.decoded(cost: \.utf8.count) { data in
+                decoded.note(data.count)
+                await gate.pass()
+                return String(decoding: data, as: UTF8.self)
             }
+            #expect(texts.valueInMemory(for: url("a")) == nil)
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<100 { group.addTask { try await texts.value(for: url("a")) } }
+                await gate.arrivals(1)
+                await gate.open()
+                for try await value in group { #expect(value == "song") }
+            }
+            #expect(try await texts.value(for: url("a#part")) == "song")
+            #expect(texts.valueInMemory(for: url("a")) == "song")
+            #expect(decoded.values == [4] && transport.requests.values.count == 1)
+            #expect(cache.memory.count == 0)
+            texts.removeAll()
+            #expect(texts.valueInMemory(for: url("a")) == nil)
+            #expect(try await texts.value(for: url("a")) == "song")
+            #expect(decoded.values == [4, 4] && transport.requests.values.count == 1, "from the disk")
+            texts.trim(toCost: 0)
+            #expect(texts.valueInMemory(for: url("a")) == nil)
         }
     }
 
     @Test func `doesn't decode a version again that the server confirms`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, number in
-                switch number {
-                case 1: .bytes(Data("one".utf8), Self.validated)
-                case 2: .response(status: .notModified, headerFields: Self.validated, body: [])
-                default: .bytes(Data("two".utf8), Self.validated)
-                }
+        let transport = ClosureTransport { request, number in
+            switch number {
+            case 1: .bytes(Data("one".utf8), Self.validated)
+            case 2: .response(status: .notModified, headerFields: Self.validated, body: [])
+            default: .bytes(Data("two".utf8), Self.validated)
             }
-            let wall = WallClock()
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                let decoded = Recorder<String>()
-                let texts = Self.texts(cache, decoded)
-                for (expected, requests) in [("one", 1), ("one", 2), ("two", 3)] {
-                    for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == expected) }
-                    #expect(transport.requests.values.count == requests)
-                    wall.advance(61)
-                    #expect(texts.valueInMemory(for: url("a")) == nil, "stale")
-                }
-                #expect(decoded.values == ["one", "two"])
+        }
+        let wall = WallClock()
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            let decoded = Recorder<String>()
+            let texts = Self.texts(cache, decoded)
+            for (expected, requests) in [("one", 1), ("one", 2), ("two", 3)] {
+                for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == expected) }
+                #expect(transport.requests.values.count == requests)
+                wall.advance(61)
+                #expect(texts.valueInMemory(for: url("a")) == nil, "stale")
             }
+            #expect(decoded.values == ["one", "two"])
         }
     }
 
@@ -106,15 +102,13 @@ import Testing
     }
 
     @Test func `keeps no value of a response that may not be stored`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                .bytes(Data("song".utf8), [.cacheControl: "no-store, max-age=60"])
-            }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = Self.texts(cache, Recorder())
-                for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == "song") }
-                #expect(transport.requests.values.count == 2 && texts.valueInMemory(for: url("a")) == nil)
-            }
+        let transport = ClosureTransport { _, _ in
+            .bytes(Data("song".utf8), [.cacheControl: "no-store, max-age=60"])
+        }
+        try await withCache(transport) { (cache) async throws in
+            let texts = Self.texts(cache, Recorder())
+            for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == "song") }
+            #expect(transport.requests.values.count == 2 && texts.valueInMemory(for: url("a")) == nil)
         }
     }
 
@@ -175,37 +169,33 @@ import Testing
     func `doesn't wait for a decoder that ignores its cancellation, but the shutdown does`()
         async throws
     {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
-            let gate = Gate()
-            let ended = Guarded(false)
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
-                    await gate.pass()
-                    ended.withLock { $0 = true }
-                    return "song"
-                }
-                let caller = Task { try await texts.value(for: url("a")) }
-                await gate.arrivals(1)
-                caller.cancel()
-                await #expect(throws: CancellationError.self) { try await caller.value }
-                #expect(!ended.withLock { $0 } && texts.valueInMemory(for: url("a")) == nil)
-                let shutdown = Task { try await cache.shutdown() }
-                await gate.open()
-                try await shutdown.value
-                #expect(ended.withLock { $0 })
+        let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+        let gate = Gate()
+        let ended = Guarded(false)
+        try await withCache(transport) { (cache) async throws in
+            let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
+                await gate.pass()
+                ended.withLock { $0 = true }
+                return "song"
             }
+            let caller = Task { try await texts.value(for: url("a")) }
+            await gate.arrivals(1)
+            caller.cancel()
+            await #expect(throws: CancellationError.self) { try await caller.value }
+            #expect(!ended.withLock { $0 } && texts.valueInMemory(for: url("a")) == nil)
+            let shutdown = Task { try await cache.shutdown() }
+            await gate.open()
+            try await shutdown.value
+            #expect(ended.withLock { $0 })
         }
     }
 
     @Test func `stops with its cache`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
-            var texts: DecodedCache<String>?
-            try await withCache(in: directory, transport) { texts = Self.texts($0, Recorder()) }
-            let error = await #expect(throws: TransferError.self) { try await texts?.value(for: url("a")) }
-            #expect(error?.code == .shutDown)
-        }
+        let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+        var texts: DecodedCache<String>?
+        try await withCache(transport) { texts = Self.texts($0, Recorder()) }
+        let error = await #expect(throws: TransferError.self) { try await texts?.value(for: url("a")) }
+        #expect(error?.code == .shutDown)
     }
 
     @Test func `keeps the response whose decoding a shutdown has ended`() async throws {
@@ -234,56 +224,50 @@ import Testing
     }
 
     @Test func `doesn't keep a value that was decoded from an older response`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(Data("\(number)".utf8)) }
-            let gate = Gate()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = cache.decoded(cost: \.utf8.count) { data in
-                    let text = String(decoding: data, as: UTF8.self)
-                    if text == "1" { await gate.pass() }
-                    return text
-                }
-                let decoding = Task { try await texts.value(for: url("a")) }
-                await gate.arrivals(1)
-                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
-                await gate.open()
-                #expect(try await decoding.value == "1")
-                #expect(try await texts.value(for: url("a")) == "2")
+        let transport = ClosureTransport { _, number in .bytes(Data("\(number)".utf8)) }
+        let gate = Gate()
+        try await withCache(transport) { (cache) async throws in
+            let texts = cache.decoded(cost: \.utf8.count) { data in
+                let text = String(decoding: data, as: UTF8.self)
+                if text == "1" { await gate.pass() }
+                return text
             }
+            let decoding = Task { try await texts.value(for: url("a")) }
+            await gate.arrivals(1)
+            _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+            await gate.open()
+            #expect(try await decoding.value == "1")
+            #expect(try await texts.value(for: url("a")) == "2")
         }
     }
 
     @Test func `leaves a newer response when an older one can't be decoded`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
-            let gate = Gate()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let texts = cache.decoded(cost: \.utf8.count) { data in
-                    await gate.pass()
-                    guard data.count > 1 else { throw NoText() }
-                    return String(decoding: data, as: UTF8.self)
-                }
-                let decoding = Task { try await texts.value(for: url("a")) }
-                await gate.arrivals(1)
-                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
-                await gate.open()
-                await #expect(throws: NoText.self) { try await decoding.value }
-                #expect(try await texts.value(for: url("a")) == "song")
-                #expect(transport.requests.values.count == 2)
+        let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
+        let gate = Gate()
+        try await withCache(transport) { (cache) async throws in
+            let texts = cache.decoded(cost: \.utf8.count) { data in
+                await gate.pass()
+                guard data.count > 1 else { throw NoText() }
+                return String(decoding: data, as: UTF8.self)
             }
+            let decoding = Task { try await texts.value(for: url("a")) }
+            await gate.arrivals(1)
+            _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+            await gate.open()
+            await #expect(throws: NoText.self) { try await decoding.value }
+            #expect(try await texts.value(for: url("a")) == "song")
+            #expect(transport.requests.values.count == 2)
         }
     }
 }
 
 @Suite struct `A cache of images` {
     @Test func `has their formats and sizes`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(Data(TestImage.avif(640, 480))) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let image = try await cache.images().value(for: url("a"))
-                #expect(image.header.format == .avif && image.header.width == 640 && image.header.height == 480)
-                #expect(image.data == Data(TestImage.avif(640, 480)))
-            }
+        let transport = ClosureTransport { _, _ in .bytes(Data(TestImage.avif(640, 480))) }
+        try await withCache(transport) { (cache) async throws in
+            let image = try await cache.images().value(for: url("a"))
+            #expect(image.header.format == .avif && image.header.width == 640 && image.header.height == 480)
+            #expect(image.data == Data(TestImage.avif(640, 480)))
         }
     }
 

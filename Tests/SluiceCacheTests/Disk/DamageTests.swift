@@ -209,15 +209,13 @@ extension SystemCalls {
     }
 
     @Test func `or at each read`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, transport, configuration(.always)) { cache in
-                for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
-                _ = try flipByte(of: try await file(of: url("a"), in: cache))
-                try await expect(pattern(5000), from: cache, url("a"))
-                #expect(cache.statistics.diskHits == 2 && cache.statistics.damaged == 1)
-            }
-            #expect(transport.requests.values.count == 2)
+        try await withCache(transport, configuration(.always)) { cache in
+            for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
+            _ = try flipByte(of: try await file(of: url("a"), in: cache))
+            try await expect(pattern(5000), from: cache, url("a"))
+            #expect(cache.statistics.diskHits == 2 && cache.statistics.damaged == 1)
         }
+        #expect(transport.requests.values.count == 2)
     }
 
     @Test(arguments: ["truncated", "extended", "removed", "link"])
@@ -268,13 +266,11 @@ extension SystemCalls {
                 ? .bytes(pattern(1000), [.cacheControl: "max-age=60", .eTag: "\"1\""])
                 : .response(status: .notModified, headerFields: [.cacheControl: "max-age=60", .eTag: "\"1\""])
         }
-        try await withDirectory { directory in
-            try await withCache(in: directory, transport, configuration(.firstRead), wall: wall) { cache in
-                for _ in 1...3 { try await expect(pattern(1000), from: cache, url("a")) }
-                wall.advance(61)
-                for _ in 1...3 { try await expect(pattern(1000), from: cache, url("a")) }
-                #expect(cache.statistics.revalidated == 1 && transport.requests.values.count == 2)
-            }
+        try await withCache(transport, configuration(.firstRead), wall: wall) { cache in
+            for _ in 1...3 { try await expect(pattern(1000), from: cache, url("a")) }
+            wall.advance(61)
+            for _ in 1...3 { try await expect(pattern(1000), from: cache, url("a")) }
+            #expect(cache.statistics.revalidated == 1 && transport.requests.values.count == 2)
         }
     }
 
@@ -331,18 +327,16 @@ extension SystemCalls {
 
     @Test(.timeLimit(.minutes(30)))
     func `in a file is noticed, and the resource is fetched again`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, Self.server, Self.configuration) { cache in
-                try await Self.expect(cache, [url("a")], "at first")
-                for (number, offset) in Self.offsets(300, sample: 20).enumerated() {
-                    let file = try await file(of: url("a"), in: cache)
-                    try Self.flipped(Data(contentsOf: file), at: offset).write(to: file)
-                    try await Self.expect(cache, [url("a")], "byte \(offset)")
-                    #expect(cache.statistics.damaged == number + 1 && cache.statistics.fetched == number + 2)
-                }
-                #expect(cache.statistics.diskHits == 0 && cache.statistics.diskFailures == 0)
-                try await expectConsistent(cache, entries: 1)
+        try await withCache(Self.server, Self.configuration) { cache in
+            try await Self.expect(cache, [url("a")], "at first")
+            for (number, offset) in Self.offsets(300, sample: 20).enumerated() {
+                let file = try await file(of: url("a"), in: cache)
+                try Self.flipped(Data(contentsOf: file), at: offset).write(to: file)
+                try await Self.expect(cache, [url("a")], "byte \(offset)")
+                #expect(cache.statistics.damaged == number + 1 && cache.statistics.fetched == number + 2)
             }
+            #expect(cache.statistics.diskHits == 0 && cache.statistics.diskFailures == 0)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 

@@ -183,19 +183,17 @@ import Testing
     }
 
     @Test func `a newer response replaces its variant only`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, Self.transport) { cache in
-                for (seed, request) in [Self.english, Self.german, Self.german].enumerated() {
-                    _ = try await cache.disk.store(Self.response(cache, request, seed: seed), for: Self.key)
-                }
-                try await expectConsistent(cache, entries: 2)
-                #expect(try await Self.body(cache, Self.english) == pattern(100, seed: 0))
-                #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 2))
-                // Stored bytes are the response to all requests.
-                try await cache.store(pattern(5), for: url("a"))
-                try await expectConsistent(cache, entries: 1)
-                #expect(try await Self.body(cache, Self.german) == pattern(5))
+        try await withCache(Self.transport) { cache in
+            for (seed, request) in [Self.english, Self.german, Self.german].enumerated() {
+                _ = try await cache.disk.store(Self.response(cache, request, seed: seed), for: Self.key)
             }
+            try await expectConsistent(cache, entries: 2)
+            #expect(try await Self.body(cache, Self.english) == pattern(100, seed: 0))
+            #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 2))
+            // Stored bytes are the response to all requests.
+            try await cache.store(pattern(5), for: url("a"))
+            try await expectConsistent(cache, entries: 1)
+            #expect(try await Self.body(cache, Self.german) == pattern(5))
         }
     }
 
@@ -220,49 +218,43 @@ import Testing
     }
 
     @Test func `parts and other statuses are restored, and never taken for the resource`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, Self.transport) { cache in
-                let part: HTTPFields = [.contentRange: "bytes 0-99/200", .eTag: "\"a\""]
-                _ = try await cache.disk.store(
-                    Self.response(cache, Self.english, seed: 0, status: 206, part), for: Self.key)
-                _ = try await cache.disk.store(Self.response(cache, [:], seed: 1, status: 404), for: Self.key)
-                let heads = try await cache.disk.find(Self.key, cache.policy).ready.map(\.head)
-                #expect(heads.map(\.status) == [206, 404])
-                #expect(heads.map(\.part) == [0..<100, nil])
-                #expect(try await !cache.contains(url("a")))
-                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                #expect(error?.status == .notFound)
-            }
+        try await withCache(Self.transport) { cache in
+            let part: HTTPFields = [.contentRange: "bytes 0-99/200", .eTag: "\"a\""]
+            _ = try await cache.disk.store(
+                Self.response(cache, Self.english, seed: 0, status: 206, part), for: Self.key)
+            _ = try await cache.disk.store(Self.response(cache, [:], seed: 1, status: 404), for: Self.key)
+            let heads = try await cache.disk.find(Self.key, cache.policy).ready.map(\.head)
+            #expect(heads.map(\.status) == [206, 404])
+            #expect(heads.map(\.part) == [0..<100, nil])
+            #expect(try await !cache.contains(url("a")))
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            #expect(error?.status == .notFound)
         }
     }
 
     @Test(arguments: ["variant = 'cookie:12'", "variant = '?'", "status = 206", "digest = zeroblob(32)"])
     func `a damaged variant is dropped, and the others stay`(change: String) async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, Self.transport) { cache in
-                _ = try await cache.disk.store(Self.response(cache, [:], seed: 0), for: Self.key)
-                _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
-                try await cache.disk.database.write {
-                    try $0.execute(sql: "UPDATE entry SET \(change) WHERE id = 1")
-                }
-                try await expect(pattern(1), from: cache, url("a"))
-                #expect(cache.statistics.damaged == 1)
-                try await expectConsistent(cache, entries: 2)
-                #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 1))
+        try await withCache(Self.transport) { cache in
+            _ = try await cache.disk.store(Self.response(cache, [:], seed: 0), for: Self.key)
+            _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
+            try await cache.disk.database.write {
+                try $0.execute(sql: "UPDATE entry SET \(change) WHERE id = 1")
             }
+            try await expect(pattern(1), from: cache, url("a"))
+            #expect(cache.statistics.damaged == 1)
+            try await expectConsistent(cache, entries: 2)
+            #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 1))
         }
     }
 
     @Test func `an update that gives a row the variant of another one replaces that one`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, Self.transport) { cache in
-                let first = try await cache.disk.store(Self.response(cache, Self.english, seed: 0), for: Self.key).row
-                _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
-                let head = try Self.response(cache, Self.german, seed: 0).head
-                #expect(try await cache.disk.update(try #require(first), Self.key, head))
-                try await expectConsistent(cache, entries: 1)
-                #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 0))
-            }
+        try await withCache(Self.transport) { cache in
+            let first = try await cache.disk.store(Self.response(cache, Self.english, seed: 0), for: Self.key).row
+            _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
+            let head = try Self.response(cache, Self.german, seed: 0).head
+            #expect(try await cache.disk.update(try #require(first), Self.key, head))
+            try await expectConsistent(cache, entries: 1)
+            #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 0))
         }
     }
 }
@@ -274,51 +266,49 @@ import Testing
     @Test func `no statement of a lookup, a change, an eviction or a start reads the whole table or sorts it`()
         async throws
     {
-        try await withDirectory { directory in
-            try await withCache(in: directory, ScriptedTransport([:])) { cache in
-                for name in ["a", "b", "c"] { try await cache.store(pattern(10), for: url(name)) }
-                let statements = Recorder<String>()
-                let plans = try await cache.disk.database.write { [policy = cache.policy, now = cache.now()] database in
-                    database.trace { statements.note($0.expandedDescription) }
-                    let key = ResourceKey(url("a"))
-                    let head = StoredResponse.Head(
-                        status: 200, fields: [:], length: 10, requested: now, received: now, policy: policy)
-                    let response = StoredResponse(head: head, body: pattern(10))
-                    _ = try DiskIndex.find(key, policy, in: database)
-                    _ = try DiskIndex.isReady(1, in: database)
-                    _ = try DiskIndex.leastRecentlyUsed(downTo: 600, in: database)
-                    let digest = Data(count: 32)
-                    let row = try DiskIndex.insertWriting(
-                        head, bytes: 10, digest: digest, key: key, writer: 0, now: 1, in: database)
-                    _ = try DiskIndex.makeReady(row, key: key, replacing: .rows([]), writer: 0, in: database)
-                    _ = try DiskIndex.insertReady(
-                        response, digest: digest, key: key, replacing: .all, writer: 0, now: 1, in: database)
-                    _ = try DiskIndex.update(2, ResourceKey(url("b")), head, writer: 0, in: database)
-                    try DiskIndex.touch([2: 5], in: database)
-                    _ = try DiskIndex.entry(2, in: database)
-                    try DiskIndex.delete([2], in: database)
-                    _ = try DiskIndex.unsettled(of: 0, in: database)
-                    _ = try DiskIndex.writersOfUnsettled(in: database)
-                    database.trace(options: [])
-                    return try statements.values.filter { $0.contains("entry") && !$0.hasPrefix("--") }.map { sql in
-                        (
-                            sql,
-                            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
-                        )
-                    }
+        try await withCache(ScriptedTransport([:])) { cache in
+            for name in ["a", "b", "c"] { try await cache.store(pattern(10), for: url(name)) }
+            let statements = Recorder<String>()
+            let plans = try await cache.disk.database.write { [policy = cache.policy, now = cache.now()] database in
+                database.trace { statements.note($0.expandedDescription) }
+                let key = ResourceKey(url("a"))
+                let head = StoredResponse.Head(
+                    status: 200, fields: [:], length: 10, requested: now, received: now, policy: policy)
+                let response = StoredResponse(head: head, body: pattern(10))
+                _ = try DiskIndex.find(key, policy, in: database)
+                _ = try DiskIndex.isReady(1, in: database)
+                _ = try DiskIndex.leastRecentlyUsed(downTo: 600, in: database)
+                let digest = Data(count: 32)
+                let row = try DiskIndex.insertWriting(
+                    head, bytes: 10, digest: digest, key: key, writer: 0, now: 1, in: database)
+                _ = try DiskIndex.makeReady(row, key: key, replacing: .rows([]), writer: 0, in: database)
+                _ = try DiskIndex.insertReady(
+                    response, digest: digest, key: key, replacing: .all, writer: 0, now: 1, in: database)
+                _ = try DiskIndex.update(2, ResourceKey(url("b")), head, writer: 0, in: database)
+                try DiskIndex.touch([2: 5], in: database)
+                _ = try DiskIndex.entry(2, in: database)
+                try DiskIndex.delete([2], in: database)
+                _ = try DiskIndex.unsettled(of: 0, in: database)
+                _ = try DiskIndex.writersOfUnsettled(in: database)
+                database.trace(options: [])
+                return try statements.values.filter { $0.contains("entry") && !$0.hasPrefix("--") }.map { sql in
+                    (
+                        sql,
+                        try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
+                    )
                 }
-                #expect(plans.count >= 14)
-                for (sql, plan) in plans {
-                    // The table `usage` has one row.
-                    for step in plan where !step.contains("usage") {
-                        // A key has few rows, which may be sorted.
-                        let isSort = step.contains("TEMP B-TREE") && sql.contains("key = ")
-                        #expect(isSort || step.contains("USING"), "\(sql): \(step)")
-                    }
-                }
-                let eviction = plans.first { $0.0.contains("ORDER BY accessed") }
-                #expect(eviction?.1 == ["SCAN entry USING INDEX entry_accessed"])
             }
+            #expect(plans.count >= 14)
+            for (sql, plan) in plans {
+                // The table `usage` has one row.
+                for step in plan where !step.contains("usage") {
+                    // A key has few rows, which may be sorted.
+                    let isSort = step.contains("TEMP B-TREE") && sql.contains("key = ")
+                    #expect(isSort || step.contains("USING"), "\(sql): \(step)")
+                }
+            }
+            let eviction = plans.first { $0.0.contains("ORDER BY accessed") }
+            #expect(eviction?.1 == ["SCAN entry USING INDEX entry_accessed"])
         }
     }
 }

@@ -108,15 +108,13 @@ import Testing
     }
 
     @Test func `a limit of nothing keeps nothing`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: directory, transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
-                for _ in 1...2 { try await expect(pattern(10), from: cache, url("a")) }
-                #expect(cache.statistics.diskFailures == 0 && cache.memory.count == 0)
-                try await expectConsistent(cache, entries: 0)
-            }
-            #expect(transport.requests.values.count == 2)
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+        try await withCache(transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
+            for _ in 1...2 { try await expect(pattern(10), from: cache, url("a")) }
+            #expect(cache.statistics.diskFailures == 0 && cache.memory.count == 0)
+            try await expectConsistent(cache, entries: 0)
         }
+        #expect(transport.requests.values.count == 2)
     }
 }
 

@@ -78,22 +78,20 @@ import Testing
 
 @Suite struct `Memory pressure` {
     @Test func `evicts responses and decoded values, but nothing on disk`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10_000)) }
-            let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                let sizes = cache.decoded(maximumMemorySize: 200_000, cost: { $0 }) { $0.count }
-                for number in 0..<10 {
-                    _ = try await cache.data(for: url("\(number)"))
-                    _ = try await sizes.value(for: url("\(number)"))
-                }
-                cache.trimMemory(toFraction: 0.25)
-                #expect((1...50_000).contains(cache.memory.cost))
-                #expect((0..<10).count { sizes.valueInMemory(for: url("\($0)")) != nil } == 4)
-                cache.trimMemory(toFraction: 0)
-                #expect(cache.memory.count == 0 && sizes.valueInMemory(for: url("9")) == nil)
-                try await expectConsistent(cache, entries: 10)
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10_000)) }
+        let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000)
+        try await withCache(transport, configuration) { (cache) async throws in
+            let sizes = cache.decoded(maximumMemorySize: 200_000, cost: { $0 }) { $0.count }
+            for number in 0..<10 {
+                _ = try await cache.data(for: url("\(number)"))
+                _ = try await sizes.value(for: url("\(number)"))
             }
+            cache.trimMemory(toFraction: 0.25)
+            #expect((1...50_000).contains(cache.memory.cost))
+            #expect((0..<10).count { sizes.valueInMemory(for: url("\($0)")) != nil } == 4)
+            cache.trimMemory(toFraction: 0)
+            #expect(cache.memory.count == 0 && sizes.valueInMemory(for: url("9")) == nil)
+            try await expectConsistent(cache, entries: 10)
         }
     }
 }

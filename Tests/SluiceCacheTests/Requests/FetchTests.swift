@@ -10,85 +10,75 @@ import TestSupport
 
 @Suite(.timeLimit(.minutes(15))) struct `The cache's fetches` {
     @Test func `a failure that may pass is tried again, as often as configured`() async throws {
-        try await withDirectory { directory in
-            let clock = InstantClock()
-            let transport = ClosureTransport { request, number in
-                switch number {
-                case 1: .failure(TransferError(.connectionRefused, url: request.url))
-                case 2: .response(status: .serviceUnavailable, headerFields: [.retryAfter: "7"])
-                default: .bytes(pattern(10))
-                }
+        let clock = InstantClock()
+        let transport = ClosureTransport { request, number in
+            switch number {
+            case 1: .failure(TransferError(.connectionRefused, url: request.url))
+            case 2: .response(status: .serviceUnavailable, headerFields: [.retryAfter: "7"])
+            default: .bytes(pattern(10))
             }
-            try await withCache(in: directory, transport, clock: clock) { cache in
-                try await expect(pattern(10), from: cache, url("a"))
-                #expect(cache.statistics.retries == 2 && cache.statistics.fetched == 1)
-            }
-            #expect(clock.slept.values.count == 2 && clock.slept.values.last ?? .zero > .seconds(6.9))
         }
+        try await withCache(transport, clock: clock) { cache in
+            try await expect(pattern(10), from: cache, url("a"))
+            #expect(cache.statistics.retries == 2 && cache.statistics.fetched == 1)
+        }
+        #expect(clock.slept.values.count == 2 && clock.slept.values.last ?? .zero > .seconds(6.9))
     }
 
     @Test(arguments: [404, 403, 500, 204, 206, 304, 301])
     func `a status without a resource is an error, and is stored as the rules allow`(status: Int) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                .response(
-                    status: .init(code: status), headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
-            }
-            try await withCache(in: directory, transport) { cache in
-                let secret = try #require(URL(string: "http://example.test/a?token=secret"))
-                let error = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
-                #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
-                #expect(error.attempts == (status == 500 ? 3 : 1))
-                // A 304 that confirms nothing is asked for once more.
-                #expect(transport.requests.values.count == error.attempts + (status == 304 ? 1 : 0))
-                let isStored = status != 206 && status != 304
-                try await expectConsistent(cache, entries: isStored ? 1 : 0)
-                guard isStored else { return }
-                // The stored response is the same error, without a request. A success without the resource is asked for again.
-                let again = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
-                #expect(again.status?.code == status)
-                #expect(transport.requests.values.count == error.attempts + (status == 204 ? 1 : 0))
-            }
+        let transport = ClosureTransport { _, _ in
+            .response(
+                status: .init(code: status), headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+        }
+        try await withCache(transport) { cache in
+            let secret = try #require(URL(string: "http://example.test/a?token=secret"))
+            let error = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
+            #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
+            #expect(error.attempts == (status == 500 ? 3 : 1))
+            // A 304 that confirms nothing is asked for once more.
+            #expect(transport.requests.values.count == error.attempts + (status == 304 ? 1 : 0))
+            let isStored = status != 206 && status != 304
+            try await expectConsistent(cache, entries: isStored ? 1 : 0)
+            guard isStored else { return }
+            // The stored response is the same error, without a request. A success without the resource is asked for again.
+            let again = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
+            #expect(again.status?.code == status)
+            #expect(transport.requests.values.count == error.attempts + (status == 204 ? 1 : 0))
         }
     }
 
     @Test(arguments: [(5, 10), (10, 5)])
     func `a body of another length than announced is an error, and is not kept`(announced: Int, sent: Int) async throws
     {
-        try await withDirectory { directory in
-            let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
-            let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
-            try await withCache(in: directory, transport) { cache in
-                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                #expect(error?.code == (sent < announced ? .bodyTooShort : .bodyTooLong))
-                #expect(error?.message == "The server announced \(announced) bytes and sent \(sent).")
-                #expect(cache.memory.count == 0)
-                try await expectConsistent(cache, entries: 0)
-            }
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
+        let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
+        try await withCache(transport) { cache in
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            #expect(error?.code == (sent < announced ? .bodyTooShort : .bodyTooLong))
+            #expect(error?.message == "The server announced \(announced) bytes and sent \(sent).")
+            #expect(cache.memory.count == 0)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
     @Test(arguments: [true, false])
     func `a body beyond the limit is refused, announced or not`(isAnnounced: Bool) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
-            }
-            try await withCache(in: directory, transport, .init(maximumResponseSize: 1000)) { cache in
-                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                #expect(error?.code == .responseTooLarge && error?.message.contains("1000 bytes") == true)
-                #expect(transport.requests.values.count == 1)
-            }
+        let transport = ClosureTransport { _, _ in
+            isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
+        }
+        try await withCache(transport, .init(maximumResponseSize: 1000)) { cache in
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            #expect(error?.code == .responseTooLarge && error?.message.contains("1000 bytes") == true)
+            #expect(transport.requests.values.count == 1)
         }
     }
 
     @Test func `a body that is coded without being asked for is refused`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
-            try await withCache(in: directory, transport) { cache in
-                let error = await failure { try await cache.data(for: url("a")) }
-                #expect("\(error as Any)".contains("gzip"))
-            }
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
+        try await withCache(transport) { cache in
+            let error = await failure { try await cache.data(for: url("a")) }
+            #expect("\(error as Any)".contains("gzip"))
         }
     }
 
@@ -360,17 +350,15 @@ import TestSupport
     }
 
     @Test func `a stored one expires`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { _, _ in
-                .response(status: .movedPermanently, headerFields: [.location: "/b", .cacheControl: "max-age=60"])
-            }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                for (delay, source) in [(0, CachedResponse.Source.network), (59, .memory), (1, .network)] {
-                    wall.advance(Int64(delay))
-                    let response = try await cache.response(for: TransportRequest(url("a")))
-                    #expect(response.source == source && response.status == .movedPermanently)
-                }
+        let wall = WallClock()
+        let transport = ClosureTransport { _, _ in
+            .response(status: .movedPermanently, headerFields: [.location: "/b", .cacheControl: "max-age=60"])
+        }
+        try await withCache(transport, wall: wall) { cache in
+            for (delay, source) in [(0, CachedResponse.Source.network), (59, .memory), (1, .network)] {
+                wall.advance(Int64(delay))
+                let response = try await cache.response(for: TransportRequest(url("a")))
+                #expect(response.source == source && response.status == .movedPermanently)
             }
         }
     }
@@ -378,14 +366,12 @@ import TestSupport
     @Test func `a stored one isn't the data of its URL`() async throws {
         try await Self.serve(301, [.cacheControl: "max-age=60"]) { origin in
             try await Self.withTransport(.unfollowed) { transport in
-                try await withDirectory { directory in
-                    try await withCache(in: directory, transport) { cache in
-                        let url = try URL(fetchable: origin.url("/a"))
-                        _ = try await cache.response(for: TransportRequest(url))
-                        let error = await failure { try await cache.data(for: url) } as? TransferError
-                        #expect(error?.code == .status && error?.status == .movedPermanently)
-                        #expect(try await !cache.contains(url))
-                    }
+                try await withCache(transport) { cache in
+                    let url = try URL(fetchable: origin.url("/a"))
+                    _ = try await cache.response(for: TransportRequest(url))
+                    let error = await failure { try await cache.data(for: url) } as? TransferError
+                    #expect(error?.code == .status && error?.status == .movedPermanently)
+                    #expect(try await !cache.contains(url))
                 }
             }
         }
@@ -397,17 +383,15 @@ import TestSupport
     ) async throws {
         try await Self.serve(301, [.cacheControl: "max-age=60"]) { origin in
             try await Self.withTransport(RedirectPolicy()) { transport in
-                try await withDirectory { directory in
-                    try await withCache(in: directory, transport, .init(policy: policy)) { cache in
-                        let url = try URL(fetchable: origin.url("/a"))
-                        for _ in 0..<2 {
-                            let response = try await cache.response(for: TransportRequest(url))
-                            #expect(response.status == .ok && response.body == Data("target".utf8))
-                        }
-                        let count = policy == .immutable ? 1 : 2
-                        #expect(origin.metrics.requestsByTarget == ["/a": count, "/b": count])
-                        try await expectConsistent(cache, entries: policy == .immutable ? 1 : 0)
+                try await withCache(transport, .init(policy: policy)) { cache in
+                    let url = try URL(fetchable: origin.url("/a"))
+                    for _ in 0..<2 {
+                        let response = try await cache.response(for: TransportRequest(url))
+                        #expect(response.status == .ok && response.body == Data("target".utf8))
                     }
+                    let count = policy == .immutable ? 1 : 2
+                    #expect(origin.metrics.requestsByTarget == ["/a": count, "/b": count])
+                    try await expectConsistent(cache, entries: policy == .immutable ? 1 : 0)
                 }
             }
         }

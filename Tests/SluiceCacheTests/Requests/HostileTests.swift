@@ -36,26 +36,24 @@ import TestSupport
 
     @Test(arguments: [nil, "10", "1048576", "9223372036854775807", "99999999999999999999", "-1", "x"], [false, true])
     func `an endless body ends at the limit and leaves nothing`(announced: String?, asResponse: Bool) async throws {
-        try await withDirectory { directory in
-            var fields = Self.fields
-            fields[.contentLength] = announced
-            let transport = EndlessTransport(headerFields: fields)
-            let configuration = ResourceCache.Configuration(
-                maximumResponseSize: 1 << 20, retries: RetryPolicy(maximumRetries: 0))
-            try await withCache(in: directory, transport, configuration) { cache in
-                let error =
-                    await failure {
-                        if asResponse {
-                            _ = try await cache.response(for: TransportRequest(url("a")))
-                        } else {
-                            _ = try await cache.data(for: url("a"))
-                        }
-                    } as? TransferError
-                #expect(error?.code == .responseTooLarge && error?.isTransient == false)
-                // The cache takes no more than the limit and the chunk that exceeds it.
-                #expect(transport.body.taken.withLock { $0 } <= 17)
-                try await expectConsistent(cache, entries: 0)
-            }
+        var fields = Self.fields
+        fields[.contentLength] = announced
+        let transport = EndlessTransport(headerFields: fields)
+        let configuration = ResourceCache.Configuration(
+            maximumResponseSize: 1 << 20, retries: RetryPolicy(maximumRetries: 0))
+        try await withCache(transport, configuration) { cache in
+            let error =
+                await failure {
+                    if asResponse {
+                        _ = try await cache.response(for: TransportRequest(url("a")))
+                    } else {
+                        _ = try await cache.data(for: url("a"))
+                    }
+                } as? TransferError
+            #expect(error?.code == .responseTooLarge && error?.isTransient == false)
+            // The cache takes no more than the limit and the chunk that exceeds it.
+            #expect(transport.body.taken.withLock { $0 } <= 17)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
@@ -66,65 +64,59 @@ import TestSupport
             return .verbatim("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 5000) + "\r\n")
         } during: { origin in
             try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
-                try await withDirectory { directory in
-                    try await withCache(in: directory, transport) { cache in
-                        let flood = TransportRequest(try URL(fetchable: origin.url("/flood")))
-                        let error = await failure { try await cache.response(for: flood) } as? TransferError
-                        #expect(error?.code == .protocolViolation)
-                        try await expectConsistent(cache, entries: 0)
-                        let other = try await cache.data(for: URL(fetchable: origin.url("/other")))
-                        #expect(other == Data("ok".utf8))
-                    }
+                try await withCache(transport) { cache in
+                    let flood = TransportRequest(try URL(fetchable: origin.url("/flood")))
+                    let error = await failure { try await cache.response(for: flood) } as? TransferError
+                    #expect(error?.code == .protocolViolation)
+                    try await expectConsistent(cache, entries: 0)
+                    let other = try await cache.data(for: URL(fetchable: origin.url("/other")))
+                    #expect(other == Data("ok".utf8))
                 }
             }
         }
     }
 
     @Test func `header fields count toward the limit of the memory`() async throws {
-        try await withDirectory { directory in
-            let flood = HTTPField(name: HTTPField.Name("X-Flood")!, value: String(repeating: "x", count: 10_000))
-            let transport = ClosureTransport { _, _ in
-                .bytes(Data(), [.cacheControl: "max-age=60", flood.name: flood.value])
-            }
-            let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000, maximumDiskSize: 0)
-            try await withCache(in: directory, transport, configuration) { cache in
-                for number in 0..<40 { _ = try await cache.data(for: url("\(number)")) }
-                var found = 0
-                for number in 0..<40 where cache.memory.value(for: ResourceKey(url("\(number)"))) != nil { found += 1 }
-                #expect(found == 19)
-            }
+        let flood = HTTPField(name: HTTPField.Name("X-Flood")!, value: String(repeating: "x", count: 10_000))
+        let transport = ClosureTransport { _, _ in
+            .bytes(Data(), [.cacheControl: "max-age=60", flood.name: flood.value])
+        }
+        let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000, maximumDiskSize: 0)
+        try await withCache(transport, configuration) { cache in
+            for number in 0..<40 { _ = try await cache.data(for: url("\(number)")) }
+            var found = 0
+            for number in 0..<40 where cache.memory.value(for: ResourceKey(url("\(number)"))) != nil { found += 1 }
+            #expect(found == 19)
         }
     }
 
     @Test func `header fields count toward the limit of the disk`() async throws {
-        try await withDirectory { directory in
-            let fields: HTTPFields = [
-                .cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\"",
-                HTTPField.Name("X-Flood")!: String(repeating: "x", count: 10_000),
-            ]
-            let transport = ClosureTransport { request, _ in
-                request.headerFields[.ifNoneMatch] == nil
-                    ? .bytes(Data(), fields) : .response(status: .notModified, headerFields: fields)
+        let fields: HTTPFields = [
+            .cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\"",
+            HTTPField.Name("X-Flood")!: String(repeating: "x", count: 10_000),
+        ]
+        let transport = ClosureTransport { request, _ in
+            request.headerFields[.ifNoneMatch] == nil
+                ? .bytes(Data(), fields) : .response(status: .notModified, headerFields: fields)
+        }
+        let limit: Int64 = 100_000
+        let wall = WallClock()
+        try await withCache(transport, .init(maximumDiskSize: limit), wall: wall) { cache in
+            for number in 0..<30 {
+                _ = try await cache.response(for: TransportRequest(url("\(number)")))
+                // Each new entry takes the place of one, because nine have room.
+                try await expectConsistent(cache, entries: min(number + 1, 9))
             }
-            let limit: Int64 = 100_000
-            let wall = WallClock()
-            try await withCache(in: directory, transport, .init(maximumDiskSize: limit), wall: wall) { cache in
-                for number in 0..<30 {
-                    _ = try await cache.response(for: TransportRequest(url("\(number)")))
-                    // Each new entry takes the place of one, because nine have room.
-                    try await expectConsistent(cache, entries: min(number + 1, 9))
-                }
-                // The newest entries are those that remain.
-                cache.memory.removeAll()
-                #expect(try await cache.contains(url("29")))
-                #expect(try await !cache.contains(url("20")))
-                // A confirmation with other fields changes what the entry counts.
-                wall.advance(200)
-                _ = try await cache.response(for: TransportRequest(url("29")))
-                try await expectConsistent(cache, entries: 9)
-                try await cache.removeAll()
-                try await expectConsistent(cache, entries: 0)
-            }
+            // The newest entries are those that remain.
+            cache.memory.removeAll()
+            #expect(try await cache.contains(url("29")))
+            #expect(try await !cache.contains(url("20")))
+            // A confirmation with other fields changes what the entry counts.
+            wall.advance(200)
+            _ = try await cache.response(for: TransportRequest(url("29")))
+            try await expectConsistent(cache, entries: 9)
+            try await cache.removeAll()
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
@@ -141,16 +133,14 @@ import TestSupport
             .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nETag: \"a\"\r\n\(rest)")
         } during: { origin in
             try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
-                try await withDirectory { directory in
-                    let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
-                    try await withCache(in: directory, transport, configuration) { cache in
-                        let request = TransportRequest(try URL(fetchable: origin.url("/a")))
-                        for _ in 0..<2 {
-                            #expect(await failure { try await cache.response(for: request) } is TransferError)
-                            #expect(await failure { try await cache.data(for: request.url) } is TransferError)
-                        }
-                        #expect(try await !cache.contains(request.url))
+                let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+                try await withCache(transport, configuration) { cache in
+                    let request = TransportRequest(try URL(fetchable: origin.url("/a")))
+                    for _ in 0..<2 {
+                        #expect(await failure { try await cache.response(for: request) } is TransferError)
+                        #expect(await failure { try await cache.data(for: request.url) } is TransferError)
                     }
+                    #expect(try await !cache.contains(request.url))
                 }
             }
         }
@@ -166,70 +156,62 @@ import TestSupport
             .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\(rest)")
         } during: { origin in
             try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
-                try await withDirectory { directory in
-                    try await withCache(in: directory, transport) { cache in
-                        let request = TransportRequest(try URL(fetchable: origin.url("/a")))
-                        for _ in 0..<2 {
-                            let response = try await cache.response(for: request)
-                            #expect(response.body == Data("12345".utf8))
-                        }
-                        #expect(origin.metrics.requests == 1)
+                try await withCache(transport) { cache in
+                    let request = TransportRequest(try URL(fetchable: origin.url("/a")))
+                    for _ in 0..<2 {
+                        let response = try await cache.response(for: request)
+                        #expect(response.body == Data("12345".utf8))
                     }
+                    #expect(origin.metrics.requests == 1)
                 }
             }
         }
     }
 
     @Test func `variants without end take the place of each other`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, number in
-                .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "X-\(number % 3), Cookie"])
+        let transport = ClosureTransport { request, number in
+            .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "X-\(number % 3), Cookie"])
+        }
+        try await withCache(transport) { cache in
+            for number in 0..<50 {
+                let request = TransportRequest(url("a"), headerFields: [.cookie: "\(number)"])
+                _ = try await cache.response(for: request)
             }
-            try await withCache(in: directory, transport) { cache in
-                for number in 0..<50 {
-                    let request = TransportRequest(url("a"), headerFields: [.cookie: "\(number)"])
-                    _ = try await cache.response(for: request)
-                }
-                let count = try await cache.disk.database.read {
-                    try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM entry WHERE state = 0") ?? 0
-                }
-                #expect(count == CachePolicy.maximumVariants)
-                try await expectConsistent(cache, entries: count)
-                // The last one is among them.
-                let last = TransportRequest(url("a"), headerFields: [.cookie: "49"])
-                #expect(try await cache.response(for: last).source != .network)
+            let count = try await cache.disk.database.read {
+                try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM entry WHERE state = 0") ?? 0
             }
+            #expect(count == CachePolicy.maximumVariants)
+            try await expectConsistent(cache, entries: count)
+            // The last one is among them.
+            let last = TransportRequest(url("a"), headerFields: [.cookie: "49"])
+            #expect(try await cache.response(for: last).source != .network)
         }
     }
 
     @Test func `a response that varies by everything is stored nowhere`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in
-                .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "Accept, *"])
+        let transport = ClosureTransport { _, number in
+            .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "Accept, *"])
+        }
+        try await withCache(transport) { cache in
+            for number in 1...3 {
+                let response = try await cache.response(for: TransportRequest(url("a")))
+                #expect(response.source == .network && same(response.body, pattern(10, seed: number)))
             }
-            try await withCache(in: directory, transport) { cache in
-                for number in 1...3 {
-                    let response = try await cache.response(for: TransportRequest(url("a")))
-                    #expect(response.source == .network && same(response.body, pattern(10, seed: number)))
-                }
-                try await expectConsistent(cache, entries: 0)
-            }
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
     @Test func `a 304 without a condition is asked for once more, and is no stored response`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in
-                number < 3
-                    ? .response(status: .notModified, headerFields: Self.fields) : .bytes(pattern(10), Self.fields)
-            }
-            try await withCache(in: directory, transport) { cache in
-                #expect(try await cache.response(for: TransportRequest(url("a"))).status == .notModified)
-                #expect(transport.requests.values.count == 2)
-                try await expectConsistent(cache, entries: 0)
-                let response = try await cache.response(for: TransportRequest(url("a")))
-                #expect(response.status == .ok && same(response.body, pattern(10)))
-            }
+        let transport = ClosureTransport { _, number in
+            number < 3
+                ? .response(status: .notModified, headerFields: Self.fields) : .bytes(pattern(10), Self.fields)
+        }
+        try await withCache(transport) { cache in
+            #expect(try await cache.response(for: TransportRequest(url("a"))).status == .notModified)
+            #expect(transport.requests.values.count == 2)
+            try await expectConsistent(cache, entries: 0)
+            let response = try await cache.response(for: TransportRequest(url("a")))
+            #expect(response.status == .ok && same(response.body, pattern(10)))
         }
     }
 
@@ -471,53 +453,47 @@ import TestSupport
     }
 
     @Test func `the tag of another user's response isn't sent`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                request.headerFields[.ifNoneMatch] == nil
-                    ? .bytes(
-                        Data((request.headerFields[.authorization] ?? "none").utf8),
-                        [.cacheControl: "no-cache", .eTag: "\"a\""])
-                    : .response(status: .notModified, headerFields: [.eTag: "\"a\""])
-            }
-            try await withCache(in: directory, transport) { cache in
-                for (user, source) in [
-                    ("ann", CachedResponse.Source.network), ("ben", .network), ("ann", .validated), ("ben", .validated),
-                ] {
-                    let request = TransportRequest(url("a"), headerFields: [.authorization: user])
-                    let response = try await cache.response(for: request)
-                    #expect(response.body == Data(user.utf8) && response.source == source)
-                }
+        let transport = ClosureTransport { request, _ in
+            request.headerFields[.ifNoneMatch] == nil
+                ? .bytes(
+                    Data((request.headerFields[.authorization] ?? "none").utf8),
+                    [.cacheControl: "no-cache", .eTag: "\"a\""])
+                : .response(status: .notModified, headerFields: [.eTag: "\"a\""])
+        }
+        try await withCache(transport) { cache in
+            for (user, source) in [
+                ("ann", CachedResponse.Source.network), ("ben", .network), ("ann", .validated), ("ben", .validated),
+            ] {
+                let request = TransportRequest(url("a"), headerFields: [.authorization: user])
+                let response = try await cache.response(for: request)
+                #expect(response.body == Data(user.utf8) && response.source == source)
             }
         }
     }
 
     @Test func `the response to a URL with a user name is stored for no request`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in .bytes(Data((request.url.user() ?? "none").utf8)) }
-            try await withCache(in: directory, transport) { cache in
-                for user in ["ann", "ben", "ann"] {
-                    let own = URL(string: "http://\(user):secret@example.test/a")!
-                    #expect(try await cache.response(for: TransportRequest(own)).body == Data(user.utf8))
-                }
-                try await expectConsistent(cache, entries: 0)
-                try await expect(Data("none".utf8), from: cache, url("a"))
-                #expect(transport.requests.values.count == 4)
+        let transport = ClosureTransport { request, _ in .bytes(Data((request.url.user() ?? "none").utf8)) }
+        try await withCache(transport) { cache in
+            for user in ["ann", "ben", "ann"] {
+                let own = URL(string: "http://\(user):secret@example.test/a")!
+                #expect(try await cache.response(for: TransportRequest(own)).body == Data(user.utf8))
             }
+            try await expectConsistent(cache, entries: 0)
+            try await expect(Data("none".utf8), from: cache, url("a"))
+            #expect(transport.requests.values.count == 4)
         }
     }
 
     @Test func `what a reply reflects is separated by the fields that Vary names, and by no others`() async throws {
         let host = HTTPField.Name("X-Forwarded-Host")!
         for (vary, expected) in [("X-Forwarded-Host", "none"), ("Accept", "evil.test")] {
-            try await withDirectory { directory in
-                let transport = Self.echo(host, [.cacheControl: "max-age=60", .vary: vary])
-                try await withCache(in: directory, transport) { cache in
-                    let poisoned = TransportRequest(url("a"), headerFields: [host: "evil.test"])
-                    #expect(try await cache.response(for: poisoned).body == Data("evil.test".utf8))
-                    let response = try await cache.response(for: TransportRequest(url("a")))
-                    // Without Vary, the server has said that all requests get this response.
-                    #expect(response.body == Data(expected.utf8))
-                }
+            let transport = Self.echo(host, [.cacheControl: "max-age=60", .vary: vary])
+            try await withCache(transport) { cache in
+                let poisoned = TransportRequest(url("a"), headerFields: [host: "evil.test"])
+                #expect(try await cache.response(for: poisoned).body == Data("evil.test".utf8))
+                let response = try await cache.response(for: TransportRequest(url("a")))
+                // Without Vary, the server has said that all requests get this response.
+                #expect(response.body == Data(expected.utf8))
             }
         }
     }
@@ -565,15 +541,13 @@ import TestSupport
     }
 
     @Test func `a Content-Location gives the response no other URL`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in
-                .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .contentLocation: "/b"])
-            }
-            try await withCache(in: directory, transport) { cache in
-                try await expect(pattern(10, seed: 1), from: cache, url("a"))
-                try await expect(pattern(10, seed: 2), from: cache, url("b"))
-                try await expect(pattern(10, seed: 1), from: cache, url("a"))
-            }
+        let transport = ClosureTransport { _, number in
+            .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .contentLocation: "/b"])
+        }
+        try await withCache(transport) { cache in
+            try await expect(pattern(10, seed: 1), from: cache, url("a"))
+            try await expect(pattern(10, seed: 2), from: cache, url("b"))
+            try await expect(pattern(10, seed: 1), from: cache, url("a"))
         }
     }
 }

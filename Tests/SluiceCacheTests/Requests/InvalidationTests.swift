@@ -78,16 +78,14 @@ private final class OneValue: Transport {
 
     @Test(arguments: Invalidation.allCases)
     func `removes what is stored, in memory and on disk`(_ invalidation: Invalidation) async throws {
-        try await withDirectory { directory in
-            let server = OneValue()
-            try await withCache(in: directory, server) { cache in
-                #expect(try await value(cache) == OneValue.body(0))
-                server.change()
-                let expected = invalidation.rawValue.lowercased().contains("put") ? 2 : 1
-                try await invalidation.perform(on: cache, url("a"))
-                try await expectConsistent(cache, entries: 0)
-                #expect(try await value(cache) == OneValue.body(expected))
-            }
+        let server = OneValue()
+        try await withCache(server) { cache in
+            #expect(try await value(cache) == OneValue.body(0))
+            server.change()
+            let expected = invalidation.rawValue.lowercased().contains("put") ? 2 : 1
+            try await invalidation.perform(on: cache, url("a"))
+            try await expectConsistent(cache, entries: 0)
+            #expect(try await value(cache) == OneValue.body(expected))
         }
     }
 
@@ -145,23 +143,21 @@ private final class OneValue: Transport {
     }
 
     @Test func `isn't undone by a body that arrives`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport(2)
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let old = try await cache.bytes(for: TransportRequest(url("a")))
-                transport.bodies[0].send(pattern(300_000, seed: 1))
-                var chunks = old.body.makeAsyncIterator()
-                _ = try await chunks.next()
-                try await cache.remove(url("a"))
-                let new = try await cache.bytes(for: TransportRequest(url("a")))
-                transport.bodies[1].send(pattern(300_000, seed: 2))
-                transport.bodies[1].finish()
-                #expect(try await new.body.collect(upTo: .max) == pattern(300_000, seed: 2))
-                transport.bodies[0].finish()
-                #expect(try await chunks.next() == nil)
-                try await expectConsistent(cache, entries: 1)
-                try await expect(pattern(300_000, seed: 2), from: cache, url("a"))
-            }
+        let transport = PushingTransport(2)
+        try await withCache(transport) { (cache) async throws in
+            let old = try await cache.bytes(for: TransportRequest(url("a")))
+            transport.bodies[0].send(pattern(300_000, seed: 1))
+            var chunks = old.body.makeAsyncIterator()
+            _ = try await chunks.next()
+            try await cache.remove(url("a"))
+            let new = try await cache.bytes(for: TransportRequest(url("a")))
+            transport.bodies[1].send(pattern(300_000, seed: 2))
+            transport.bodies[1].finish()
+            #expect(try await new.body.collect(upTo: .max) == pattern(300_000, seed: 2))
+            transport.bodies[0].finish()
+            #expect(try await chunks.next() == nil)
+            try await expectConsistent(cache, entries: 1)
+            try await expect(pattern(300_000, seed: 2), from: cache, url("a"))
         }
     }
 
@@ -223,68 +219,62 @@ private final class OneValue: Transport {
     }
 
     @Test func `is what stored bytes are for running exchanges`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let server = OneValue(holding: 1, at: gate)
-            try await withCache(in: directory, server) { (cache) async throws in
-                let first = Task { try await value(cache) }
-                await gate.arrivals(1)
-                #expect(try await cache.store(pattern(77), for: url("a")))
-                try await expect(pattern(77), from: cache, url("a"))
-                await gate.open()
-                #expect(try await first.value == OneValue.body(0))
-                try await expect(pattern(77), from: cache, url("a"))
-                try await expectConsistent(cache, entries: 1)
-            }
+        let gate = Gate()
+        let server = OneValue(holding: 1, at: gate)
+        try await withCache(server) { (cache) async throws in
+            let first = Task { try await value(cache) }
+            await gate.arrivals(1)
+            #expect(try await cache.store(pattern(77), for: url("a")))
+            try await expect(pattern(77), from: cache, url("a"))
+            await gate.open()
+            #expect(try await first.value == OneValue.body(0))
+            try await expect(pattern(77), from: cache, url("a"))
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test func `of a response without room in the directory concerns the memory, too`() async throws {
-        try await withDirectory { directory in
-            let server = OneValue()
-            try await withCache(in: directory, server, .init(maximumDiskSize: 0)) { (cache) async throws in
-                for _ in 0..<2 { #expect(try await value(cache) == OneValue.body(0)) }
-                try await Invalidation.put.perform(on: cache, url("a"))
-                for _ in 0..<2 { #expect(try await value(cache) == OneValue.body(1)) }
-                #expect(server.gets.withLock { $0 } == 2)
-            }
+        let server = OneValue()
+        try await withCache(server, .init(maximumDiskSize: 0)) { (cache) async throws in
+            for _ in 0..<2 { #expect(try await value(cache) == OneValue.body(0)) }
+            try await Invalidation.put.perform(on: cache, url("a"))
+            for _ in 0..<2 { #expect(try await value(cache) == OneValue.body(1)) }
+            #expect(server.gets.withLock { $0 } == 2)
         }
     }
 
     @Test(arguments: Invalidation.allCases + [nil])
     func `reaches decoded values, also those that are being decoded`(_ invalidation: Invalidation?) async throws {
-        try await withDirectory { directory in
-            let server = OneValue()
-            let gate = Gate()
-            let isHeld = Guarded(false)
-            func invalidate(_ cache: ResourceCache) async throws {
-                server.change()
-                if let invalidation { return try await invalidation.perform(on: cache, url("a")) }
-                try await cache.store(OneValue.body(9), for: url("a"))
+        let server = OneValue()
+        let gate = Gate()
+        let isHeld = Guarded(false)
+        func invalidate(_ cache: ResourceCache) async throws {
+            server.change()
+            if let invalidation { return try await invalidation.perform(on: cache, url("a")) }
+            try await cache.store(OneValue.body(9), for: url("a"))
+        }
+        try await withCache(server) { (cache) async throws in
+            let values = cache.decoded(cost: \.count) { data in
+                if isHeld.withLock({ $0 }) { await gate.pass() }
+                return data
             }
-            try await withCache(in: directory, server) { (cache) async throws in
-                let values = cache.decoded(cost: \.count) { data in
-                    if isHeld.withLock({ $0 }) { await gate.pass() }
-                    return data
-                }
-                #expect(try await values.value(for: url("a")) == OneValue.body(0))
-                try await invalidate(cache)
-                #expect(values.valueInMemory(for: url("a")) == nil)
-                let second = try await values.value(for: url("a"))
-                #expect(second != OneValue.body(0))
-                // Again, while the value is decoded.
-                values.removeAll()
-                isHeld.withLock { $0 = true }
-                let decoding = Task { try await values.value(for: url("a")) }
-                await gate.arrivals(1)
-                isHeld.withLock { $0 = false }
-                try await invalidate(cache)
-                if invalidation == nil { try await cache.store(OneValue.body(10), for: url("a")) }
-                await gate.open()
-                #expect(try await decoding.value == second, "it began before")
-                #expect(values.valueInMemory(for: url("a")) == nil)
-                #expect(try await values.value(for: url("a")) != second)
-            }
+            #expect(try await values.value(for: url("a")) == OneValue.body(0))
+            try await invalidate(cache)
+            #expect(values.valueInMemory(for: url("a")) == nil)
+            let second = try await values.value(for: url("a"))
+            #expect(second != OneValue.body(0))
+            // Again, while the value is decoded.
+            values.removeAll()
+            isHeld.withLock { $0 = true }
+            let decoding = Task { try await values.value(for: url("a")) }
+            await gate.arrivals(1)
+            isHeld.withLock { $0 = false }
+            try await invalidate(cache)
+            if invalidation == nil { try await cache.store(OneValue.body(10), for: url("a")) }
+            await gate.open()
+            #expect(try await decoding.value == second, "it began before")
+            #expect(values.valueInMemory(for: url("a")) == nil)
+            #expect(try await values.value(for: url("a")) != second)
         }
     }
 
@@ -336,23 +326,21 @@ private final class OneValue: Transport {
     }
 
     @Test func `that the index can't follow doesn't keep the memory from working`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                _ = try await cache.data(for: url("a"))
-                try await cache.disk.database.write {
-                    for event in ["UPDATE", "DELETE", "INSERT"] {
-                        try $0.execute(
-                            sql: """
-                                CREATE TRIGGER full_\(event) BEFORE \(event) ON entry
-                                BEGIN SELECT RAISE(ABORT, 'no room'); END
-                                """)
-                    }
+        let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
+        try await withCache(transport) { (cache) async throws in
+            _ = try await cache.data(for: url("a"))
+            try await cache.disk.database.write {
+                for event in ["UPDATE", "DELETE", "INSERT"] {
+                    try $0.execute(
+                        sql: """
+                            CREATE TRIGGER full_\(event) BEFORE \(event) ON entry
+                            BEGIN SELECT RAISE(ABORT, 'no room'); END
+                            """)
                 }
-                try? await cache.remove(url("a"))
-                for _ in 0..<3 { _ = try await cache.data(for: url("a")) }
-                #expect(transport.requests.values.count == 2)
             }
+            try? await cache.remove(url("a"))
+            for _ in 0..<3 { _ = try await cache.data(for: url("a")) }
+            #expect(transport.requests.values.count == 2)
         }
     }
 }

@@ -60,19 +60,17 @@ import Testing
     }
 
     @Test func `a response has its status, its fields with Age, and its source`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                let first = try await cache.response(for: Self.request())
-                #expect(first.status == .ok && first.source == .network)
-                wall.advance(7)
-                let second = try await cache.response(for: Self.request())
-                #expect(second.status == .ok && second.source == .memory)
-                #expect(second.headerFields[.age] == "7" && same(second.body, pattern(10)))
-                try await expect(pattern(10), from: cache, url("a"))
-                #expect(transport.requests.values.count == 1)
-            }
+        let wall = WallClock()
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+        try await withCache(transport, wall: wall) { cache in
+            let first = try await cache.response(for: Self.request())
+            #expect(first.status == .ok && first.source == .network)
+            wall.advance(7)
+            let second = try await cache.response(for: Self.request())
+            #expect(second.status == .ok && second.source == .memory)
+            #expect(second.headerFields[.age] == "7" && same(second.body, pattern(10)))
+            try await expect(pattern(10), from: cache, url("a"))
+            #expect(transport.requests.values.count == 1)
         }
     }
 
@@ -80,19 +78,17 @@ import Testing
     func `a successful unsafe request removes what is stored, and sends its body`(
         method: HTTPRequest.Method
     ) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, number in
-                request.method == .get ? .bytes(pattern(10, seed: number)) : .response(status: .noContent)
-            }
-            try await withCache(in: directory, transport) { cache in
-                try await expect(pattern(10, seed: 1), from: cache, url("a"))
-                var request = Self.request([:], method)
-                request.body = pattern(5)
-                #expect(try await cache.response(for: request).status == .noContent)
-                #expect(transport.requests.values.last?.body == pattern(5))
-                try await expectConsistent(cache, entries: 0)
-                try await expect(pattern(10, seed: 3), from: cache, url("a"))
-            }
+        let transport = ClosureTransport { request, number in
+            request.method == .get ? .bytes(pattern(10, seed: number)) : .response(status: .noContent)
+        }
+        try await withCache(transport) { cache in
+            try await expect(pattern(10, seed: 1), from: cache, url("a"))
+            var request = Self.request([:], method)
+            request.body = pattern(5)
+            #expect(try await cache.response(for: request).status == .noContent)
+            #expect(transport.requests.values.last?.body == pattern(5))
+            try await expectConsistent(cache, entries: 0)
+            try await expect(pattern(10, seed: 3), from: cache, url("a"))
         }
     }
 
@@ -187,42 +183,38 @@ import Testing
     }
 
     @Test func `without a suitable response, only-if-cached gets 504`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                let onlyIfCached = Self.request([.cacheControl: "only-if-cached"])
-                #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
-                #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).source == .cache)
-                _ = try await cache.response(for: Self.request())
-                #expect(try await cache.response(for: onlyIfCached).status == .ok)
-                wall.advance(70)
-                #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
-                // A stale response is better than none.
-                #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).status == .ok)
-                #expect(transport.requests.values.count == 1)
-            }
+        let wall = WallClock()
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+        try await withCache(transport, wall: wall) { cache in
+            let onlyIfCached = Self.request([.cacheControl: "only-if-cached"])
+            #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
+            #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).source == .cache)
+            _ = try await cache.response(for: Self.request())
+            #expect(try await cache.response(for: onlyIfCached).status == .ok)
+            wall.advance(70)
+            #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
+            // A stale response is better than none.
+            #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).status == .ok)
+            #expect(transport.requests.values.count == 1)
         }
     }
 
     @Test func `a reload asks the server, and staleIfOffline uses a stale response`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { request, number in
-                number < 3
-                    ? .bytes(pattern(10, seed: number)) : .failure(TransferError(.connectionRefused, url: request.url))
-            }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                _ = try await cache.response(for: Self.request())
-                let reloaded = try await cache.response(for: Self.request(), mode: .reload)
-                #expect(reloaded.source == .network && same(reloaded.body, pattern(10, seed: 2)))
-                #expect(try await cache.response(for: Self.request()).source == .memory)
-                wall.advance(70)
-                let stale = try await cache.response(for: Self.request(), mode: .staleIfOffline)
-                #expect(same(stale.body, pattern(10, seed: 2)) && stale.headerFields[.age] == "70")
-                let error = await failure { try await cache.response(for: Self.request()) } as? TransferError
-                #expect(error?.code == .connectionRefused && error?.attempts == 3)
-            }
+        let wall = WallClock()
+        let transport = ClosureTransport { request, number in
+            number < 3
+                ? .bytes(pattern(10, seed: number)) : .failure(TransferError(.connectionRefused, url: request.url))
+        }
+        try await withCache(transport, wall: wall) { cache in
+            _ = try await cache.response(for: Self.request())
+            let reloaded = try await cache.response(for: Self.request(), mode: .reload)
+            #expect(reloaded.source == .network && same(reloaded.body, pattern(10, seed: 2)))
+            #expect(try await cache.response(for: Self.request()).source == .memory)
+            wall.advance(70)
+            let stale = try await cache.response(for: Self.request(), mode: .staleIfOffline)
+            #expect(same(stale.body, pattern(10, seed: 2)) && stale.headerFields[.age] == "70")
+            let error = await failure { try await cache.response(for: Self.request()) } as? TransferError
+            #expect(error?.code == .connectionRefused && error?.attempts == 3)
         }
     }
 
@@ -305,39 +297,35 @@ import Testing
     }
 
     @Test func `a damaged variant is fetched again, and the others stay`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in
-                .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+        let transport = ClosureTransport { _, number in
+            .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+        }
+        try await withCache(transport) { cache in
+            for language in ["de", "en"] {
+                _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
             }
-            try await withCache(in: directory, transport) { cache in
-                for language in ["de", "en"] {
-                    _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
-                }
-                try Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
-                let german = Self.request([.acceptLanguage: "de"])
-                #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
-                #expect(cache.statistics.damaged == 1)
-                #expect(try await cache.response(for: german).source == .network)
-                #expect(try await cache.response(for: Self.request([.acceptLanguage: "en"])).source == .disk)
-                try await expectConsistent(cache, entries: 2)
-            }
+            try Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
+            let german = Self.request([.acceptLanguage: "de"])
+            #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
+            #expect(cache.statistics.damaged == 1)
+            #expect(try await cache.response(for: german).source == .network)
+            #expect(try await cache.response(for: Self.request([.acceptLanguage: "en"])).source == .disk)
+            try await expectConsistent(cache, entries: 2)
         }
     }
 
     @Test func `other statuses are stored by their rules, and are errors of data(for:)`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+        let transport = ClosureTransport { _, _ in
+            .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+        }
+        try await withCache(transport) { cache in
+            for source in [CachedResponse.Source.network, .memory] {
+                let response = try await cache.response(for: Self.request())
+                #expect(response.status == .notFound && response.source == source)
+                #expect(same(response.body, pattern(10)))
             }
-            try await withCache(in: directory, transport) { cache in
-                for source in [CachedResponse.Source.network, .memory] {
-                    let response = try await cache.response(for: Self.request())
-                    #expect(response.status == .notFound && response.source == source)
-                    #expect(same(response.body, pattern(10)))
-                }
-                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                #expect(error?.status == .notFound && transport.requests.values.count == 1)
-            }
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            #expect(error?.status == .notFound && transport.requests.values.count == 1)
         }
     }
 
@@ -361,37 +349,33 @@ import Testing
     func `a request with a body isn't answered from the cache, and its response isn't stored`(
         method: HTTPRequest.Method
     ) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                .bytes(
-                    Data("answer to ".utf8) + (request.body ?? Data()), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+        let transport = ClosureTransport { request, _ in
+            .bytes(
+                Data("answer to ".utf8) + (request.body ?? Data()), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+        }
+        try await withCache(transport) { (cache) async throws in
+            let whole = try await cache.data(for: url("a"))
+            for body in ["one", "two", ""] {
+                let request = TransportRequest(url("a"), method: method, body: Data(body.utf8))
+                let response = try await cache.response(for: request)
+                #expect(String(decoding: response.body, as: UTF8.self) == "answer to \(body)")
+                let streamed = try await cache.bytes(for: request)
+                #expect(try await streamed.body.collect(upTo: .max) == response.body)
+                #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
             }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let whole = try await cache.data(for: url("a"))
-                for body in ["one", "two", ""] {
-                    let request = TransportRequest(url("a"), method: method, body: Data(body.utf8))
-                    let response = try await cache.response(for: request)
-                    #expect(String(decoding: response.body, as: UTF8.self) == "answer to \(body)")
-                    let streamed = try await cache.bytes(for: request)
-                    #expect(try await streamed.body.collect(upTo: .max) == response.body)
-                    #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
-                }
-                #expect(transport.requests.values.count == 7)
-                #expect(try await cache.data(for: url("a")) == whole && transport.requests.values.count == 7)
-                try await expectConsistent(cache, entries: 1)
-            }
+            #expect(transport.requests.values.count == 7)
+            #expect(try await cache.data(for: url("a")) == whole && transport.requests.values.count == 7)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .options])
     func `a request that wants only stored responses is never sent`(method: HTTPRequest.Method) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let request = TransportRequest(url("a"), method: method)
-                #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
-                #expect(transport.requests.values.isEmpty)
-            }
+        let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+        try await withCache(transport) { (cache) async throws in
+            let request = TransportRequest(url("a"), method: method)
+            #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
+            #expect(transport.requests.values.isEmpty)
         }
     }
 
@@ -415,23 +399,21 @@ import Testing
     }
 
     @Test func `only a GET of the resource reports progress to those that observe it`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let reports = Recorder<Int64>()
-                let key = ResponseKey(TransportRequest(url("a")))
-                let observer = cache.progress.add(key) { reports.note($0.receivedBytes) }
-                for method in [HTTPRequest.Method.post, .put, .options] {
-                    _ = try await cache.response(for: TransportRequest(url("a"), method: method))
-                }
-                _ = try await cache.response(for: TransportRequest(url("a"), body: Data([1])))
-                let streamed = try await cache.bytes(for: TransportRequest(url("a"), body: Data([1])))
-                _ = try await streamed.body.collect(upTo: .max)
-                #expect(reports.values.isEmpty)
-                _ = try await cache.data(for: url("a"))
-                #expect(reports.values == [1000])
-                cache.progress.remove(observer, key)
+        let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
+        try await withCache(transport) { (cache) async throws in
+            let reports = Recorder<Int64>()
+            let key = ResponseKey(TransportRequest(url("a")))
+            let observer = cache.progress.add(key) { reports.note($0.receivedBytes) }
+            for method in [HTTPRequest.Method.post, .put, .options] {
+                _ = try await cache.response(for: TransportRequest(url("a"), method: method))
             }
+            _ = try await cache.response(for: TransportRequest(url("a"), body: Data([1])))
+            let streamed = try await cache.bytes(for: TransportRequest(url("a"), body: Data([1])))
+            _ = try await streamed.body.collect(upTo: .max)
+            #expect(reports.values.isEmpty)
+            _ = try await cache.data(for: url("a"))
+            #expect(reports.values == [1000])
+            cache.progress.remove(observer, key)
         }
     }
 
@@ -466,19 +448,17 @@ import Testing
 
     @Test(arguments: [0, 2048])
     func `a response whose successor couldn't be stored isn't used again`(largestInIndex: Int) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
-            try await withCache(in: directory, transport, largestInIndex: largestInIndex) { (cache) async throws in
-                try await expect(pattern(1000, seed: 1), from: cache, url("a"))
-                try await cache.disk.database.write {
-                    try $0.execute(
-                        sql: "CREATE TRIGGER full BEFORE INSERT ON entry BEGIN SELECT RAISE(ABORT, 'no room'); END")
-                }
-                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
-                try await expect(pattern(1000, seed: 2), from: cache, url("a"))
-                cache.trimMemory(toFraction: 0)
-                #expect(try await cache.data(for: url("a")) != pattern(1000, seed: 1))
+        let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
+        try await withCache(transport, largestInIndex: largestInIndex) { (cache) async throws in
+            try await expect(pattern(1000, seed: 1), from: cache, url("a"))
+            try await cache.disk.database.write {
+                try $0.execute(
+                    sql: "CREATE TRIGGER full BEFORE INSERT ON entry BEGIN SELECT RAISE(ABORT, 'no room'); END")
             }
+            _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+            try await expect(pattern(1000, seed: 2), from: cache, url("a"))
+            cache.trimMemory(toFraction: 0)
+            #expect(try await cache.data(for: url("a")) != pattern(1000, seed: 1))
         }
     }
 }

@@ -54,33 +54,29 @@ import TestSupport
     }
 
     @Test func `a changed response takes the old one's place`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { _, number in
-                .bytes(pattern(100 * number), [.cacheControl: "max-age=60", .eTag: "\"\(number)\""])
+        let wall = WallClock()
+        let transport = ClosureTransport { _, number in
+            .bytes(pattern(100 * number), [.cacheControl: "max-age=60", .eTag: "\"\(number)\""])
+        }
+        try await withCache(transport, wall: wall) { cache in
+            for number in 1...3 {
+                try await expect(pattern(100 * number), from: cache, url("a"))
+                wall.advance(60)
+                try await expectConsistent(cache, entries: 1)
             }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                for number in 1...3 {
-                    try await expect(pattern(100 * number), from: cache, url("a"))
-                    wall.advance(60)
-                    try await expectConsistent(cache, entries: 1)
-                }
-                #expect(transport.requests.values.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\"", "\"2\""])
-            }
+            #expect(transport.requests.values.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\"", "\"2\""])
         }
     }
 
     @Test func `no-cache is kept, and asked about each time`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                request.headerFields[.ifNoneMatch] == nil
-                    ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
-                    : .response(status: .notModified)
-            }
-            try await withCache(in: directory, transport) { cache in
-                for _ in 1...3 { try await expect(pattern(100), from: cache, url("a")) }
-                #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 2)
-            }
+        let transport = ClosureTransport { request, _ in
+            request.headerFields[.ifNoneMatch] == nil
+                ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
+                : .response(status: .notModified)
+        }
+        try await withCache(transport) { cache in
+            for _ in 1...3 { try await expect(pattern(100), from: cache, url("a")) }
+            #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 2)
         }
     }
 
@@ -109,17 +105,15 @@ import TestSupport
     }
 
     @Test func `a confirmation that forbids storing ends the keeping`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                request.headerFields[.ifNoneMatch] == nil
-                    ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
-                    : .response(status: .notModified, headerFields: [.cacheControl: "no-store"])
-            }
-            try await withCache(in: directory, transport) { cache in
-                for _ in 1...2 { try await expect(pattern(100), from: cache, url("a")) }
-                #expect(cache.memory.count == 0)
-                try await expectConsistent(cache, entries: 0)
-            }
+        let transport = ClosureTransport { request, _ in
+            request.headerFields[.ifNoneMatch] == nil
+                ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
+                : .response(status: .notModified, headerFields: [.cacheControl: "no-store"])
+        }
+        try await withCache(transport) { cache in
+            for _ in 1...2 { try await expect(pattern(100), from: cache, url("a")) }
+            #expect(cache.memory.count == 0)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
@@ -162,19 +156,17 @@ import TestSupport
     }
 
     @Test func `a stale response is not given out when its server cannot be asked`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { request, number in
-                number == 1
-                    ? .bytes(pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\""])
-                    : .failure(TransferError(.hostNotFound, url: request.url))
-            }
-            try await withCache(in: directory, transport, .init(retries: .never), wall: wall) { cache in
-                _ = try await cache.data(for: url("a"))
-                wall.advance(60)
-                #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
-                try await expectConsistent(cache, entries: 1)
-            }
+        let wall = WallClock()
+        let transport = ClosureTransport { request, number in
+            number == 1
+                ? .bytes(pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+                : .failure(TransferError(.hostNotFound, url: request.url))
+        }
+        try await withCache(transport, .init(retries: .never), wall: wall) { cache in
+            _ = try await cache.data(for: url("a"))
+            wall.advance(60)
+            #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
@@ -182,30 +174,28 @@ import TestSupport
     func `in the background ends even if its callers read their bodies while they arrive`(
         size: Int, status: Int
     ) async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
-            let transport = ClosureTransport { _, number in
-                status == 304 && number > 1
-                    ? .response(status: .notModified, headerFields: fields)
-                    : .response(
-                        headerFields: fields,
-                        body: (0..<5).map { pattern(size / 5, seed: status == 304 ? $0 : $0 * number) })
+        let wall = WallClock()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+        let transport = ClosureTransport { _, number in
+            status == 304 && number > 1
+                ? .response(status: .notModified, headerFields: fields)
+                : .response(
+                    headerFields: fields,
+                    body: (0..<5).map { pattern(size / 5, seed: status == 304 ? $0 : $0 * number) })
+        }
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            func body() async throws -> Data {
+                try await cache.bytes(for: TransportRequest(url("a"))).body.collect(upTo: .max)
             }
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                func body() async throws -> Data {
-                    try await cache.bytes(for: TransportRequest(url("a"))).body.collect(upTo: .max)
-                }
-                let first = try await body()
-                wall.advance(70)
-                #expect(try await body() == first)
-                for task in cache.validations.running + cache.transfers.running { await task.value }
-                wall.advance(30)
-                let second = try await body()
-                #expect((second == first) == (status == 304))
-                #expect(transport.requests.values.count == 2)
-                try await expectConsistent(cache, entries: 1)
-            }
+            let first = try await body()
+            wall.advance(70)
+            #expect(try await body() == first)
+            for task in cache.validations.running + cache.transfers.running { await task.value }
+            wall.advance(30)
+            let second = try await body()
+            #expect((second == first) == (status == 304))
+            #expect(transport.requests.values.count == 2)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
@@ -340,18 +330,16 @@ private final class EndlessClock: Clock {
     }
 
     @Test func `a clock before 1970 and one after 9999 do no harm`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let server = ClosureTransport { _, number in .bytes(pattern(100, seed: number)) }
-            try await withCache(in: directory, server, wall: wall) { cache in
-                for shift in [-100 * 365 * Self.day, 20_000 * 365 * Self.day, 0] {
-                    wall.advance(shift)
-                    _ = try await cache.data(for: url("a"))
-                    #expect(cache.statistics.diskFailures == 0)
-                }
-                let last = try await cache.data(for: url("a"))
-                #expect(same(last, pattern(100, seed: server.requests.values.count)))
+        let wall = WallClock()
+        let server = ClosureTransport { _, number in .bytes(pattern(100, seed: number)) }
+        try await withCache(server, wall: wall) { cache in
+            for shift in [-100 * 365 * Self.day, 20_000 * 365 * Self.day, 0] {
+                wall.advance(shift)
+                _ = try await cache.data(for: url("a"))
+                #expect(cache.statistics.diskFailures == 0)
             }
+            let last = try await cache.data(for: url("a"))
+            #expect(same(last, pattern(100, seed: server.requests.values.count)))
         }
     }
 }

@@ -94,23 +94,21 @@ import Testing
     }
 
     @Test func `a body whose last write was cancelled isn't stored`() async throws {
-        try await withDirectory { directory in
-            try await withCache(in: directory, ScriptedTransport([:])) { (cache) async throws in
-                let key = ResourceKey(url("a"))
-                let head = StoredResponse.Head(
-                    status: 200, fields: [.cacheControl: "max-age=60"], length: 1200, requested: cache.now(),
-                    received: cache.now(), policy: cache.policy)
-                let opened = try await cache.disk.beginWriting(head, announced: 1200, for: key)
-                let writer = try #require(opened)
-                for seed in 0..<2 { #expect(try await writer.append([pattern(400, seed: seed)])) }
-                let last = Task {
-                    withUnsafeCurrentTask { $0?.cancel() }
-                    return try await writer.append([pattern(400, seed: 2)])
-                }
-                await #expect(throws: CancellationError.self) { try await last.value }
-                #expect(try await writer.finish(head, replacing: .rows([])) == nil)
-                try await expectConsistent(cache, entries: 0)
+        try await withCache(ScriptedTransport([:])) { (cache) async throws in
+            let key = ResourceKey(url("a"))
+            let head = StoredResponse.Head(
+                status: 200, fields: [.cacheControl: "max-age=60"], length: 1200, requested: cache.now(),
+                received: cache.now(), policy: cache.policy)
+            let opened = try await cache.disk.beginWriting(head, announced: 1200, for: key)
+            let writer = try #require(opened)
+            for seed in 0..<2 { #expect(try await writer.append([pattern(400, seed: seed)])) }
+            let last = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await writer.append([pattern(400, seed: 2)])
             }
+            await #expect(throws: CancellationError.self) { try await last.value }
+            #expect(try await writer.finish(head, replacing: .rows([])) == nil)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
@@ -236,35 +234,33 @@ import Testing
 
     @Test(arguments: ["truncated", "unreadable"])
     func `a stored body that is lost while it is read ends with an error of the cache`(damage: String) async throws {
-        try await withDirectory { directory in
-            let isBroken = Guarded(false)
-            let real = SystemCalls.system
-            var calls = real
-            calls.randomAccess.readAt = { descriptor, bytes, offset in
-                isBroken.withLock { $0 } ? -Int(EIO) : real.randomAccess.readAt(descriptor, bytes, offset)
-            }
-            calls.inline.read = { descriptor, bytes, offset in
-                isBroken.withLock { $0 } ? -Int(EAGAIN) : real.inline.read(descriptor, bytes, offset)
-            }
-            let files = FileIO(calls: calls)
-            let transport = ClosureTransport { _, _ in .bytes(pattern(3_000_000)) }
-            try await withCache(in: directory, transport, files: files) { (cache) async throws in
-                _ = try await cache.bytes(for: Self.request).body.collect(upTo: .max)
-                let stored = try await cache.bytes(for: Self.request)
-                #expect(stored.source == .disk)
-                var chunks = stored.body.makeAsyncIterator()
-                _ = try await chunks.next()
-                if damage == "truncated" {
-                    try FileHandle(forWritingTo: try await file(of: url("a"), in: cache)).truncate(atOffset: 0)
-                } else {
-                    isBroken.withLock { $0 = true }
-                }
-                let error = await Self.lastError(of: &chunks) as? TransferError
-                #expect(error?.isTransient == true && error?.remedy != nil && error?.url == url("a"))
-                #expect(error?.message.contains("announced") == false, "The server has sent all bytes.")
-            }
-            await files.shutdown()
+        let isBroken = Guarded(false)
+        let real = SystemCalls.system
+        var calls = real
+        calls.randomAccess.readAt = { descriptor, bytes, offset in
+            isBroken.withLock { $0 } ? -Int(EIO) : real.randomAccess.readAt(descriptor, bytes, offset)
         }
+        calls.inline.read = { descriptor, bytes, offset in
+            isBroken.withLock { $0 } ? -Int(EAGAIN) : real.inline.read(descriptor, bytes, offset)
+        }
+        let files = FileIO(calls: calls)
+        let transport = ClosureTransport { _, _ in .bytes(pattern(3_000_000)) }
+        try await withCache(transport, files: files) { (cache) async throws in
+            _ = try await cache.bytes(for: Self.request).body.collect(upTo: .max)
+            let stored = try await cache.bytes(for: Self.request)
+            #expect(stored.source == .disk)
+            var chunks = stored.body.makeAsyncIterator()
+            _ = try await chunks.next()
+            if damage == "truncated" {
+                try FileHandle(forWritingTo: try await file(of: url("a"), in: cache)).truncate(atOffset: 0)
+            } else {
+                isBroken.withLock { $0 = true }
+            }
+            let error = await Self.lastError(of: &chunks) as? TransferError
+            #expect(error?.isTransient == true && error?.remedy != nil && error?.url == url("a"))
+            #expect(error?.message.contains("announced") == false, "The server has sent all bytes.")
+        }
+        await files.shutdown()
     }
 
     private static func lastError(of chunks: inout ResponseBody.Iterator) async -> (any Error)? {

@@ -49,25 +49,23 @@ final class PushingTransport: Transport {
     private func next(_ iterator: inout ResponseBody.Iterator) async throws -> Data? { try await iterator.next() }
 
     @Test func `reach the caller chunk by chunk, and are stored at the end`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let response = try await cache.bytes(for: Self.request)
-                #expect(response.status == .ok && response.source == .network)
-                var chunks = response.body.makeAsyncIterator()
-                for seed in 0..<20 {
-                    transport.bodies[0].send(pattern(300_000, seed: seed))
-                    let arrived = try await chunks.next()
-                    #expect(same(arrived ?? Data(), pattern(300_000, seed: seed)))
-                }
-                transport.bodies[0].finish()
-                for _ in 0..<2 { #expect(try await chunks.next() == nil) }
-                try await expectConsistent(cache, entries: 1)
-                #expect(cache.memory.count == 0 && cache.statistics.fetched == 1)
-                let whole = (0..<20).reduce(into: Data()) { $0 += pattern(300_000, seed: $1) }
-                try await expect(whole, from: cache, url("a"))
-                #expect(transport.requests.values.count == 1)
+        let transport = PushingTransport()
+        try await withCache(transport) { (cache) async throws in
+            let response = try await cache.bytes(for: Self.request)
+            #expect(response.status == .ok && response.source == .network)
+            var chunks = response.body.makeAsyncIterator()
+            for seed in 0..<20 {
+                transport.bodies[0].send(pattern(300_000, seed: seed))
+                let arrived = try await chunks.next()
+                #expect(same(arrived ?? Data(), pattern(300_000, seed: seed)))
             }
+            transport.bodies[0].finish()
+            for _ in 0..<2 { #expect(try await chunks.next() == nil) }
+            try await expectConsistent(cache, entries: 1)
+            #expect(cache.memory.count == 0 && cache.statistics.fetched == 1)
+            let whole = (0..<20).reduce(into: Data()) { $0 += pattern(300_000, seed: $1) }
+            try await expect(whole, from: cache, url("a"))
+            #expect(transport.requests.values.count == 1)
         }
     }
 
@@ -106,86 +104,78 @@ final class PushingTransport: Transport {
 
     @Test(arguments: [true, false])
     func `are shared by all callers, each from the beginning`(isStored: Bool) async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport(1, isStored ? [.cacheControl: "max-age=60"] : [.cacheControl: "no-store"])
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let first = try await cache.bytes(for: Self.request)
-                var chunks = first.body.makeAsyncIterator()
-                transport.bodies[0].send(Self.chunk)
-                #expect(try await chunks.next() == Self.chunk)
-                // Two more callers join: one reads chunks, one wants the whole.
-                let second = try await cache.bytes(for: Self.request)
-                let running = try #require(cache.running.makeReader(for: ResponseKey(Self.request)))
-                // If it comes after the end, it needs a stored response.
-                let third = isStored ? Task { try await cache.data(for: url("a")) } : nil
-                transport.bodies[0].send(Self.chunk)
-                transport.bodies[0].finish()
-                #expect(try await chunks.next() == Self.chunk)
-                #expect(try await chunks.next() == nil)
-                #expect(same(try await second.body.collect(upTo: .max), Self.chunk + Self.chunk))
-                if let third { #expect(same(try await third.value, Self.chunk + Self.chunk)) }
-                _ = running
-                try await expectConsistent(cache, entries: isStored ? 1 : 0)
-            }
-            #expect(transport.requests.values.count == 1)
+        let transport = PushingTransport(1, isStored ? [.cacheControl: "max-age=60"] : [.cacheControl: "no-store"])
+        try await withCache(transport) { (cache) async throws in
+            let first = try await cache.bytes(for: Self.request)
+            var chunks = first.body.makeAsyncIterator()
+            transport.bodies[0].send(Self.chunk)
+            #expect(try await chunks.next() == Self.chunk)
+            // Two more callers join: one reads chunks, one wants the whole.
+            let second = try await cache.bytes(for: Self.request)
+            let running = try #require(cache.running.makeReader(for: ResponseKey(Self.request)))
+            // If it comes after the end, it needs a stored response.
+            let third = isStored ? Task { try await cache.data(for: url("a")) } : nil
+            transport.bodies[0].send(Self.chunk)
+            transport.bodies[0].finish()
+            #expect(try await chunks.next() == Self.chunk)
+            #expect(try await chunks.next() == nil)
+            #expect(same(try await second.body.collect(upTo: .max), Self.chunk + Self.chunk))
+            if let third { #expect(same(try await third.value, Self.chunk + Self.chunk)) }
+            _ = running
+            try await expectConsistent(cache, entries: isStored ? 1 : 0)
         }
+        #expect(transport.requests.values.count == 1)
     }
 
     @Test
     func `that are released before their end are cancelled and leave nothing, and a later caller sends a request`()
         async throws
     {
-        try await withDirectory { directory in
-            let transport = PushingTransport(2)
-            try await withCache(in: directory, transport) { (cache) async throws in
-                do {
-                    let response = try await cache.bytes(for: Self.request)
-                    var chunks = response.body.makeAsyncIterator()
-                    transport.bodies[0].send(Self.chunk)
-                    _ = try await chunks.next()
-                }
-                for task in cache.transfers.running { await task.value }
-                try await expectConsistent(cache, entries: 0)
-                #expect(cache.limiter.runningCount == 0)
-                let again = try await cache.bytes(for: Self.request)
-                transport.bodies[1].send(Self.chunk)
-                transport.bodies[1].finish()
-                #expect(try await again.body.collect(upTo: .max) == Self.chunk)
-                try await expectConsistent(cache, entries: 1)
+        let transport = PushingTransport(2)
+        try await withCache(transport) { (cache) async throws in
+            do {
+                let response = try await cache.bytes(for: Self.request)
+                var chunks = response.body.makeAsyncIterator()
+                transport.bodies[0].send(Self.chunk)
+                _ = try await chunks.next()
             }
+            for task in cache.transfers.running { await task.value }
+            try await expectConsistent(cache, entries: 0)
+            #expect(cache.limiter.runningCount == 0)
+            let again = try await cache.bytes(for: Self.request)
+            transport.bodies[1].send(Self.chunk)
+            transport.bodies[1].finish()
+            #expect(try await again.body.collect(upTo: .max) == Self.chunk)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test func `continue for the other callers when one is cancelled`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let one = try await cache.bytes(for: Self.request)
-                let other = try await cache.bytes(for: Self.request)
-                let task = Task { try await one.body.collect(upTo: .max) }
-                transport.bodies[0].send(Self.chunk)
-                task.cancel()
-                await #expect(throws: CancellationError.self) { try await task.value }
-                transport.bodies[0].finish()
-                #expect(try await other.body.collect(upTo: .max) == Self.chunk)
-                try await expectConsistent(cache, entries: 1)
-            }
+        let transport = PushingTransport()
+        try await withCache(transport) { (cache) async throws in
+            let one = try await cache.bytes(for: Self.request)
+            let other = try await cache.bytes(for: Self.request)
+            let task = Task { try await one.body.collect(upTo: .max) }
+            transport.bodies[0].send(Self.chunk)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            transport.bodies[0].finish()
+            #expect(try await other.body.collect(upTo: .max) == Self.chunk)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test func `that fail give the callers what arrived, and then the error`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let response = try await cache.bytes(for: Self.request)
-                transport.bodies[0].send(Self.chunk)
-                transport.bodies[0].fail(TransferError(.connectionFailed, url: url("a")))
-                var chunks = response.body.makeAsyncIterator()
-                #expect(try await chunks.next() == Self.chunk)
-                let error = await failure { try await next(&chunks) } as? TransferError
-                #expect(error?.code == .connectionFailed)
-                try await expectConsistent(cache, entries: 0)
-            }
+        let transport = PushingTransport()
+        try await withCache(transport) { (cache) async throws in
+            let response = try await cache.bytes(for: Self.request)
+            transport.bodies[0].send(Self.chunk)
+            transport.bodies[0].fail(TransferError(.connectionFailed, url: url("a")))
+            var chunks = response.body.makeAsyncIterator()
+            #expect(try await chunks.next() == Self.chunk)
+            let error = await failure { try await next(&chunks) } as? TransferError
+            #expect(error?.code == .connectionFailed)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
@@ -221,102 +211,92 @@ final class PushingTransport: Transport {
 
     @Test(arguments: [true, false])
     func `beyond the limit of an entry pass through and aren't stored`(isAnnounced: Bool) async throws {
-        try await withDirectory { directory in
-            let fields: HTTPFields = isAnnounced ? [.contentLength: "6000000"] : [:]
-            let transport = PushingTransport(1, fields)
-            let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 4_000_000)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                let response = try await cache.bytes(for: Self.request)
-                for _ in 0..<20 { transport.bodies[0].send(Self.chunk) }
-                transport.bodies[0].finish()
-                var count = 0
-                for try await chunk in response.body { count += chunk.count }
-                #expect(count == 6_000_000)
-                try await expectConsistent(cache, entries: 0)
-            }
+        let fields: HTTPFields = isAnnounced ? [.contentLength: "6000000"] : [:]
+        let transport = PushingTransport(1, fields)
+        let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 4_000_000)
+        try await withCache(transport, configuration) { (cache) async throws in
+            let response = try await cache.bytes(for: Self.request)
+            for _ in 0..<20 { transport.bodies[0].send(Self.chunk) }
+            transport.bodies[0].finish()
+            var count = 0
+            for try await chunk in response.body { count += chunk.count }
+            #expect(count == 6_000_000)
+            try await expectConsistent(cache, entries: 0)
         }
     }
 
     @Test func `that grow reserve more, and evict other entries`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            let configuration = ResourceCache.Configuration(maximumDiskSize: 8_000_000, maximumDiskEntrySize: 4_000_000)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                for name in ["b", "c"] { try await cache.store(pattern(3_000_000), for: url(name)) }
-                let response = try await cache.bytes(for: Self.request)
-                for _ in 0..<10 { transport.bodies[0].send(Self.chunk) }
-                transport.bodies[0].finish()
-                for try await _ in response.body {
-                    let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
-                    #expect(used <= 8_000_000)
-                }
-                try await expectConsistent(cache, entries: 2)
-                #expect(cache.statistics.evicted == 1)
-                cache.memory.removeAll()
-                #expect(try await !cache.contains(url("b")))
+        let transport = PushingTransport()
+        let configuration = ResourceCache.Configuration(maximumDiskSize: 8_000_000, maximumDiskEntrySize: 4_000_000)
+        try await withCache(transport, configuration) { (cache) async throws in
+            for name in ["b", "c"] { try await cache.store(pattern(3_000_000), for: url(name)) }
+            let response = try await cache.bytes(for: Self.request)
+            for _ in 0..<10 { transport.bodies[0].send(Self.chunk) }
+            transport.bodies[0].finish()
+            for try await _ in response.body {
+                let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+                #expect(used <= 8_000_000)
             }
+            try await expectConsistent(cache, entries: 2)
+            #expect(cache.statistics.evicted == 1)
+            cache.memory.removeAll()
+            #expect(try await !cache.contains(url("b")))
         }
     }
 
     @Test func `reserve at most half of the directory together`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport(3, [.cacheControl: "max-age=60", .contentLength: "300000"])
-            let configuration = ResourceCache.Configuration(maximumDiskSize: 1_300_000, maximumDiskEntrySize: 400_000)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                var responses: [StreamedResponse] = []
-                for name in ["a", "b", "c"] {
-                    responses.append(try await cache.bytes(for: TransportRequest(url(name))))
-                }
-                for (body, response) in zip(transport.bodies, responses) {
-                    body.send(Self.chunk)
-                    body.finish()
-                    #expect(try await response.body.collect(upTo: .max) == Self.chunk)
-                }
-                try await expectConsistent(cache, entries: 2)
+        let transport = PushingTransport(3, [.cacheControl: "max-age=60", .contentLength: "300000"])
+        let configuration = ResourceCache.Configuration(maximumDiskSize: 1_300_000, maximumDiskEntrySize: 400_000)
+        try await withCache(transport, configuration) { (cache) async throws in
+            var responses: [StreamedResponse] = []
+            for name in ["a", "b", "c"] {
+                responses.append(try await cache.bytes(for: TransportRequest(url(name))))
             }
+            for (body, response) in zip(transport.bodies, responses) {
+                body.send(Self.chunk)
+                body.finish()
+                #expect(try await response.body.collect(upTo: .max) == Self.chunk)
+            }
+            try await expectConsistent(cache, entries: 2)
         }
     }
 
     @Test func `are stored in place of a stale response, and a 304 keeps it`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
-            let transport = ClosureTransport { request, number in
-                switch number {
-                case 1: .bytes(pattern(500_000, seed: 1), fields)
-                case 2: .response(status: .notModified, headerFields: fields)
-                default: .bytes(pattern(600_000, seed: 2), fields)
-                }
+        let wall = WallClock()
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+        let transport = ClosureTransport { request, number in
+            switch number {
+            case 1: .bytes(pattern(500_000, seed: 1), fields)
+            case 2: .response(status: .notModified, headerFields: fields)
+            default: .bytes(pattern(600_000, seed: 2), fields)
             }
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                for (source, body) in [
-                    (CachedResponse.Source.network, pattern(500_000, seed: 1)),
-                    (.validated, pattern(500_000, seed: 1)), (.network, pattern(600_000, seed: 2)),
-                ] {
-                    let response = try await cache.bytes(for: Self.request)
-                    #expect(response.source == source)
-                    #expect(same(try await response.body.collect(upTo: .max), body))
-                    try await expectConsistent(cache, entries: 1)
-                    wall.advance(61)
-                }
+        }
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            for (source, body) in [
+                (CachedResponse.Source.network, pattern(500_000, seed: 1)),
+                (.validated, pattern(500_000, seed: 1)), (.network, pattern(600_000, seed: 2)),
+            ] {
+                let response = try await cache.bytes(for: Self.request)
+                #expect(response.source == source)
+                #expect(same(try await response.body.collect(upTo: .max), body))
+                try await expectConsistent(cache, entries: 1)
+                wall.advance(61)
             }
         }
     }
 
     @Test func `are tried again before they begin, and statuses are responses`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, number in
-                switch number {
-                case 1: .failure(TransferError(.connectionRefused, url: request.url))
-                case 2: .response(status: .serviceUnavailable)
-                default: .response(status: .notFound, body: [Data("gone".utf8)])
-                }
+        let transport = ClosureTransport { request, number in
+            switch number {
+            case 1: .failure(TransferError(.connectionRefused, url: request.url))
+            case 2: .response(status: .serviceUnavailable)
+            default: .response(status: .notFound, body: [Data("gone".utf8)])
             }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let response = try await cache.bytes(for: Self.request)
-                #expect(response.status == .notFound && cache.statistics.retries == 2)
-                #expect(try await response.body.collect(upTo: 10) == Data("gone".utf8))
-            }
+        }
+        try await withCache(transport) { (cache) async throws in
+            let response = try await cache.bytes(for: Self.request)
+            #expect(response.status == .notFound && cache.statistics.retries == 2)
+            #expect(try await response.body.collect(upTo: 10) == Data("gone".utf8))
         }
     }
 
@@ -365,58 +345,52 @@ final class PushingTransport: Transport {
         ] as [(limit: Int64, entryLimit: Int64)])
     func `of unknown length are stored up to the limit of an entry`(limit: Int64, entryLimit: Int64) async throws {
         for size in [1_000, Int(min(entryLimit, 700_000))] {
-            try await withDirectory { directory in
-                let transport = PushingTransport(2)
-                let configuration = ResourceCache.Configuration(
-                    maximumMemorySize: 0, maximumDiskSize: limit, maximumDiskEntrySize: entryLimit)
-                try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                    for (number, size) in [size, Int(entryLimit) + 1].enumerated() {
-                        let response = try await cache.bytes(for: TransportRequest(url("\(number)")))
-                        let whole = pattern(size)
-                        for start in stride(from: 0, to: size, by: 100_000) {
-                            transport.bodies[number].send(whole[start..<min(size, start + 100_000)])
-                        }
-                        transport.bodies[number].finish()
-                        #expect(same(try await response.body.collect(upTo: .max), whole))
-                        #expect(try await cache.contains(url("\(number)")) == (number == 0))
+            let transport = PushingTransport(2)
+            let configuration = ResourceCache.Configuration(
+                maximumMemorySize: 0, maximumDiskSize: limit, maximumDiskEntrySize: entryLimit)
+            try await withCache(transport, configuration) { (cache) async throws in
+                for (number, size) in [size, Int(entryLimit) + 1].enumerated() {
+                    let response = try await cache.bytes(for: TransportRequest(url("\(number)")))
+                    let whole = pattern(size)
+                    for start in stride(from: 0, to: size, by: 100_000) {
+                        transport.bodies[number].send(whole[start..<min(size, start + 100_000)])
                     }
-                    try await expectConsistent(cache, entries: 1)
+                    transport.bodies[number].finish()
+                    #expect(same(try await response.body.collect(upTo: .max), whole))
+                    #expect(try await cache.contains(url("\(number)")) == (number == 0))
                 }
+                try await expectConsistent(cache, entries: 1)
             }
         }
     }
 
     @Test func `that aren't stored reach a caller that wants the whole, too`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport(1, [.cacheControl: "no-store"])
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let first = try await cache.bytes(for: Self.request)
-                let answer = try await cache.answer(to: CacheRequest(Self.request))
-                #expect(cache.statistics.coalesced == 1)
-                let joined = Task { try await answer.whole(of: url("a"), upTo: .max).body }
-                let reading = Task { try await first.body.collect(upTo: .max) }
-                for seed in 0..<10 { transport.bodies[0].send(pattern(300_000, seed: seed)) }
-                transport.bodies[0].finish()
-                #expect(try await reading.value.count == 3_000_000)
-                #expect(try await joined.value.count == 3_000_000)
-            }
+        let transport = PushingTransport(1, [.cacheControl: "no-store"])
+        try await withCache(transport) { (cache) async throws in
+            let first = try await cache.bytes(for: Self.request)
+            let answer = try await cache.answer(to: CacheRequest(Self.request))
+            #expect(cache.statistics.coalesced == 1)
+            let joined = Task { try await answer.whole(of: url("a"), upTo: .max).body }
+            let reading = Task { try await first.body.collect(upTo: .max) }
+            for seed in 0..<10 { transport.bodies[0].send(pattern(300_000, seed: seed)) }
+            transport.bodies[0].finish()
+            #expect(try await reading.value.count == 3_000_000)
+            #expect(try await joined.value.count == 3_000_000)
         }
     }
 
     @Test func `beyond the limit of an entry and of the memory pass through in one chunk, too`() async throws {
-        try await withDirectory { directory in
-            let transport = PushingTransport()
-            let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 1 << 20)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                let response = try await cache.bytes(for: Self.request)
-                var chunks = response.body.makeAsyncIterator()
-                transport.bodies[0].send(pattern(3 << 20))
-                #expect(try await chunks.next()?.count == 3 << 20)
-                transport.bodies[0].send(pattern(10))
-                #expect(try await chunks.next()?.count == 10)
-                transport.bodies[0].finish()
-                #expect(try await chunks.next() == nil)
-            }
+        let transport = PushingTransport()
+        let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 1 << 20)
+        try await withCache(transport, configuration) { (cache) async throws in
+            let response = try await cache.bytes(for: Self.request)
+            var chunks = response.body.makeAsyncIterator()
+            transport.bodies[0].send(pattern(3 << 20))
+            #expect(try await chunks.next()?.count == 3 << 20)
+            transport.bodies[0].send(pattern(10))
+            #expect(try await chunks.next()?.count == 10)
+            transport.bodies[0].finish()
+            #expect(try await chunks.next() == nil)
         }
     }
 
@@ -424,16 +398,14 @@ final class PushingTransport: Transport {
     func `are empty after a 304 and a HEAD, whatever length is announced`(
         method: HTTPRequest.Method
     ) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                .response(status: .notModified, headerFields: [.contentLength: "1000", .eTag: "\"a\""])
-            }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let request = TransportRequest(url("a"), method: method, headerFields: [.ifNoneMatch: "\"a\""])
-                let response = try await cache.bytes(for: request)
-                #expect(response.status.code == 304)
-                #expect(try await response.body.collect(upTo: .max).isEmpty)
-            }
+        let transport = ClosureTransport { _, _ in
+            .response(status: .notModified, headerFields: [.contentLength: "1000", .eTag: "\"a\""])
+        }
+        try await withCache(transport) { (cache) async throws in
+            let request = TransportRequest(url("a"), method: method, headerFields: [.ifNoneMatch: "\"a\""])
+            let response = try await cache.bytes(for: request)
+            #expect(response.status.code == 304)
+            #expect(try await response.body.collect(upTo: .max).isEmpty)
         }
     }
 

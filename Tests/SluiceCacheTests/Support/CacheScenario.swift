@@ -89,6 +89,19 @@ func withCache<R>(
     return try await cache.shutDown(after: body)
 }
 
+/// Opens a cache in a directory of its own, which is removed afterwards.
+func withCache(
+    _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(), files: FileIO = .shared,
+    clock: InstantClock = InstantClock(), wall: WallClock = WallClock(), largestInIndex: Int = 0,
+    _ body: (ResourceCache) async throws -> Void
+) async throws {
+    try await withDirectory { directory in
+        try await withCache(
+            in: directory, transport, configuration, files: files, clock: clock, wall: wall,
+            largestInIndex: largestInIndex, body)
+    }
+}
+
 func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
 }
