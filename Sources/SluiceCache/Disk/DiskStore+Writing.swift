@@ -47,9 +47,20 @@ extension DiskStore {
                 return stored
             }
             return try await change { [self] in
-                let stored = try await storeInIndex(response, size, digest, key, replaced, isCurrent)
-                if stored.row == nil { try await removeOlder() }
-                return stored
+                let time = uses.next()
+                let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
+                    try isCurrent($0)
+                        ? DiskIndex.insertReady(
+                            response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time,
+                            in: $0)
+                        : nil
+                }
+                guard let inserted = inserted ?? nil else {
+                    try await removeOlder()
+                    return (nil, evicted)
+                }
+                try? await finishLeaving(inserted.old)
+                return (inserted.id, evicted)
             }
         }
         let digest = await sha256(response.body)
@@ -85,22 +96,6 @@ extension DiskStore {
         // An old version that can't be removed stays `leaving` until the next start.
         if !stored.old.isEmpty { try? await change { [self] in try await finishLeaving(stored.old) } }
         return (stored.id, stored.evicted)
-    }
-
-    private func storeInIndex(
-        _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
-    ) async throws -> (row: Int64?, evicted: Int) {
-        let time = uses.next()
-        let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
-            try isCurrent($0)
-                ? DiskIndex.insertReady(
-                    response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
-                : nil
-        }
-        guard let inserted = inserted ?? nil else { return (nil, evicted) }
-        try? await finishLeaving(inserted.old)
-        return (inserted.id, evicted)
     }
 
     private func storeInFile(
