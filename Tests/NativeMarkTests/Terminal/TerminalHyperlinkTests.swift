@@ -117,3 +117,35 @@ import Testing
         #expect(output.split(separator: "\n").allSatisfy { !$0.contains("id=") || $0.hasSuffix("\u{1B}]8;;\u{1B}\\") })
     }
 }
+
+@Suite struct `Links in a terminal` {
+    private func render(_ markdown: String, hyperlinks: Bool = false, width: Int = 80) -> String {
+        visible(TerminalRenderer(width: width, hyperlinks: hyperlinks).render(Document(markdown), style: .init()))
+    }
+
+    @Test(arguments: [
+        ("[a](http://b)", "a <http://b>"), ("[a *b* c](d)", "a b c <d>"), ("<http://b>", "http://b"),
+        ("<a@b.c>", "a@b.c"), ("http://b.org/ä", "http://b.org/ä"), ("www.b.org", "www.b.org"), ("[a]()", "a"),
+        ("[a](b) [a](b)", "a <b> a <b>"), ("[a](b)[c](d)", "a <b>c <d>"), ("![a](b)", "a <b>"),
+        ("![](x/b.png)", "b.png <x/b.png>"),
+        ("[![a](b)](c)", "a <b> <c>"), ("[a\\\nb](c)", "a\nb <c>"),
+        ("[bank.org](http://evil.org/bank.org)", "bank.org <http://evil.org/bank.org>"),
+        ("[http://bank.org](http://bank.org.evil.org)", "http://bank.org <http://bank.org.evil.org>"),
+    ])
+    func `have their target behind them, once, and not if the text says it`(_ markdown: String, _ output: String) {
+        #expect(render(markdown) == output)
+    }
+
+    @Test func `are hyperlinks where the terminal has them`() {
+        #expect(render("x [a *b*](http://c) d", hyperlinks: true) == "x ⟦8;id=0;http://c⟧a b⟦8;;⟧ d")
+        #expect(render("![a](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;;⟧")
+    }
+
+    @Test func `over two lines are one hyperlink, closed at the end of each line`() {
+        #expect(render("[aa bb](ab:c)", hyperlinks: true, width: 3) == "⟦8;id=0;ab:c⟧aa⟦8;;⟧\n⟦8;id=0;ab:c⟧bb⟦8;;⟧")
+    }
+
+    @Test func `side by side are two hyperlinks, to the same target too`() {
+        #expect(render("[a](ab:c)[b](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;id=1;ab:c⟧b⟦8;;⟧")
+    }
+}

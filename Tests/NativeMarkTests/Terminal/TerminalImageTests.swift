@@ -264,3 +264,15 @@ import Testing
         #expect(count > 100)
     }
 }
+
+@Suite struct `Images in a terminal` {
+    private let text = StyledText(Document("a\n\n![b](c)\n\nd ![e](f)"), style: .init())
+    private let image = TerminalRenderer.Image(bytes: [1, 2, 3], columns: 4, rows: 3)
+
+    @Test func `are alternative text without a protocol, and where none was loaded`() {
+        let plain = "a\nb <c>\nd e <f>"
+        #expect(TerminalRenderer(width: 40).render(text) { _ in image } == plain)
+        #expect(TerminalRenderer(width: 40, images: .kitty).render(text) { _ in nil } == plain)
+        #expect(TerminalRenderer(width: 40, images: .iTerm2).render(text) == plain)
+    }
+}

@@ -224,3 +224,20 @@ import Testing
         #expect(visible(output) == row.output)
     }
 }
+
+@Suite struct `Colors that a terminal has` {
+    @Test(arguments: [
+        (["TERM": "xterm-256color", "COLORTERM": "truecolor"], true, TerminalRenderer.Color.full),
+        (["TERM": "xterm", "COLORTERM": "24bit"], true, .full), (["TERM": "xterm-direct"], true, .full),
+        (["TERM": "xterm-256color"], true, .ansi256), (["TERM": "screen-256color", "COLORTERM": "1"], true, .ansi256),
+        (["TERM": "xterm"], true, .ansi16), (["TERM": "linux", "NO_COLOR": ""], true, .ansi16),
+        (["TERM": "xterm", "NO_COLOR": "1", "COLORTERM": "truecolor"], true, .none), (["TERM": "dumb"], true, .none),
+        (["TERM": "dumb", "COLORTERM": "truecolor"], true, .none), ([:], true, .none), (["TERM": ""], true, .none),
+        (["TERM": "xterm-256color", "COLORTERM": "truecolor"], false, .none),
+    ])
+    func `follow the environment`(
+        _ environment: [String: String], _ isTerminal: Bool, _ color: TerminalRenderer.Color
+    ) {
+        #expect(TerminalRenderer.Color.detect(environment: environment, isTerminal: isTerminal) == color)
+    }
+}

@@ -3,128 +3,94 @@ import TestSupport
 import Testing
 
 @Suite struct `Width of text in a terminal` {
-    struct Row: Sendable, CustomTestStringConvertible {
-        var what: String
-        var text: String
-        var width: Int
+    static let widths: [(what: String, text: String, columns: Int)] = [
+        // Ordinary letters take one column each.
+        ("nothing", "", 0),
+        ("a letter", "a", 1),
+        ("words", "hello, world", 12),
+        ("all printable ASCII", String(String.UnicodeScalarView((0x20..<0x7F).compactMap(Unicode.Scalar.init))), 95),
+        ("Latin with marks, composed", "Größe", 5),
+        ("Greek and Cyrillic", "Ωμέγα Юность", 12),
+        ("Hebrew", "שלום", 4),
+        ("private use and unassigned", "\u{E000}\u{378}", 2),
+        ("ambiguous", "…§±×①", 5),
+        ("soft hyphen", "a\u{AD}b", 3),
+        // East Asian wide characters take two columns each.
+        ("Han", "日本語", 6),
+        ("Han outside the basic plane", "\u{20000}\u{2FA1D}", 4),
+        ("kana", "ひらカタ", 8),
+        ("half-width katakana", "ｶﾀｶﾅ", 4),
+        ("half-width katakana with a sound mark", "ﾊﾞ", 2),
+        ("full-width Latin", "ＡＢ！", 6),
+        ("ideographic space", "\u{3000}", 2),
+        ("bopomofo", "ㄅㄆ", 4),
+        ("mixed with ASCII", "日本.txt", 8),
+        // Hangul jamo take the columns of their syllable.
+        ("syllables", "한글", 4),
+        ("leading and vowel", "\u{1112}\u{1161}", 2),
+        ("leading, vowel and final", "\u{1112}\u{1161}\u{11AB}", 2),
+        ("syllable and final", "\u{D558}\u{11AB}", 2),
+        ("two leading consonants, which no terminal joins", "\u{1100}\u{1100}\u{1161}", 4),
+        ("a vowel alone", "\u{1161}", 0),
+        ("compatibility jamo", "ㅎㅏㄴ", 6),
+        // Combining and zero-width characters take no column of their own.
+        ("decomposed letter", "e\u{301}", 1),
+        ("many marks on one letter", "e\u{301}\u{323}\u{20DD}\u{489}", 1),
+        ("mark on a wide character", "か\u{3099}", 2),
+        ("a mark alone", "\u{301}", 0),
+        ("zero-width space, joiners, word joiner, byte order mark", "a\u{200B}\u{200C}\u{200D}\u{2060}\u{FEFF}b", 2),
+        ("Arabic with vowel marks", "مُحَمَّد", 4),
+        ("Thai with marks above", "ที่นี่", 2),
+        ("Devanagari with a spacing mark", "का", 2),
+        ("Devanagari conjunct", "क्ष", 2),
+        ("Devanagari conjunct with a spacing mark", "क्षि", 2),
+        ("Devanagari with two spacing marks", "ताः", 2),
+        ("Myanmar with medials and a vowel in front", "ကြွေ", 2),
+        ("more spacing marks than writing has", "क" + String(repeating: "\u{903}", count: 20), 21),
+        ("a longer conjunct than writing has", String(repeating: "क\u{94D}", count: 20), 20),
+        ("joiner between letters", "a\u{200D}b", 2),
+        // One emoji takes two columns, however many scalars it is made of.
+        ("emoji", "😀", 2),
+        ("emoji with a skin tone", "👍🏽", 2),
+        ("text-style base with a skin tone", "☝🏽", 2),
+        ("image-style base with a skin tone", "☝\u{FE0F}🏽", 2),
+        ("skin tone alone", "🏽", 2),
+        ("skin tone on a letter, which no terminal joins", "a🏽", 3),
+        ("family joined of three", "👨‍👩‍👧", 2),
+        ("joined with skin tones", "👩🏽‍🤝‍👨🏿", 2),
+        ("joined with a selector in the middle", "👩‍❤\u{FE0F}‍👨", 2),
+        ("heart on fire", "❤\u{FE0F}‍🔥", 2),
+        ("heart on fire without its selector", "❤‍🔥", 2),
+        ("rainbow flag", "🏳\u{FE0F}‍🌈", 2),
+        ("flag of two letters", "🇯🇵", 2),
+        ("two flags", "🇯🇵🇩🇪", 4),
+        ("half a flag", "🇯", 2),
+        ("flag with tags", "🏴\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}", 2),
+        ("keycap", "1\u{FE0F}\u{20E3}", 2),
+        ("keycap without its selector", "1\u{20E3}", 1),
+        ("heart as text", "❤", 1),
+        ("heart as text, spelled out", "❤\u{FE0E}", 1),
+        ("heart as an image", "❤\u{FE0F}", 2),
+        ("two selectors", "❤\u{FE0F}\u{FE0F}", 2),
+        ("selector on a wide emoji", "😀\u{FE0F}", 2),
+        ("text selector on a wide emoji: the wider reading", "⌚\u{FE0E}", 2),
+        ("selector on a letter", "a\u{FE0F}", 1),
+        ("selector alone", "\u{FE0F}", 0),
+        ("in a sentence", "go 👨‍👩‍👧!", 6),
+        // Controls count as no columns.
+        ("tab", "\t", 0),
+        ("CR LF, one character of two controls", "\r\n", 0),
+        ("escape sequence: the letters only", "\u{1B}[31m", 4),
+        ("C1", "a\u{9B}b", 2),
+        ("separators", "\u{2028}\u{2029}", 0),
+        ("bidirectional controls", "\u{202E}\u{2066}\u{200F}", 0),
+    ]
 
-        init(_ what: String, _ text: String, _ width: Int) {
-            self.what = what
-            self.text = text
-            self.width = width
-        }
-
-        var testDescription: String { what }
-    }
-
-    @Test(arguments: [
-        Row("nothing", "", 0),
-        Row("a letter", "a", 1),
-        Row("words", "hello, world", 12),
-        Row("all printable ASCII", String(String.UnicodeScalarView((0x20..<0x7F).compactMap(Unicode.Scalar.init))), 95),
-        Row("Latin with marks, composed", "Größe", 5),
-        Row("Greek and Cyrillic", "Ωμέγα Юность", 12),
-        Row("Hebrew", "שלום", 4),
-        Row("private use and unassigned", "\u{E000}\u{378}", 2),
-        Row("ambiguous", "…§±×①", 5),
-        Row("soft hyphen", "a\u{AD}b", 3),
-    ])
-    func `ordinary letters take one column each`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
-    }
-
-    @Test(arguments: [
-        Row("Han", "日本語", 6),
-        Row("Han outside the basic plane", "\u{20000}\u{2FA1D}", 4),
-        Row("kana", "ひらカタ", 8),
-        Row("half-width katakana", "ｶﾀｶﾅ", 4),
-        Row("half-width katakana with a sound mark", "ﾊﾞ", 2),
-        Row("full-width Latin", "ＡＢ！", 6),
-        Row("ideographic space", "\u{3000}", 2),
-        Row("bopomofo", "ㄅㄆ", 4),
-        Row("mixed with ASCII", "日本.txt", 8),
-    ])
-    func `East Asian wide characters take two columns each`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
-    }
-
-    @Test(arguments: [
-        Row("syllables", "한글", 4),
-        Row("leading and vowel", "\u{1112}\u{1161}", 2),
-        Row("leading, vowel and final", "\u{1112}\u{1161}\u{11AB}", 2),
-        Row("syllable and final", "\u{D558}\u{11AB}", 2),
-        Row("two leading consonants, which no terminal joins", "\u{1100}\u{1100}\u{1161}", 4),
-        Row("a vowel alone", "\u{1161}", 0),
-        Row("compatibility jamo", "ㅎㅏㄴ", 6),
-    ])
-    func `Hangul jamo take the columns of their syllable`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
-    }
-
-    @Test(arguments: [
-        Row("decomposed letter", "e\u{301}", 1),
-        Row("many marks on one letter", "e\u{301}\u{323}\u{20DD}\u{489}", 1),
-        Row("mark on a wide character", "か\u{3099}", 2),
-        Row("a mark alone", "\u{301}", 0),
-        Row("zero-width space, joiners, word joiner, byte order mark", "a\u{200B}\u{200C}\u{200D}\u{2060}\u{FEFF}b", 2),
-        Row("Arabic with vowel marks", "مُحَمَّد", 4),
-        Row("Thai with marks above", "ที่นี่", 2),
-        Row("Devanagari with a spacing mark", "का", 2),
-        Row("Devanagari conjunct", "क्ष", 2),
-        Row("Devanagari conjunct with a spacing mark", "क्षि", 2),
-        Row("Devanagari with two spacing marks", "ताः", 2),
-        Row("Myanmar with medials and a vowel in front", "ကြွေ", 2),
-        Row("more spacing marks than writing has", "क" + String(repeating: "\u{903}", count: 20), 21),
-        Row("a longer conjunct than writing has", String(repeating: "क\u{94D}", count: 20), 20),
-        Row("joiner between letters", "a\u{200D}b", 2),
-    ])
-    func `combining and zero-width characters take no column of their own`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
-    }
-
-    @Test(arguments: [
-        Row("emoji", "😀", 2),
-        Row("emoji with a skin tone", "👍🏽", 2),
-        Row("text-style base with a skin tone", "☝🏽", 2),
-        Row("image-style base with a skin tone", "☝\u{FE0F}🏽", 2),
-        Row("skin tone alone", "🏽", 2),
-        Row("skin tone on a letter, which no terminal joins", "a🏽", 3),
-        Row("family joined of three", "👨‍👩‍👧", 2),
-        Row("joined with skin tones", "👩🏽‍🤝‍👨🏿", 2),
-        Row("joined with a selector in the middle", "👩‍❤\u{FE0F}‍👨", 2),
-        Row("heart on fire", "❤\u{FE0F}‍🔥", 2),
-        Row("heart on fire without its selector", "❤‍🔥", 2),
-        Row("rainbow flag", "🏳\u{FE0F}‍🌈", 2),
-        Row("flag of two letters", "🇯🇵", 2),
-        Row("two flags", "🇯🇵🇩🇪", 4),
-        Row("half a flag", "🇯", 2),
-        Row("flag with tags", "🏴\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}", 2),
-        Row("keycap", "1\u{FE0F}\u{20E3}", 2),
-        Row("keycap without its selector", "1\u{20E3}", 1),
-        Row("heart as text", "❤", 1),
-        Row("heart as text, spelled out", "❤\u{FE0E}", 1),
-        Row("heart as an image", "❤\u{FE0F}", 2),
-        Row("two selectors", "❤\u{FE0F}\u{FE0F}", 2),
-        Row("selector on a wide emoji", "😀\u{FE0F}", 2),
-        Row("text selector on a wide emoji: the wider reading", "⌚\u{FE0E}", 2),
-        Row("selector on a letter", "a\u{FE0F}", 1),
-        Row("selector alone", "\u{FE0F}", 0),
-        Row("in a sentence", "go 👨‍👩‍👧!", 6),
-    ])
-    func `one emoji takes two columns however many scalars it is made of`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
-    }
-
-    @Test(arguments: [
-        Row("tab", "\t", 0),
-        Row("CR LF, one character of two controls", "\r\n", 0),
-        Row("escape sequence: the letters only", "\u{1B}[31m", 4),
-        Row("C1", "a\u{9B}b", 2),
-        Row("separators", "\u{2028}\u{2029}", 0),
-        Row("bidirectional controls", "\u{202E}\u{2066}\u{200F}", 0),
-    ])
-    func `controls count as no columns`(_ row: Row) {
-        #expect(TerminalText.width(of: row.text) == row.width)
+    @Test(arguments: widths)
+    func `letters take one column, East Asian wide characters and emoji two, marks and controls none`(
+        what: String, text: String, columns: Int
+    ) {
+        #expect(TerminalText.width(of: text) == columns, "\(what)")
     }
 
     @Test func `the width of a part is what it adds to the whole`() {
@@ -159,69 +125,55 @@ import Testing
 }
 
 @Suite struct `Shortening text to a width` {
-    struct Row: Sendable, CustomTestStringConvertible {
-        var text: String
-        var width: Int
-        var result: String
-
-        init(_ text: String, _ width: Int, _ result: String) {
-            self.text = text
-            self.width = width
-            self.result = result
-        }
-
-        var testDescription: String { "\(text) to \(width)" }
+    @Test(arguments: [
+        ("", 0, ""),
+        ("", 2, ""),
+        ("a", 0, ""),
+        ("a", 1, "a"),
+        ("ab", 1, "…"),
+        ("ab", 2, "ab"),
+        ("abc", 2, "a…"),
+        ("a long name", 7, "a long…"),
+        ("日", 0, ""),
+        ("日", 1, "…"),
+        ("日", 2, "日"),
+        ("日本", 2, "…"),
+        ("日本", 3, "日…"),
+        ("日本語", 4, "日…"),
+        ("日本語", 5, "日本…"),
+        ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+        ("👨‍👩‍👧👨‍👩‍👧", 3, "👨‍👩‍👧…"),
+        ("🇯🇵🇩🇪", 3, "🇯🇵…"),
+        ("negative", -3, ""),
+        ("\u{200B}", 0, "\u{200B}"),
+    ])
+    func `at the end, the beginning stays`(text: String, width: Int, result: String) {
+        #expect(TerminalText.truncated(text, toWidth: width) == result)
     }
 
     @Test(arguments: [
-        Row("", 0, ""),
-        Row("", 2, ""),
-        Row("a", 0, ""),
-        Row("a", 1, "a"),
-        Row("ab", 1, "…"),
-        Row("ab", 2, "ab"),
-        Row("abc", 2, "a…"),
-        Row("a long name", 7, "a long…"),
-        Row("日", 0, ""),
-        Row("日", 1, "…"),
-        Row("日", 2, "日"),
-        Row("日本", 2, "…"),
-        Row("日本", 3, "日…"),
-        Row("日本語", 4, "日…"),
-        Row("日本語", 5, "日本…"),
-        Row("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
-        Row("👨‍👩‍👧👨‍👩‍👧", 3, "👨‍👩‍👧…"),
-        Row("🇯🇵🇩🇪", 3, "🇯🇵…"),
-        Row("negative", -3, ""),
-        Row("\u{200B}", 0, "\u{200B}"),
+        ("", 0, ""),
+        ("abc", 0, ""),
+        ("abc", 1, "…"),
+        ("abc", 2, "a…"),
+        ("abcd", 3, "a…d"),
+        ("abcdefghij", 6, "abc…ij"),
+        ("abcdefghij", 7, "abc…hij"),
+        ("abcdefghij", 10, "abcdefghij"),
+        ("a very long song.flac", 12, "a very….flac"),
+        ("a very long song.flac", 6, "….flac"),
+        ("a very long song.flac", 5, "a …ac"),
+        ("a very long song (live at home).mp3", 21, "a very lon… home).mp3"),
+        (".hidden-file", 7, ".hi…ile"),
+        ("Vol. 3 of the great work", 9, "Vol.…work"),
+        ("ends with a dot.", 7, "end…ot."),
+        ("日本語日本語.txt", 9, "日本….txt"),
+        ("日本語日本語.txt", 8, "日….txt"),
+        ("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5, "👨‍👩‍👧…👨‍👩‍👧"),
+        ("negative", -1, ""),
     ])
-    func `at the end, the beginning stays`(_ row: Row) {
-        #expect(TerminalText.truncated(row.text, toWidth: row.width) == row.result)
-    }
-
-    @Test(arguments: [
-        Row("", 0, ""),
-        Row("abc", 0, ""),
-        Row("abc", 1, "…"),
-        Row("abc", 2, "a…"),
-        Row("abcd", 3, "a…d"),
-        Row("abcdefghij", 6, "abc…ij"),
-        Row("abcdefghij", 7, "abc…hij"),
-        Row("abcdefghij", 10, "abcdefghij"),
-        Row("a very long song.flac", 12, "a very….flac"),
-        Row("a very long song.flac", 6, "….flac"),
-        Row("a very long song.flac", 5, "a …ac"),
-        Row("a very long song (live at home).mp3", 21, "a very lon… home).mp3"),
-        Row(".hidden-file", 7, ".hi…ile"),
-        Row("Vol. 3 of the great work", 9, "Vol.…work"),
-        Row("ends with a dot.", 7, "end…ot."),
-        Row("日本語日本語.txt", 9, "日本….txt"),
-        Row("日本語日本語.txt", 8, "日….txt"),
-        Row("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5, "👨‍👩‍👧…👨‍👩‍👧"),
-        Row("negative", -1, ""),
-    ])
-    func `in the middle, both ends and the extension stay`(_ row: Row) {
-        #expect(TerminalText.truncated(row.text, toWidth: row.width, at: .middle) == row.result)
+    func `in the middle, both ends and the extension stay`(text: String, width: Int, result: String) {
+        #expect(TerminalText.truncated(text, toWidth: width, at: .middle) == result)
     }
 
     @Test(arguments: TerminalText.TruncationPosition.allCases)
@@ -307,59 +259,40 @@ import Testing
 }
 
 @Suite struct `Cleaning text for a terminal` {
-    struct Row: Sendable, CustomTestStringConvertible {
-        var what: String
-        var text: String
-        var cleaned: String
+    static let cleaned: [(what: String, text: String, cleaned: String)] = [
+        // Controls become visible and powerless.
+        ("color", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
+        ("clear the screen", "\u{1B}[2J\u{1B}[H", "\u{FFFD}[2J\u{FFFD}[H"),
+        ("set the title", "\u{1B}]0;owned\u{7}", "\u{FFFD}]0;owned\u{FFFD}"),
+        ("hyperlink ended by ST", "\u{1B}]8;;http://x\u{1B}\\", "\u{FFFD}]8;;http://x\u{FFFD}\\"),
+        ("CSI as one C1 control", "\u{9B}2J", "\u{FFFD}2J"),
+        ("OSC, ST as C1 controls", "\u{9D}0;t\u{9C}", "\u{FFFD}0;t\u{FFFD}"),
+        ("backspaces over a name", "safe.txt\u{8}\u{8}", "safe.txt\u{FFFD}\u{FFFD}"),
+        ("NUL, bell, DEL", "a\0b\u{7}c\u{7F}d", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"),
+        ("control between a letter and its mark", "e\u{1B}\u{301}", "e\u{FFFD}\u{301}"),
+        // Whatever ends a line or moves along it becomes a space.
+        ("tab", "a\tb", "a b"),
+        ("line feed", "a\nb", "a b"),
+        ("carriage return, to write over the line", "100 %\rfake", "100 % fake"),
+        ("CR LF", "a\r\nb", "a b"),
+        ("LF CR", "a\n\rb", "a  b"),
+        ("vertical tab, form feed", "a\u{B}b\u{C}c", "a b c"),
+        ("NEL", "a\u{85}b", "a b"),
+        ("separators of lines and paragraphs", "a\u{2028}b\u{2029}c", "a b c"),
+        // Controls of direction disappear.
+        ("override, the classic disguise", "song\u{202E}3pm.exe", "song3pm.exe"),
+        ("embeddings", "\u{202A}a\u{202B}b\u{202C}c\u{202D}d", "abcd"),
+        ("isolates", "\u{2066}a\u{2067}b\u{2068}c\u{2069}", "abc"),
+        ("marks", "\u{200E}a\u{200F}b\u{61C}c", "abc"),
+        ("deprecated format characters", "\u{206A}a\u{206F}b", "ab"),
+        ("nothing else", "\u{202E}", ""),
+    ]
 
-        init(_ what: String, _ text: String, _ cleaned: String) {
-            self.what = what
-            self.text = text
-            self.cleaned = cleaned
-        }
-
-        var testDescription: String { what }
-    }
-
-    @Test(arguments: [
-        Row("color", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
-        Row("clear the screen", "\u{1B}[2J\u{1B}[H", "\u{FFFD}[2J\u{FFFD}[H"),
-        Row("set the title", "\u{1B}]0;owned\u{7}", "\u{FFFD}]0;owned\u{FFFD}"),
-        Row("hyperlink ended by ST", "\u{1B}]8;;http://x\u{1B}\\", "\u{FFFD}]8;;http://x\u{FFFD}\\"),
-        Row("CSI as one C1 control", "\u{9B}2J", "\u{FFFD}2J"),
-        Row("OSC, ST as C1 controls", "\u{9D}0;t\u{9C}", "\u{FFFD}0;t\u{FFFD}"),
-        Row("backspaces over a name", "safe.txt\u{8}\u{8}", "safe.txt\u{FFFD}\u{FFFD}"),
-        Row("NUL, bell, DEL", "a\0b\u{7}c\u{7F}d", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"),
-        Row("control between a letter and its mark", "e\u{1B}\u{301}", "e\u{FFFD}\u{301}"),
-    ])
-    func `controls become visible and powerless`(_ row: Row) {
-        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
-    }
-
-    @Test(arguments: [
-        Row("tab", "a\tb", "a b"),
-        Row("line feed", "a\nb", "a b"),
-        Row("carriage return, to write over the line", "100 %\rfake", "100 % fake"),
-        Row("CR LF", "a\r\nb", "a b"),
-        Row("LF CR", "a\n\rb", "a  b"),
-        Row("vertical tab, form feed", "a\u{B}b\u{C}c", "a b c"),
-        Row("NEL", "a\u{85}b", "a b"),
-        Row("separators of lines and paragraphs", "a\u{2028}b\u{2029}c", "a b c"),
-    ])
-    func `whatever ends a line or moves along it becomes a space`(_ row: Row) {
-        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
-    }
-
-    @Test(arguments: [
-        Row("override, the classic disguise", "song\u{202E}3pm.exe", "song3pm.exe"),
-        Row("embeddings", "\u{202A}a\u{202B}b\u{202C}c\u{202D}d", "abcd"),
-        Row("isolates", "\u{2066}a\u{2067}b\u{2068}c\u{2069}", "abc"),
-        Row("marks", "\u{200E}a\u{200F}b\u{61C}c", "abc"),
-        Row("deprecated format characters", "\u{206A}a\u{206F}b", "ab"),
-        Row("nothing else", "\u{202E}", ""),
-    ])
-    func `controls of direction disappear`(_ row: Row) {
-        #expect(scalars(TerminalText.sanitized(row.text)) == scalars(row.cleaned))
+    @Test(arguments: cleaned)
+    func `controls become visible, line ends and tabs become spaces, and controls of direction disappear`(
+        what: String, text: String, cleaned: String
+    ) {
+        #expect(scalars(TerminalText.sanitized(text)) == scalars(cleaned), "\(what)")
     }
 
     @Test(arguments: [

@@ -1,3 +1,29 @@
+import NativeMark
+
+/// The HTML of a text.
+func html(_ markdown: String, _ options: Document.Options = .init()) -> String {
+    HTMLRenderer().render(Document(markdown, options: options))
+}
+
+extension Document {
+    /// The first node of a kind, in document order.
+    func first(where condition: (Kind) -> Bool) -> Node? {
+        nodes { condition($0.kind) }.first
+    }
+
+    /// The source text of a node.
+    func source(of node: Node) -> String {
+        String(decoding: Array(source.utf8)[node.sourceRange], as: UTF8.self)
+    }
+}
+
+/// A highlighter that finds the same tokens in every code.
+struct FixedHighlighter: CodeHighlighter {
+    var tokens: [CodeToken]
+
+    func tokens(in code: String, language: String) -> [CodeToken] { tokens }
+}
+
 extension String {
     /// Lines of Markdown in random order: every block and inline there is, with text that has width, marks and directions.
     static func markdown(using random: inout some RandomNumberGenerator) -> String {
