@@ -111,7 +111,7 @@ def check_app(compiler: Compiler) -> list[str]:
         if output := compiler.typecheck(module, "-parse-as-library", *STRICT, *(STUBS / "Use" / file for file in files)):
             problems.append(f"for {name}, an app does not compile:\n{output}")
     if len(uses) > 1:
-        problems += check_samples(compiler, "AppKit" if "UIKit" in kits else "UIKit")
+        problems += check_samples(compiler)
     if name in EXAMPLE_PLATFORMS:
         files = [written(compiler, "copy", path, rewritten(path.read_text())) for path in sorted(EXAMPLE.rglob("*.swift"))]
         if output := compiler.typecheck("Example", "-parse-as-library", *STRICT, *files):
@@ -119,11 +119,11 @@ def check_app(compiler: Compiler) -> list[str]:
     return problems
 
 
-def check_samples(compiler: Compiler, other_kit: str) -> list[str]:
-    """Checks the samples of the Apple files and articles, except those of the other kit, and the samples with views."""
+def check_samples(compiler: Compiler) -> list[str]:
+    """Checks the samples of the Apple files and articles, and the samples with views."""
     samples = []
     for path in sorted((ROOT / "Sources").rglob("*")):
-        if path.suffix in (".swift", ".md") and not path.stem.endswith(f"+{other_kit}"):
+        if path.suffix in (".swift", ".md"):
             is_of_apple = "NativeMark" in path.parts and "Apple" in str(path.relative_to(ROOT))
             samples += [sample for sample in Documented(path).samples if is_of_apple or re.search(r": View \{", sample.code)]
     imports = ["AppleFoundation", "NativeMark", "SluiceConcurrency", "SluiceDownloads", "SwiftUI"]

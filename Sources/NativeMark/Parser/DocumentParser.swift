@@ -101,3 +101,219 @@ struct DocumentContext: Sendable {
     /// The number of cells that were added to table rows of earlier parts.
     var autocompletedCells = 0
 }
+
+// MARK: - The second phase
+
+/// The second phase of the parser: the content of paragraphs, headings and cells, region by region, and the order of the footnotes.
+struct InlinePhase {
+    private let blocks: DocumentBuilder
+    /// The text that the marks of the regions refer to.
+    private let source: UnsafeBufferPointer<UInt8>
+    private var parser: InlineParser
+    /// The regions so far. Those that define footnotes are missing until their footnotes are parsed.
+    private var regions: [DocumentRegion?] = []
+    private var waiting: [Int: InlineParser.Region] = [:]
+    /// The memory of the next regions.
+    private var memory = RegionMemory(size: 0)
+    /// The bytes of the source of the finished regions, and the bytes of memory that these take.
+    private var finished = (source: 0, memory: 0)
+
+    struct Result {
+        var regions: [DocumentRegion]
+        var footnotes: [DocumentStorage.Footnote]
+        /// The used definitions of the context.
+        var uses: [DocumentContext.Use]
+        /// The number of bytes that references may still add.
+        var expansionLeft: Int
+        var isLimited: Bool
+        /// The definitions of the text and the numbers of its footnotes.
+        var context: DocumentContext
+        var steps: Int
+    }
+
+    /// `length` is the number of bytes of the text.
+    static func run(
+        on blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, length: Int, options: Document.Options,
+        context: DocumentContext? = nil
+    ) -> Result {
+        var phase = InlinePhase(
+            blocks: blocks, source: source,
+            parser: InlineParser(
+                options: options, length: length, definitions: blocks.references, footnotes: blocks.footnotes,
+                context: context))
+        defer { phase.parser.deallocate() }
+        return blocks.content.withUnsafeBufferPointer { phase.run(content: $0) }
+    }
+
+    private init(blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, parser: InlineParser) {
+        self.blocks = blocks
+        self.source = source
+        self.parser = parser
+    }
+
+    /// Parses the leaves outside footnotes, then the footnotes in the order of their first references. Footnotes may refer to further
+    /// footnotes. A footnote without a reference is removed.
+    private mutating func run(content: UnsafeBufferPointer<UInt8>) -> Result {
+        let isBodyWanted = parser.context?.footnotesInOrder == nil
+        let areFootnotesWanted = parser.context == nil || !isBodyWanted
+        regions.reserveCapacity(blocks.marks.count)
+        for index in 0..<blocks.marks.count - 1 {
+            begin(index, content: content)
+            parseBody(of: index, isWanted: isBodyWanted)
+            if areFootnotesWanted, blocks.marks[index].footnotes < blocks.marks[index + 1].footnotes {
+                regions.append(nil)
+                waiting[index] = parser.exchangeRegion(for: .init())
+            } else {
+                regions.append(finish(index))
+            }
+        }
+        for label in parser.context?.footnotesInOrder ?? [] { _ = parser.footnote(label) }
+        let footnotes = areFootnotesWanted ? parseFootnotes() : []
+        return Result(
+            regions: regions.map { $0! }, footnotes: footnotes, uses: parser.uses, expansionLeft: parser.expansionLeft,
+            isLimited: parser.isLimited, context: parser.resultingContext, steps: blocks.steps + parser.steps)
+    }
+
+    private mutating func parseBody(of index: Int, isWanted: Bool) {
+        var next = blocks.marks[index].leaves
+        for definition in blocks.footnoteDefinitions[
+            blocks.marks[index].footnotes..<blocks.marks[index + 1].footnotes]
+        {
+            if isWanted { parse(leaves: next..<max(next, definition.leaves.lowerBound), of: index) }
+            next = max(next, definition.leaves.upperBound)
+            parser.builder.detach(local(definition.node, in: index))
+        }
+        if isWanted {
+            parse(leaves: next..<blocks.marks[index + 1].leaves, of: index)
+        } else {
+            parser.builder.nodes[0].firstChild = -1
+            parser.builder.nodes[0].lastChild = -1
+        }
+    }
+
+    private mutating func parseFootnotes() -> [DocumentStorage.Footnote] {
+        var result: [DocumentStorage.Footnote] = []
+        while result.count < parser.usedFootnotes.count {
+            let footnote = parser.usedFootnotes[result.count]
+            let other = parser.exchangeRegion(for: waiting.removeValue(forKey: footnote.region)!)
+            parse(leaves: footnote.leaves, of: footnote.region)
+            let node = local(footnote.node, in: footnote.region)
+            parser.builder.nodes[Int(node)].parent = 0
+            parser.builder.nodes[Int(node)].extra = Int32(result.count + 1)
+            result.append(.init(region: footnote.region, node: node))
+            waiting[footnote.region] = parser.exchangeRegion(for: other)
+        }
+        for (index, region) in waiting {
+            _ = parser.exchangeRegion(for: region)
+            regions[index] = finish(index)
+        }
+        return result
+    }
+
+    private mutating func parse(leaves: Range<Int>, of index: Int) {
+        for leaf in leaves { parser.parse(leaf: local(blocks.leaves[leaf], in: index)) }
+    }
+
+    // MARK: Regions
+
+    /// Nodes of a region follow its root.
+    private func local(_ node: Int32, in index: Int) -> Int32 {
+        node - Int32(truncatingIfNeeded: blocks.marks[index].nodes - 1)
+    }
+
+    /// Copies the blocks of a region. Positions and indices become relative to the region.
+    private mutating func begin(_ index: Int, content: UnsafeBufferPointer<UInt8>) {
+        let (first, last) = (blocks.marks[index], blocks.marks[index + 1])
+        parser.bytes = UnsafeBufferPointer(rebasing: content[first.content..<last.content])
+        let shift = Int32(truncatingIfNeeded: first.nodes - 1)
+        let end = Int32(truncatingIfNeeded: last.nodes)
+        let sourceShift = Int32(truncatingIfNeeded: first.source)
+        let contentShift = Int32(truncatingIfNeeded: first.content)
+        var root = NodeRecord(.document, start: 0, end: last.source - first.source)
+        parser.builder.nodes.append(root)
+        for node in first.nodes..<last.nodes {
+            var record = blocks.nodes[node]
+            if record.parent == 0 {
+                let local = Int32(truncatingIfNeeded: node) - shift
+                if root.firstChild < 0 { root.firstChild = local }
+                root.lastChild = local
+            } else if record.parent > 0 {
+                record.parent -= shift
+            }
+            record.firstChild = record.firstChild < 0 ? -1 : record.firstChild - shift
+            record.lastChild = record.lastChild < 0 ? -1 : record.lastChild - shift
+            record.next = record.next < 0 || record.next >= end ? -1 : record.next - shift
+            record.previous = record.previous <= shift ? -1 : record.previous - shift
+            let positionShift = record.tag.isInline ? contentShift : sourceShift
+            record.start -= positionShift
+            record.end -= positionShift
+            if record.value >= 0 {
+                switch record.tag {
+                case .paragraph, .heading, .tableCell, .text: record.value -= contentShift
+                case .codeBlock, .footnoteDefinition: record.value -= Int32(truncatingIfNeeded: first.strings)
+                case .table: record.value -= Int32(truncatingIfNeeded: first.alignments)
+                default: break
+                }
+            }
+            parser.builder.nodes.append(record)
+        }
+        parser.builder.nodes[0].firstChild = root.firstChild
+        parser.builder.nodes[0].lastChild = root.lastChild
+        if first.strings < last.strings { parser.builder.strings += blocks.strings[first.strings..<last.strings] }
+    }
+
+    private mutating func finish(_ index: Int) -> DocumentRegion {
+        let (first, last) = (blocks.marks[index], blocks.marks[index + 1])
+        let region = parser.region
+        var shared: DocumentRegion.Shared?
+        if first.definitions < last.definitions || first.footnotes < last.footnotes || first.cells < last.cells
+            || region.expansion > 0 || !region.footnotes.isEmpty
+        {
+            shared = .init(
+                definitions: Array(blocks.definitions[first.definitions..<last.definitions]),
+                definesFootnotes: first.footnotes < last.footnotes, footnotes: region.footnotes,
+                expansion: region.expansion, autocompletedCells: last.cells - first.cells)
+        }
+        let length = last.source - first.source
+        let size = DocumentRegion.size(
+            nodes: parser.builder.nodes.count, jumps: last.jumps - first.jumps,
+            bytes: parser.bytes.count + parser.extra.count)
+        let result = DocumentRegion(
+            nodes: parser.builder.nodes,
+            jumps: blocks.map.jumps[first.jumps..<last.jumps].lazy.map { $0.moved(by: first) },
+            content: parser.bytes, extra: parser.extra, strings: strings(),
+            alignments: first.alignments < last.alignments
+                ? Array(blocks.alignments[first.alignments..<last.alignments]) : [],
+            source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared,
+            memory: memory(for: size, length: length))
+        parser.endRegion()
+        return result
+    }
+
+    /// Returns memory that has room for a region, and probably for the rest of the text, if it takes as much for each byte of the source.
+    private mutating func memory(for size: Int, length: Int) -> RegionMemory {
+        finished = (finished.source + length, finished.memory + size)
+        if memory.hasRoom(for: size) { return memory }
+        // At first, about four bytes of memory for a byte of text are assumed: a short heading takes more.
+        // The product of two lengths may be greater than the largest integer.
+        let ratio = Double(finished.memory + 4096) / Double(finished.source + 1024)
+        let rest = Int(min(Double(source.count - finished.source) * ratio, Double(RegionMemory.maximumSize)))
+        memory = RegionMemory(size: max(size, min(size + rest, RegionMemory.maximumSize)))
+        return memory
+    }
+
+    /// The parser keeps its array for the next region; a region has an array of exactly its size.
+    private func strings() -> [String] {
+        let strings = parser.builder.strings
+        return strings.isEmpty ? [] : strings.withUnsafeBufferPointer { Array($0) }
+    }
+}
+
+extension SourceMap.Jump {
+    /// The jump relative to the beginning of a region.
+    fileprivate func moved(by mark: RegionMark) -> Self {
+        Self(
+            content: content - Int32(truncatingIfNeeded: mark.content),
+            source: source - Int32(truncatingIfNeeded: mark.source))
+    }
+}

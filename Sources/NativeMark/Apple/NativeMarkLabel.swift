@@ -1,4 +1,110 @@
 // Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
+#if canImport(UIKit) && !os(watchOS)
+public import Foundation
+public import UIKit
+
+/// A UIKit view that shows a document. Its height fits the text, links can be opened, and text can be selected.
+///
+///     let label = NativeMarkLabel(Document("Hello *world*"))
+///     stack.addArrangedSubview(label)
+///
+/// The label updates its text when the document, the style sheet, the appearance, the contrast or the size category changes. Links are opened as in
+/// every text view: by the system or by the `delegate`.
+public final class NativeMarkLabel: UITextView {
+    /// The document to show.
+    public var document = Document("") { didSet { show() } }
+    /// The style sheet.
+    public var styleSheet = StyleSheet.default { didSet { show() } }
+    /// Finds the tokens of code blocks, which the style sheet styles. By default, code has one style.
+    public var highlighter: (any CodeHighlighter)? { didSet { show() } }
+    /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
+    public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
+    /// Returns images that are already loaded. Set the property again when more images are loaded.
+    public var image: (StyledText.Image) -> UIImage? = { _ in nil } { didSet { show() } }
+
+    /// The source of the document. Setting it parses the text.
+    public var markdown: String {
+        get { document.source }
+        set { document = Document(newValue) }
+    }
+
+    /// Creates a label that shows a document.
+    public convenience init(_ document: Document, styleSheet: StyleSheet = .default) {
+        self.init(frame: .zero, textContainer: nil)
+        self.styleSheet = styleSheet
+        self.document = document
+    }
+
+    /// Creates an empty label.
+    public override init(frame: CGRect, textContainer: NSTextContainer?) {
+        super.init(frame: frame, textContainer: textContainer)
+        setUp()
+    }
+
+    /// Creates a label from a storyboard.
+    public required init?(coder: NSCoder) {
+        super.init(coder: coder)
+        setUp()
+    }
+
+    private func setUp() {
+        #if !os(tvOS)
+        isEditable = false
+        #endif
+        isSelectable = true
+        isScrollEnabled = false
+        backgroundColor = nil
+        textContainerInset = .zero
+        textContainer.lineFragmentPadding = 0
+        // The style sheet determines the color and underline of links.
+        linkTextAttributes = [:]
+        registerForTraitChanges([
+            UITraitUserInterfaceStyle.self, UITraitAccessibilityContrast.self, UITraitPreferredContentSizeCategory.self,
+        ]) {
+            (label: NativeMarkLabel, _) in
+            label.show()
+        }
+    }
+
+    private func show() {
+        let text = StyledText(
+            document, style: styleSheet, environment: .init(traitCollection), highlighter: highlighter)
+        attributedText = NSAttributedString(text, linkSchemes: linkSchemes, image: image)
+    }
+}
+
+extension StyleSheet.Environment {
+    /// Creates the environment of a view's traits.
+    public init(_ traits: UITraitCollection) {
+        self.init(
+            appearance: traits.userInterfaceStyle == .dark ? .dark : .light,
+            contrast: traits.accessibilityContrast == .high ? .increased : .standard,
+            sizeCategory: StyleSheet.SizeCategory(traits.preferredContentSizeCategory))
+    }
+}
+
+extension StyleSheet.SizeCategory {
+    /// Creates the category for a UIKit category; ``large`` for an unknown one.
+    public init(_ category: UIContentSizeCategory) {
+        self =
+            switch category {
+            case .extraSmall: .xSmall
+            case .small: .small
+            case .medium: .medium
+            case .extraLarge: .xLarge
+            case .extraExtraLarge: .xxLarge
+            case .extraExtraExtraLarge: .xxxLarge
+            case .accessibilityMedium: .accessibility1
+            case .accessibilityLarge: .accessibility2
+            case .accessibilityExtraLarge: .accessibility3
+            case .accessibilityExtraExtraLarge: .accessibility4
+            case .accessibilityExtraExtraExtraLarge: .accessibility5
+            default: .large
+            }
+    }
+}
+#endif
+
 #if canImport(AppKit) && !canImport(UIKit)
 public import AppKit
 public import Foundation
