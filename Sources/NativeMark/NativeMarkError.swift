@@ -80,9 +80,26 @@ extension NativeMarkError: Hashable {
     }
 }
 
-// MARK: - Parts of messages
+// MARK: - JSON
 
-// Shared by the errors of style sheets and string catalogs: the path to a value, and the decoder's message.
+// Shared by style sheets and string catalogs: the decoder, the path to a value, and the decoder's message.
+
+extension NativeMarkError {
+    /// Decodes JSON. `explain` converts the decoder's errors.
+    static func decoding<Value: Decodable>(
+        _ type: Value.Type, from json: String, _ code: Code, explain: (DecodingError) -> NativeMarkError
+    ) throws(NativeMarkError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(json.utf8))
+        } catch let error as NativeMarkError {
+            throw error
+        } catch let error as DecodingError {
+            throw explain(error)
+        } catch {
+            throw NativeMarkError(code, at: "", "can't be read: \(error)", remedy: "Check that it is valid JSON")
+        }
+    }
+}
 
 extension [any CodingKey] {
     /// The keys joined by dots, with array indices in brackets: `colors.accent[0]`.

@@ -93,10 +93,10 @@ struct MarkdownWorker {
         case .edits:
             var document = Document(source, options: options)
             for part in 0..<4 {
-                let place = document.source.utf8.count * part / 3
-                let index = document.source.utf8.index(document.source.startIndex, offsetBy: place)
+                let position = document.source.utf8.count * part / 3
+                let index = document.source.utf8.index(document.source.startIndex, offsetBy: position)
                 guard index.samePosition(in: document.source.unicodeScalars) != nil else { continue }
-                for text in ["x", "\n\n", "`"] { document = document.replacing(place..<place, with: text) }
+                for text in ["x", "\n\n", "`"] { document = document.replacing(position..<position, with: text) }
             }
             return document.source.utf8.count
         }

@@ -34,7 +34,7 @@ public struct Document: Sendable {
     public var options: Options { storage.options }
 
     /// The root node, of kind ``Kind/document``.
-    public var root: Node { Node(document: self, place: .root) }
+    public var root: Node { Node(document: self, index: .root) }
 }
 
 extension Document: Hashable {
@@ -96,7 +96,7 @@ extension Document {
 // MARK: - Nodes
 
 extension Document {
-    /// A node of the tree: a document and the place of the node in it.
+    /// A node of the tree: a document and where the node is in it.
     ///
     ///     let heading = document.root.firstChild
     ///     if case .heading(let level)? = heading?.kind { print(level, heading!.plainText) }
@@ -106,13 +106,13 @@ extension Document {
     public struct Node: Sendable, Identifiable {
         /// The document that contains the node.
         public let document: Document
-        let place: NodePlace
+        let index: NodeIndex
 
         /// The number of the node in its document. The root is 0. Parsing the same text with the same options gives the same numbers.
-        public var id: Int { document.storage.number(of: place) }
+        public var id: Int { document.storage.number(of: index) }
 
         /// The kind of the node.
-        public var kind: Kind { document.storage.kind(of: place) }
+        public var kind: Kind { document.storage.kind(of: index) }
 
         /// The range of the node in the source, as UTF-8 offsets. O(log n) in the number of lines.
         ///
@@ -120,23 +120,23 @@ extension Document {
         /// range of a text with resolved entities or escapes covers them. In a block quote or list, a range of several lines includes the
         /// markers at the beginning of its inner lines. Siblings are in order and don't overlap, except for footnotes, whose ranges are where
         /// they are in the source. A cell that a row of a table lacks has an empty range at the end of the row.
-        public var sourceRange: Range<Int> { document.storage.sourceRange(of: place) }
+        public var sourceRange: Range<Int> { document.storage.sourceRange(of: index) }
 
         /// The same range in UTF-16 code units, for `NSRange` and text views. O(log n) in the number of lines.
         ///
         ///     document.root.utf16SourceRange.count == document.source.utf16.count
-        public var utf16SourceRange: Range<Int> { document.storage.utf16Range(of: place) }
+        public var utf16SourceRange: Range<Int> { document.storage.utf16Range(of: index) }
 
         /// The parent, or `nil` for the root.
-        public var parent: Node? { neighbour(document.storage.parent(of: place)) }
+        public var parent: Node? { neighbour(document.storage.parent(of: index)) }
         /// The first child, or `nil` if the node has no children.
-        public var firstChild: Node? { neighbour(document.storage.firstChild(of: place)) }
+        public var firstChild: Node? { neighbour(document.storage.firstChild(of: index)) }
         /// The last child, or `nil` if the node has no children.
-        public var lastChild: Node? { neighbour(document.storage.lastChild(of: place)) }
+        public var lastChild: Node? { neighbour(document.storage.lastChild(of: index)) }
         /// The next child of the same parent.
-        public var nextSibling: Node? { neighbour(document.storage.next(after: place)) }
+        public var nextSibling: Node? { neighbour(document.storage.next(after: index)) }
         /// The previous child of the same parent.
-        public var previousSibling: Node? { neighbour(document.storage.previous(before: place)) }
+        public var previousSibling: Node? { neighbour(document.storage.previous(before: index)) }
 
         /// The children in order.
         public var children: some Sequence<Node> {
@@ -146,10 +146,10 @@ extension Document {
         /// The text of the node and its descendants without markup. O(n) in the size of the subtree.
         ///
         /// Line breaks become line feeds, soft breaks become spaces, and a line feed separates blocks.
-        public var plainText: String { document.storage.plainText(of: place) }
+        public var plainText: String { document.storage.plainText(of: index) }
 
-        private func neighbour(_ place: NodePlace?) -> Node? {
-            place.map { Node(document: document, place: $0) }
+        private func neighbour(_ index: NodeIndex?) -> Node? {
+            index.map { Node(document: document, index: $0) }
         }
     }
 }
@@ -290,31 +290,31 @@ extension Document {
     /// The sequence of ``Document/events``. A copy continues from the current position.
     public struct Events: Sequence, IteratorProtocol, Sendable {
         private let document: Document
-        private let start: NodePlace
-        private var upcoming: (place: NodePlace, isEnter: Bool)?
+        private let start: NodeIndex
+        private var upcoming: (index: NodeIndex, isEnter: Bool)?
 
         init(of node: Node) {
             document = node.document
-            start = node.place
-            upcoming = (node.place, true)
+            start = node.index
+            upcoming = (node.index, true)
         }
 
         /// Returns the next event, or `nil` at the end.
         public mutating func next() -> Event? {
-            guard let (place, isEnter) = upcoming else { return nil }
+            guard let (index, isEnter) = upcoming else { return nil }
             let storage = document.storage
-            if isEnter, let child = storage.firstChild(of: place) {
+            if isEnter, let child = storage.firstChild(of: index) {
                 upcoming = (child, true)
-            } else if isEnter, !storage.isLeaf(place) {
-                upcoming = (place, false)
-            } else if place == start {
+            } else if isEnter, !storage.isLeaf(index) {
+                upcoming = (index, false)
+            } else if index == start {
                 upcoming = nil
-            } else if let next = storage.next(after: place) {
+            } else if let next = storage.next(after: index) {
                 upcoming = (next, true)
             } else {
-                upcoming = storage.parent(of: place).map { ($0, false) }
+                upcoming = storage.parent(of: index).map { ($0, false) }
             }
-            let node = Node(document: document, place: place)
+            let node = Node(document: document, index: index)
             return isEnter ? .enter(node) : .leave(node)
         }
     }
@@ -336,8 +336,8 @@ extension Document {
     ///     }
     public var images: [Node] {
         var result: [Node] = []
-        for case .enter(let node) in events where !node.place.isRoot {
-            if storage.record(at: node.place).tag == .image { result.append(node) }
+        for case .enter(let node) in events where !node.index.isRoot {
+            if storage.record(at: node.index).tag == .image { result.append(node) }
         }
         return result
     }

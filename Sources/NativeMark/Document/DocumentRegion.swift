@@ -215,13 +215,15 @@ struct NodeRecord: Sendable {
     /// | link, image | index of its destination in the strings | index of its title, -1 for none |
     /// | table | index of its first alignment | number of columns |
     /// | footnoteDefinition, footnoteReference | index of its label in the strings | its number |
-    var value: Int32 = -1
-    var extra: Int32 = 0
+    var value: Int32
+    var extra: Int32
 
-    init(_ tag: NodeTag, start: Int, end: Int) {
+    init(_ tag: NodeTag, start: Int, end: Int, value: Int = -1, extra: Int = 0) {
         self.tag = tag
         self.start = Int32(truncatingIfNeeded: start)
         self.end = Int32(truncatingIfNeeded: end)
+        self.value = Int32(value)
+        self.extra = Int32(extra)
     }
 }
 

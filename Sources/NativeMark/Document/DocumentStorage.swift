@@ -46,58 +46,58 @@ final class DocumentStorage: Sendable {
     var nodeCount: Int { regions.extent.nodes + 1 }
 
     /// The number of a node: the root, then the nodes of each region in the order in which they were parsed. O(1).
-    func number(of place: NodePlace) -> Int {
-        place.isRoot ? 0 : regions.extent(before: place.region).nodes + Int(place.index)
+    func number(of index: NodeIndex) -> Int {
+        index.isRoot ? 0 : regions.extent(before: index.region).nodes + Int(index.node)
     }
 
-    func record(at place: NodePlace) -> NodeRecord { regions[place.region][Int(place.index)] }
+    func record(at index: NodeIndex) -> NodeRecord { regions[index.region][Int(index.node)] }
 
-    func kind(of place: NodePlace) -> Document.Kind {
-        place.isRoot ? .document : regions[place.region].kind(of: Int(place.index))
+    func kind(of index: NodeIndex) -> Document.Kind {
+        index.isRoot ? .document : regions[index.region].kind(of: Int(index.node))
     }
 
-    func isLeaf(_ place: NodePlace) -> Bool { !place.isRoot && record(at: place).tag.isLeaf }
+    func isLeaf(_ index: NodeIndex) -> Bool { !index.isRoot && record(at: index).tag.isLeaf }
 
-    func plainText(of place: NodePlace) -> String {
+    func plainText(of index: NodeIndex) -> String {
         var result: [UInt8] = []
-        if place.isRoot {
+        if index.isRoot {
             for region in regions { region.appendPlainText(of: 0, to: &result) }
-            for footnote in footnotes.map(place(of:)) {
-                regions[footnote.region].appendPlainText(of: Int(footnote.index), to: &result)
+            for footnote in footnotes.map(index(of:)) {
+                regions[footnote.region].appendPlainText(of: Int(footnote.node), to: &result)
             }
         } else {
-            regions[place.region].appendPlainText(of: Int(place.index), to: &result)
+            regions[index.region].appendPlainText(of: Int(index.node), to: &result)
         }
         return String(decoding: result, as: UTF8.self)
     }
 
     // MARK: Source
 
-    func sourceRange(of place: NodePlace) -> Range<Int> {
-        guard !place.isRoot else { return 0..<regions.extent.bytes }
-        let start = regions.extent(before: place.region).bytes
-        let range = regionRange(of: place)
+    func sourceRange(of index: NodeIndex) -> Range<Int> {
+        guard !index.isRoot else { return 0..<regions.extent.bytes }
+        let start = regions.extent(before: index.region).bytes
+        let range = regionRange(of: index)
         return start + range.lowerBound..<start + range.upperBound
     }
 
-    func utf16Range(of place: NodePlace) -> Range<Int> {
-        guard !place.isRoot else { return 0..<regions.extent.utf16 }
-        let region = regions[place.region]
-        let start = regions.extent(before: place.region)
-        let range = regionRange(of: place)
+    func utf16Range(of index: NodeIndex) -> Range<Int> {
+        guard !index.isRoot else { return 0..<regions.extent.utf16 }
+        let region = regions[index.region]
+        let start = regions.extent(before: index.region)
+        let range = regionRange(of: index)
         return withSource(start.bytes..<start.bytes + region.length) {
             start.utf16 + region.utf16.utf16Offset(of: range.lowerBound, in: $0)..<start.utf16
                 + region.utf16.utf16Offset(of: range.upperBound, in: $0)
         }
     }
 
-    private func regionRange(of place: NodePlace) -> Range<Int> {
-        let region = regions[place.region]
-        let range = region.sourceRange(of: Int(place.index))
-        let tag = region[Int(place.index)].tag
+    private func regionRange(of index: NodeIndex) -> Range<Int> {
+        let region = regions[index.region]
+        let range = region.sourceRange(of: Int(index.node))
+        let tag = region[Int(index.node)].tag
         guard tag == .softBreak || tag == .lineBreak, !range.isEmpty else { return range }
         // A line break covers both characters of CR LF.
-        let last = regions.extent(before: place.region).bytes + range.upperBound
+        let last = regions.extent(before: index.region).bytes + range.upperBound
         let isLonger = withSource(last - 1..<min(last + 1, regions.extent.bytes)) { Array($0) == [0x0D, 0x0A] }
         return isLonger ? range.lowerBound..<range.upperBound + 1 : range
     }
@@ -110,77 +110,78 @@ final class DocumentStorage: Sendable {
 
     // MARK: Neighbors
 
-    func parent(of place: NodePlace) -> NodePlace? {
-        guard !place.isRoot else { return nil }
-        return local(record(at: place).parent, in: place) ?? .root
+    func parent(of index: NodeIndex) -> NodeIndex? {
+        guard !index.isRoot else { return nil }
+        return local(record(at: index).parent, in: index) ?? .root
     }
 
-    func firstChild(of place: NodePlace) -> NodePlace? {
-        guard place.isRoot else { return local(record(at: place).firstChild, in: place) }
-        return firstBlock(from: regions.start) ?? footnotes.first.map(self.place(of:))
+    func firstChild(of index: NodeIndex) -> NodeIndex? {
+        guard index.isRoot else { return local(record(at: index).firstChild, in: index) }
+        return firstBlock(from: regions.startIndex) ?? footnotes.first.map(index(of:))
     }
 
-    func lastChild(of place: NodePlace) -> NodePlace? {
-        guard place.isRoot else { return local(record(at: place).lastChild, in: place) }
-        return footnotes.last.map(self.place(of:)) ?? lastBlock(before: regions.end)
+    func lastChild(of index: NodeIndex) -> NodeIndex? {
+        guard index.isRoot else { return local(record(at: index).lastChild, in: index) }
+        return footnotes.last.map(index(of:)) ?? lastBlock(before: regions.endIndex)
     }
 
-    func next(after place: NodePlace) -> NodePlace? {
-        guard !place.isRoot else { return nil }
-        let record = record(at: place)
-        guard record.parent == 0, record.next < 0 else { return local(record.next, in: place) }
+    func next(after index: NodeIndex) -> NodeIndex? {
+        guard !index.isRoot else { return nil }
+        let record = record(at: index)
+        guard record.parent == 0, record.next < 0 else { return local(record.next, in: index) }
         if record.tag == .footnoteDefinition {
-            return Int(record.extra) < footnotes.count ? self.place(of: footnotes[Int(record.extra)]) : nil
+            return Int(record.extra) < footnotes.count ? index(of: footnotes[Int(record.extra)]) : nil
         }
-        return firstBlock(from: regions.place(after: place.region)) ?? footnotes.first.map(self.place(of:))
+        return firstBlock(from: regions.index(after: index.region)) ?? footnotes.first.map(index(of:))
     }
 
-    func previous(before place: NodePlace) -> NodePlace? {
-        guard !place.isRoot else { return nil }
-        let record = record(at: place)
-        guard record.parent == 0, record.previous < 0 else { return local(record.previous, in: place) }
+    func previous(before index: NodeIndex) -> NodeIndex? {
+        guard !index.isRoot else { return nil }
+        let record = record(at: index)
+        guard record.parent == 0, record.previous < 0 else { return local(record.previous, in: index) }
         if record.tag == .footnoteDefinition {
             return record.extra > 1
-                ? self.place(of: footnotes[Int(record.extra) - 2]) : lastBlock(before: regions.end)
+                ? index(of: footnotes[Int(record.extra) - 2]) : lastBlock(before: regions.endIndex)
         }
-        return lastBlock(before: place.region)
+        return lastBlock(before: index.region)
     }
 
-    private func local(_ index: Int32, in place: NodePlace) -> NodePlace? {
-        index > 0 ? NodePlace(region: place.region, index: index) : nil
+    /// Returns the index of another node in the region of `index`.
+    private func local(_ node: Int32, in index: NodeIndex) -> NodeIndex? {
+        node > 0 ? NodeIndex(region: index.region, node: node) : nil
     }
 
-    func place(of footnote: Footnote) -> NodePlace {
-        NodePlace(region: regions.place(at: footnote.region), index: footnote.node)
+    func index(of footnote: Footnote) -> NodeIndex {
+        NodeIndex(region: regions.index(atOffset: footnote.region), node: footnote.node)
     }
 
     /// Regions that contain only definitions have no block.
-    private func firstBlock(from place: RegionList.Place) -> NodePlace? {
-        var place = place
-        while place < regions.end {
-            let first = regions[place][0].firstChild
-            if first > 0 { return NodePlace(region: place, index: first) }
-            place = regions.place(after: place)
+    private func firstBlock(from index: RegionList.Index) -> NodeIndex? {
+        var index = index
+        while index < regions.endIndex {
+            let first = regions[index][0].firstChild
+            if first > 0 { return NodeIndex(region: index, node: first) }
+            index = regions.index(after: index)
         }
         return nil
     }
 
-    private func lastBlock(before place: RegionList.Place) -> NodePlace? {
-        var place = place
-        while let before = regions.place(before: place) {
+    private func lastBlock(before index: RegionList.Index) -> NodeIndex? {
+        var index = index
+        while let before = regions.index(before: index) {
             let last = regions[before][0].lastChild
-            if last > 0 { return NodePlace(region: before, index: last) }
-            place = before
+            if last > 0 { return NodeIndex(region: before, node: last) }
+            index = before
         }
         return nil
     }
 }
 
-/// The place of a node in a document: its region, and its index in the region. Index 0 is the root of the document.
-struct NodePlace: Sendable, Hashable {
-    var region: RegionList.Place
-    var index: Int32
+/// Where a node is in a document: its region, and its index in the region. Node 0 is the root of the document.
+struct NodeIndex: Sendable, Hashable {
+    var region: RegionList.Index
+    var node: Int32
 
-    static let root = NodePlace(region: .init(chunk: 0, slot: 0), index: 0)
-    var isRoot: Bool { index == 0 }
+    static let root = NodeIndex(region: .init(chunk: 0, slot: 0), node: 0)
+    var isRoot: Bool { node == 0 }
 }

@@ -2,7 +2,7 @@
 ///
 /// Regions are stored in chunks, and positions are relative to the chunk. Replacing a few regions copies one or two chunks and the list of
 /// chunks; all other chunks are shared with the previous list.
-struct RegionList: Sendable {
+struct RegionList: Collection, Sendable {
     private static let largestChunk = 256
 
     /// What the regions before a position have together.
@@ -17,8 +17,8 @@ struct RegionList: Sendable {
         }
     }
 
-    /// The place of a region. Comparing places compares the order of the regions.
-    struct Place: Sendable, Hashable, Comparable {
+    /// Where a region is. Comparing indices compares the order of the regions.
+    struct Index: Sendable, Hashable, Comparable {
         var chunk: Int32
         var slot: Int32
 
@@ -66,76 +66,70 @@ struct RegionList: Sendable {
 
     // MARK: Access
 
-    var start: Place { Place(chunk: 0, slot: 0) }
-    var end: Place { Place(chunk: Int32(parts.count), slot: 0) }
+    var startIndex: Index { Index(chunk: 0, slot: 0) }
+    var endIndex: Index { Index(chunk: Int32(parts.count), slot: 0) }
 
-    subscript(place: Place) -> DocumentRegion {
-        parts[Int(place.chunk)].chunk.entries[Int(place.slot)].region
+    subscript(index: Index) -> DocumentRegion {
+        parts[Int(index.chunk)].chunk.entries[Int(index.slot)].region
     }
 
-    /// What the regions before a place have together. O(1).
-    func extent(before place: Place) -> Extent {
-        guard place < end else { return extent }
-        let part = parts[Int(place.chunk)]
-        return part.start + part.chunk.entries[Int(place.slot)].start
+    /// What the regions before an index have together. O(1).
+    func extent(before index: Index) -> Extent {
+        guard index < endIndex else { return extent }
+        let part = parts[Int(index.chunk)]
+        return part.start + part.chunk.entries[Int(index.slot)].start
     }
 
-    func place(after place: Place) -> Place {
-        Int(place.slot) + 1 < parts[Int(place.chunk)].chunk.entries.count
-            ? Place(chunk: place.chunk, slot: place.slot + 1) : Place(chunk: place.chunk + 1, slot: 0)
+    func index(after index: Index) -> Index {
+        Int(index.slot) + 1 < parts[Int(index.chunk)].chunk.entries.count
+            ? Index(chunk: index.chunk, slot: index.slot + 1) : Index(chunk: index.chunk + 1, slot: 0)
     }
 
     /// Returns `nil` before the first region.
-    func place(before place: Place) -> Place? {
-        if place.slot > 0 { return Place(chunk: place.chunk, slot: place.slot - 1) }
-        guard place.chunk > 0 else { return nil }
-        return Place(chunk: place.chunk - 1, slot: Int32(parts[Int(place.chunk) - 1].chunk.entries.count - 1))
+    func index(before index: Index) -> Index? {
+        if index.slot > 0 { return Index(chunk: index.chunk, slot: index.slot - 1) }
+        guard index.chunk > 0 else { return nil }
+        return Index(chunk: index.chunk - 1, slot: Int32(parts[Int(index.chunk) - 1].chunk.entries.count - 1))
     }
 
-    /// The number of regions before a place. O(1).
-    func index(of place: Place) -> Int {
-        place < end ? parts[Int(place.chunk)].first + Int(place.slot) : count
+    /// The number of regions before an index. O(1).
+    func offset(of index: Index) -> Int {
+        index < endIndex ? parts[Int(index.chunk)].first + Int(index.slot) : count
     }
 
     /// O(log n), like the following searches.
-    func place(at index: Int) -> Place {
-        guard index < count else { return end }
-        let chunk = Self.last(of: parts.count) { parts[$0].first <= index }
-        return Place(chunk: Int32(chunk), slot: Int32(index - parts[chunk].first))
+    func index(atOffset offset: Int) -> Index {
+        guard offset < count else { return endIndex }
+        let chunk = Self.last(of: parts.count) { parts[$0].first <= offset }
+        return Index(chunk: Int32(chunk), slot: Int32(offset - parts[chunk].first))
     }
 
     /// Returns the last region that begins at or before a position in the source. The list must not be empty.
-    func place(ofByte position: Int) -> Place {
-        last { $0.bytes <= position }
+    func index(ofByte position: Int) -> Index {
+        lastIndex { $0.bytes <= position }
     }
 
     /// Returns the last region that begins at or before a position in UTF-16 code units. The list must not be empty.
-    func place(ofUTF16 position: Int) -> Place {
-        last { $0.utf16 <= position }
+    func index(ofUTF16 position: Int) -> Index {
+        lastIndex { $0.utf16 <= position }
     }
 
-    private func last(where isBefore: (Extent) -> Bool) -> Place {
+    private func lastIndex(where isBefore: (Extent) -> Bool) -> Index {
         let chunk = Self.last(of: parts.count) { isBefore(parts[$0].start) }
         let part = parts[chunk]
         let slot = Self.last(of: part.chunk.entries.count) { isBefore(part.start + part.chunk.entries[$0].start) }
-        return Place(chunk: Int32(chunk), slot: Int32(slot))
+        return Index(chunk: Int32(chunk), slot: Int32(slot))
     }
 
-    /// The last index that satisfies a condition, which the first index and no index after another one without it do.
+    /// The first index satisfies the condition.
     private static func last(of count: Int, where condition: (Int) -> Bool) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if condition(middle) { low = middle + 1 } else { high = middle }
-        }
-        return Swift.max(0, low - 1)
+        Swift.max(0, partitionPoint(of: count, where: condition) - 1)
     }
 
     // MARK: Replacing
 
-    /// Returns a list with other regions from one place to another. O(number of chunks + number of new regions).
-    func replacing(from first: Place, to last: Place, with regions: [DocumentRegion]) -> Self {
+    /// Returns a list with other regions from one index to another. O(number of chunks + number of new regions).
+    func replacing(from first: Index, to last: Index, with regions: [DocumentRegion]) -> Self {
         var result = Self()
         result.parts.reserveCapacity(parts.count + 1)
         // Small neighbors join the new chunks, so that the number of chunks stays proportional to the number of regions.
@@ -185,22 +179,22 @@ struct RegionList: Sendable {
     /// regions.
     func shared(with other: Self) -> (prefix: Int, suffix: Int) {
         var prefix = 0
-        var (left, right) = (start, other.start)
-        while left < end, right < other.end {
+        var (left, right) = (startIndex, other.startIndex)
+        while left < endIndex, right < other.endIndex {
             let (chunk, otherChunk) = (parts[Int(left.chunk)].chunk, other.parts[Int(right.chunk)].chunk)
             if left.slot == 0, right.slot == 0, chunk === otherChunk {
                 prefix += chunk.entries.count
-                left = Place(chunk: left.chunk + 1, slot: 0)
-                right = Place(chunk: right.chunk + 1, slot: 0)
+                left = Index(chunk: left.chunk + 1, slot: 0)
+                right = Index(chunk: right.chunk + 1, slot: 0)
             } else {
                 guard self[left] === other[right] else { break }
                 prefix += 1
-                (left, right) = (place(after: left), other.place(after: right))
+                (left, right) = (index(after: left), other.index(after: right))
             }
         }
         var suffix = 0
         let limit = Swift.min(count, other.count) - prefix
-        (left, right) = (end, other.end)
+        (left, right) = (endIndex, other.endIndex)
         while suffix < limit {
             if left.slot == 0, right.slot == 0 {
                 let (chunk, otherChunk) = (parts[Int(left.chunk) - 1].chunk, other.parts[Int(right.chunk) - 1].chunk)
@@ -211,7 +205,7 @@ struct RegionList: Sendable {
                     continue
                 }
             }
-            guard let before = place(before: left), let otherBefore = other.place(before: right),
+            guard let before = index(before: left), let otherBefore = other.index(before: right),
                 self[before] === other[otherBefore]
             else { break }
             suffix += 1
@@ -219,26 +213,6 @@ struct RegionList: Sendable {
         }
         return (prefix, suffix)
     }
-}
-
-extension RegionList: Sequence {
-    struct Iterator: IteratorProtocol {
-        private let list: RegionList
-        private var place: Place
-
-        init(_ list: RegionList) {
-            self.list = list
-            place = list.start
-        }
-
-        mutating func next() -> DocumentRegion? {
-            guard place < list.end else { return nil }
-            defer { place = list.place(after: place) }
-            return list[place]
-        }
-    }
-
-    func makeIterator() -> Iterator { Iterator(self) }
 }
 
 extension DocumentRegion {

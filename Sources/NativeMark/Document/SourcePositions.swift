@@ -33,15 +33,10 @@ struct SourceMap: Sendable {
 
     @inline(__always)
     private static func offset(of content: Int, count: Int, jump: (Int) -> Jump) -> (Int, limit: Int) {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if Int(jump(middle).content) <= content { low = middle + 1 } else { high = middle }
-        }
-        let limit = low < count ? Int(jump(low).source) : Int.max
-        guard low > 0 else { return (0, limit) }
-        let last = jump(low - 1)
+        let next = partitionPoint(of: count) { Int(jump($0).content) <= content }
+        let limit = next < count ? Int(jump(next).source) : Int.max
+        guard next > 0 else { return (0, limit) }
+        let last = jump(next - 1)
         return (Int(last.source) + content - Int(last.content), limit)
     }
 }
@@ -85,14 +80,9 @@ struct UTF16Index: Sendable {
     /// Returns the position before which there are that many code units, or `nil` within a surrogate pair. O(log n).
     func position(ofUTF16 offset: Int, in source: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !offsets.isEmpty else { return offset }
-        var low = 0
-        var high = offsets.count
-        while low < high {
-            let middle = (low + high) / 2
-            if Int(offsets[middle]) <= offset { low = middle + 1 } else { high = middle }
-        }
-        var index = max(0, low - 1) * Self.stride
-        var units = Int(offsets[max(0, low - 1)])
+        let first = max(0, partitionPoint(of: offsets.count) { Int(offsets[$0]) <= offset } - 1)
+        var index = first * Self.stride
+        var units = Int(offsets[first])
         while index < source.count, source[index] & 0xC0 == 0x80 { index += 1 }
         while index < source.count, units < offset {
             units += source[index] >= 0xF0 ? 2 : 1

@@ -18,7 +18,7 @@ extension Document {
     /// - Parameters:
     ///   - range: The replaced part of ``source``, as UTF-8 offsets. It may separate CR from LF. A bound outside the source or within a
     ///     Unicode scalar traps.
-    ///   - text: The text that takes its place. May be empty.
+    ///   - text: The text that takes its index. May be empty.
     public func replacing(_ range: Range<Int>, with text: String) -> Document {
         Document(storage: DocumentParser.replacing(range, of: storage, with: text).storage)
     }
@@ -29,7 +29,7 @@ extension Document {
     ///
     /// - Parameters:
     ///   - range: The replaced part of ``source``, as UTF-16 offsets. A bound outside the source or within a surrogate pair traps.
-    ///   - text: The text that takes its place. May be empty.
+    ///   - text: The text that takes its index. May be empty.
     public func replacing(utf16 range: Range<Int>, with text: String) -> Document {
         let lower = storage.position(ofUTF16: range.lowerBound)
         let upper = range.isEmpty ? lower : storage.position(ofUTF16: range.upperBound)
@@ -43,9 +43,9 @@ extension DocumentStorage {
             offset >= 0 && offset <= regions.extent.utf16,
             "A UTF-16 offset must be from 0 to \(regions.extent.utf16); it is \(offset).")
         guard offset < regions.extent.utf16 else { return regions.extent.bytes }
-        let place = regions.place(ofUTF16: offset)
-        let start = regions.extent(before: place)
-        let region = regions[place]
+        let index = regions.index(ofUTF16: offset)
+        let start = regions.extent(before: index)
+        let region = regions[index]
         let position = withSource(start.bytes..<start.bytes + region.length) {
             region.utf16.position(ofUTF16: offset - start.utf16, in: $0)
         }
@@ -84,22 +84,22 @@ extension Document {
         let regions = storage.regions
         let shared = regions.shared(with: earlier.storage.regions)
         let last = regions.count - shared.suffix
-        let (from, to) = (regions.place(at: shared.prefix), regions.place(at: last))
+        let (from, to) = (regions.index(atOffset: shared.prefix), regions.index(atOffset: last))
         let (start, end) = (regions.extent(before: from), regions.extent(before: to))
         var blocks: [Node] = []
-        var place = from
-        while place < to {
-            let region = regions[place]
-            var index = region[0].firstChild
-            while index > 0 {
-                blocks.append(Node(document: self, place: NodePlace(region: place, index: index)))
-                index = region[Int(index)].next
+        var index = from
+        while index < to {
+            let region = regions[index]
+            var node = region[0].firstChild
+            while node > 0 {
+                blocks.append(Node(document: self, index: NodeIndex(region: index, node: node)))
+                node = region[Int(node)].next
             }
-            place = regions.place(after: place)
+            index = regions.index(after: index)
         }
         let footnotes = storage.footnotes.filter { $0.region >= shared.prefix && $0.region < last }
         if !footnotes.isEmpty {
-            blocks += footnotes.map { Node(document: self, place: storage.place(of: $0)) }
+            blocks += footnotes.map { Node(document: self, index: storage.index(of: $0)) }
             blocks.sort { $0.sourceRange.lowerBound < $1.sourceRange.lowerBound }
         }
         return Changes(
@@ -165,32 +165,32 @@ private struct RegionChange {
     private let range: Range<Int>
     /// The blocks from the beginning of the first parsed region on. The last mark is where the unchanged regions begin.
     private var blocks: BlockParser
-    /// The places of the regions that are parsed again.
-    private var first: RegionList.Place
-    private var last: RegionList.Place
+    /// The regions that are parsed again.
+    private var first: RegionList.Index
+    private var last: RegionList.Index
 
     init(of storage: DocumentStorage, _ range: Range<Int>, in source: String, added: Int) {
         self.storage = storage
         self.range = range
         let regions = storage.regions
-        let edited = regions.place(ofByte: range.lowerBound)
-        first = regions.place(before: edited) ?? edited
+        let edited = regions.index(ofByte: range.lowerBound)
+        first = regions.index(before: edited) ?? edited
         let start = regions.extent(before: first).bytes
         let (end, shift) = (range.lowerBound + added, added - range.count)
 
         // The next region that may begin where it did before.
         var next = edited
         // A byte order mark is ignored only at the beginning of a text, so a region doesn't move there or from there.
-        while next < regions.end, regions.extent(before: next).bytes < max(range.upperBound, 1) {
-            next = regions.place(after: next)
+        while next < regions.endIndex, regions.extent(before: next).bytes < max(range.upperBound, 1) {
+            next = regions.index(after: next)
         }
         func meets(_ parser: BlockParser) -> Bool {
             let begin = parser.builder.marks[parser.builder.marks.count - 1].source
             guard begin >= max(end, 1) else { return false }
-            while next < regions.end, regions.extent(before: next).bytes + shift < begin {
-                next = regions.place(after: next)
+            while next < regions.endIndex, regions.extent(before: next).bytes + shift < begin {
+                next = regions.index(after: next)
             }
-            return next < regions.end && regions.extent(before: next).bytes + shift == begin
+            return next < regions.endIndex && regions.extent(before: next).bytes + shift == begin
         }
         var source = source
         blocks = source.withUTF8 { bytes in
@@ -198,7 +198,7 @@ private struct RegionChange {
                 source: bytes, options: storage.options, from: start, length: min(bytes.count, end + 1_024) - start)
             parser.parseLines(from: start, to: bytes.count) { !meets($0) }
             if !meets(parser) {
-                next = regions.end
+                next = regions.endIndex
                 parser.finish()
             }
             parser.source = UnsafeBufferPointer(start: nil, count: 0)
@@ -212,7 +212,9 @@ private struct RegionChange {
         dropUnchanged()
         let regions = storage.regions
         let old = effects(
-            of: (regions.index(of: first)..<regions.index(of: last)).lazy.map { regions[regions.place(at: $0)] })
+            of: (regions.offset(of: first)..<regions.offset(of: last)).lazy.map {
+                regions[regions.index(atOffset: $0)]
+            })
         let marks = blocks.builder.marks
         guard !old.definesFootnotes, marks[0].footnotes == marks[marks.count - 1].footnotes,
             blocks.builder.definitions[marks[0].definitions..<marks[marks.count - 1].definitions]
@@ -232,8 +234,8 @@ private struct RegionChange {
             cells <= BlockParser.maximalAutocompletedCells(ofLength: length)
         else { return nil }
 
-        let moved = regions.index(of: last)
-        let shift = regions.index(of: first) + result.regions.count - moved
+        let moved = regions.offset(of: last)
+        let shift = regions.offset(of: first) + result.regions.count - moved
         let footnotes =
             shift == 0
             ? storage.footnotes
@@ -255,7 +257,7 @@ private struct RegionChange {
         let length = storage.regions[first].length
         guard marks[0].source + length <= range.lowerBound, marks[1].source == marks[0].source + length else { return }
         blocks.builder.marks.removeFirst()
-        first = storage.regions.place(after: first)
+        first = storage.regions.index(after: first)
     }
 
     /// What regions have in common with the rest of the document.

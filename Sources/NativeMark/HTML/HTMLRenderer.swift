@@ -98,8 +98,8 @@ struct HTMLWriter: ~Copyable {
 
     mutating func write() {
         for region in document.regions { write(0, of: region) }
-        for footnote in document.footnotes.map(document.place(of:)) {
-            write(Int(footnote.index), of: document.regions[footnote.region])
+        for footnote in document.footnotes.map(document.index(of:)) {
+            write(Int(footnote.node), of: document.regions[footnote.region])
         }
         if inFootnotes { write("</ol>\n</section>\n") }
     }
@@ -192,7 +192,8 @@ struct HTMLWriter: ~Copyable {
         case .footnoteDefinition:
             if !inFootnotes { block("<section class=\"footnotes\">\n<ol>\n") }
             inFootnotes = true
-            block("<li id=\"fn-\(node.extra)\">\n")
+            block("<li id=\"fn-")
+            write("\(node.extra)\">\n")
         case .footnoteReference:
             let count = footnoteReferences[node.extra, default: 0] + 1
             footnoteReferences[node.extra] = count
@@ -289,11 +290,6 @@ struct HTMLWriter: ~Copyable {
         write(text)
     }
 
-    private mutating func block(_ text: String) {
-        if let last = output.last, last != 0x0A { output.append(0x0A) }
-        write(text)
-    }
-
     /// Writes code with an element for each token.
     private mutating func writeCode(
         _ node: NodeRecord, in region: DocumentRegion, language: String, highlighter: any CodeHighlighter
@@ -302,17 +298,17 @@ struct HTMLWriter: ~Copyable {
         let last = first + Int(node.extra)
         region.withBytes { bytes in
             let code = UnsafeBufferPointer(rebasing: bytes[first..<last])
-            var place = 0
+            var position = 0
             for token in highlighter.tokens(in: String(decoding: code, as: UTF8.self), ofBlock: language) {
-                output.appendEscaped(UnsafeBufferPointer(rebasing: code[place..<token.range.lowerBound]))
+                output.appendEscaped(UnsafeBufferPointer(rebasing: code[position..<token.range.lowerBound]))
                 write("<span class=\"code-")
                 write(token.kind.rawValue)
                 write("\">")
                 output.appendEscaped(UnsafeBufferPointer(rebasing: code[token.range]))
                 write("</span>")
-                place = token.range.upperBound
+                position = token.range.upperBound
             }
-            output.appendEscaped(UnsafeBufferPointer(rebasing: code[place...]))
+            output.appendEscaped(UnsafeBufferPointer(rebasing: code[position...]))
         }
     }
 

@@ -84,7 +84,7 @@ struct CodeLexer {
                 beginLine()
             case .word: readWord()
             case .digit: readNumber()
-            case .quote: readQuote()
+            case .quote: readString(from: position)
             case .comment: if !readComment() { readSign() }
             case .sign: readSign()
             }
@@ -103,23 +103,18 @@ struct CodeLexer {
 
     private func isWord(_ byte: UInt8) -> Bool { wordBytes[Int(byte)] }
 
-    private func endOfWord(from start: Int) -> Int {
+    /// Returns the first position from `start` on whose byte doesn't satisfy a condition.
+    @inline(__always) private func end(from start: Int, while condition: (UInt8) -> Bool) -> Int {
         var end = start
-        while end < bytes.count, isWord(bytes[end]) { end &+= 1 }
+        while end < bytes.count, condition(bytes[end]) { end &+= 1 }
         return end
     }
 
-    private func endOfLine(from start: Int) -> Int {
-        var end = start
-        while end < bytes.count, bytes[end] != 0x0A { end &+= 1 }
-        return end
-    }
+    private func endOfWord(from start: Int) -> Int { end(from: start, while: isWord) }
 
-    private func afterSpaces(from start: Int) -> Int {
-        var end = start
-        while end < bytes.count, bytes[end] == 0x20 || bytes[end] == 0x09 { end &+= 1 }
-        return end
-    }
+    private func endOfLine(from start: Int) -> Int { end(from: start) { $0 != 0x0A } }
+
+    private func afterSpaces(from start: Int) -> Int { end(from: start) { $0 == 0x20 || $0 == 0x09 } }
 
     private mutating func append(_ range: Range<Int>, _ kind: CodeToken.Kind) {
         if !range.isEmpty { tokens.append(CodeToken(range, kind)) }
@@ -187,9 +182,7 @@ struct CodeLexer {
         position = start
         if language.hasSections, byte(at: start) == 0x5B {
             let end = endOfLine(from: start)
-            var close = start
-            while close < end, bytes[close] != 0x5D { close += 1 }
-            append(start..<min(close + 1, end), .type)
+            append(start..<min(self.end(from: start) { $0 != 0x5D && $0 != 0x0A } + 1, end), .type)
             position = end
             return
         }
@@ -220,18 +213,14 @@ struct CodeLexer {
 // MARK: - Literals, signs and comments
 
 extension CodeLexer {
-    private mutating func readQuote() {
-        readString(from: position, prefix: 0..<0, hashes: 0)
-    }
-
     /// Reads a literal after letters such as `r`, or after `#`. Returns `false` if it is none.
     private mutating func readPrefixedString(_ prefix: Range<Int>) -> Bool {
         guard prefix.count <= 3,
             prefix.allSatisfy({ language.stringPrefixes.contains(bytes[$0]) || bytes[$0] == 0x72 }),
             !language.stringPrefixes.isEmpty
         else { return false }
-        var quote = prefix.upperBound
-        if language.hasHashedStrings { while byte(at: quote) == 0x23 { quote += 1 } }
+        let quote =
+            language.hasHashedStrings ? end(from: prefix.upperBound) { $0 == 0x23 } : prefix.upperBound
         let hashes = quote - prefix.upperBound
         guard hashes == 0 || hasRaw(prefix), language.strings[byte(at: quote)] != nil else { return false }
         position = quote
@@ -242,7 +231,7 @@ extension CodeLexer {
     private func hasRaw(_ prefix: Range<Int>) -> Bool { prefix.contains { bytes[$0] | 0x20 == 0x72 } }
 
     /// Reads a literal whose quotation mark is at the current position, after letters and `#` from `start` on.
-    private mutating func readString(from start: Int, prefix: Range<Int>, hashes: Int) {
+    private mutating func readString(from start: Int, prefix: Range<Int> = 0..<0, hashes: Int = 0) {
         let quote = bytes[position]
         guard var form = language.strings[quote] else {
             position += 1
@@ -356,15 +345,14 @@ extension CodeLexer {
     }
 
     private mutating func readHashes() -> Bool {
-        var quote = position
-        while byte(at: quote) == 0x23 { quote += 1 }
+        let quote = end(from: position) { $0 == 0x23 }
         guard byte(at: quote) == 0x22 else {
             position = quote - 1  // The last one may begin a directive.
             return false
         }
         let start = position
         position = quote
-        readString(from: start, prefix: 0..<0, hashes: quote - start)
+        readString(from: start, hashes: quote - start)
         return true
     }
 
@@ -381,22 +369,14 @@ extension CodeLexer {
         let start = position
         let next = byte(at: start + 1)
         if next == 0x7B {
-            var end = start + 2
-            while end < bytes.count, bytes[end] != 0x7D, bytes[end] != 0x0A { end += 1 }
-            position = min(end + 1, bytes.count)
+            position = min(end(from: start + 2) { $0 != 0x7D && $0 != 0x0A } + 1, bytes.count)
         } else if isWord(next) || next == 0x40 || next == 0x3F || next == 0x23 || next == 0x21 {
-            position = isWord(next) ? endOfVariable(from: start + 1) : start + 2
+            position = isWord(next) ? end(from: start + 1) { isWord($0) && $0 != 0x2D } : start + 2
         } else {
             position += 1
             return
         }
         append(start..<position, .variable)
-    }
-
-    private func endOfVariable(from start: Int) -> Int {
-        var end = start
-        while end < bytes.count, isWord(bytes[end]), bytes[end] != 0x2D { end += 1 }
-        return end
     }
 
     /// `#[derive(Debug)]` and `#![no_std]`.
@@ -493,9 +473,7 @@ extension CodeLexer {
                 return append(start..<position, .keyword)
             case 0x3C: return
             case 0x22, 0x27:
-                position += 1
-                while position < bytes.count, bytes[position] != bytes[start] { position += 1 }
-                position = min(position + 1, bytes.count)
+                position = min(end(from: start + 1) { $0 != bytes[start] } + 1, bytes.count)
                 append(start..<position, .string)
             default:
                 position = max(endOfName(from: start), start + 1)
@@ -523,9 +501,5 @@ extension CodeLexer {
         isWord(byte) || byte == 0x2D || byte == 0x3A || byte == 0x2E
     }
 
-    private func endOfName(from start: Int) -> Int {
-        var end = start
-        while end < bytes.count, isName(bytes[end]) { end += 1 }
-        return end
-    }
+    private func endOfName(from start: Int) -> Int { end(from: start, while: isName) }
 }

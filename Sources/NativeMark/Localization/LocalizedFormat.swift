@@ -13,25 +13,25 @@ struct LocalizedFormat: Sendable, Hashable {
 
     init(_ format: String) {
         let bytes = Array(format.utf8)
-        var place = 0
+        var offset = 0
         var textStart = 0
         var next = 0
         func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
-        while place < bytes.count {
-            guard bytes[place] == UInt8(ascii: "%"), let found = Self.specifier(in: bytes, at: place) else {
-                place += 1
+        while offset < bytes.count {
+            guard bytes[offset] == UInt8(ascii: "%"), let found = Self.specifier(in: bytes, at: offset) else {
+                offset += 1
                 continue
             }
-            if textStart < place { parts.append(.text(string(textStart..<place))) }
+            if textStart < offset { parts.append(.text(string(textStart..<offset))) }
             if found.isPercentSign {
                 parts.append(.text("%"))
             } else {
                 let index = found.position.map { $0 - 1 } ?? next
                 if found.position == nil { next += 1 }
-                parts.append(.argument(index, written: string(place..<found.end)))
+                parts.append(.argument(index, written: string(offset..<found.end)))
             }
-            place = found.end
-            textStart = place
+            offset = found.end
+            textStart = offset
         }
         if textStart < bytes.count { parts.append(.text(string(textStart..<bytes.count))) }
     }
@@ -41,29 +41,29 @@ struct LocalizedFormat: Sendable, Hashable {
     private static func specifier(
         in bytes: [UInt8], at start: Int
     ) -> (position: Int?, isPercentSign: Bool, end: Int)? {
-        var place = start + 1
+        var offset = start + 1
         func skip(_ isWanted: (UInt8) -> Bool) -> Range<Int> {
-            let from = place
-            while place < bytes.count, isWanted(bytes[place]) { place += 1 }
-            return from..<place
+            let from = offset
+            while offset < bytes.count, isWanted(bytes[offset]) { offset += 1 }
+            return from..<offset
         }
-        if place < bytes.count, bytes[place] == UInt8(ascii: "%") { return (nil, true, place + 1) }
+        if offset < bytes.count, bytes[offset] == UInt8(ascii: "%") { return (nil, true, offset + 1) }
         var position: Int?
         let digits = skip(\.isDigit)
-        if !digits.isEmpty, place < bytes.count, bytes[place] == UInt8(ascii: "$") {
+        if !digits.isEmpty, offset < bytes.count, bytes[offset] == UInt8(ascii: "$") {
             // A position with five or more digits exceeds any number of arguments.
             guard digits.count < 5, let number = Int(String(decoding: bytes[digits], as: UTF8.self)), number > 0 else {
                 return nil
             }
             position = number
-            place += 1
+            offset += 1
         }
         let flags = skip { $0.isDigit || "+-#.".utf8.contains($0) }
         _ = skip { "hlqztjL".utf8.contains($0) }
-        guard place < bytes.count, "@diuoxXfFeEgGaAcCsSp".utf8.contains(bytes[place]) else { return nil }
+        guard offset < bytes.count, "@diuoxXfFeEgGaAcCsSp".utf8.contains(bytes[offset]) else { return nil }
         // A named substitution.
-        if bytes[place] == UInt8(ascii: "@"), bytes[flags].contains(UInt8(ascii: "#")) { return nil }
-        return (position, false, place + 1)
+        if bytes[offset] == UInt8(ascii: "@"), bytes[flags].contains(UInt8(ascii: "#")) { return nil }
+        return (position, false, offset + 1)
     }
 }
 
@@ -80,7 +80,7 @@ extension LocalizedFormat {
     ///    punctuation is removed.
     func filled(with arguments: [String], options: Document.Options) -> String {
         var template = Template(self, count: arguments.count)
-        guard !template.places.isEmpty else { return template.markdown }
+        guard !template.placeholders.isEmpty else { return template.markdown }
         template.findContexts(options: options)
         let shape = Shape(Document(template.markdown, options: options))
         for style in [Writing.plain, .joined] {
@@ -146,11 +146,11 @@ private struct Shape: Equatable {
 /// A text with a distinct private-use scalar in each place for an argument.
 struct Template {
     private(set) var markdown = ""
-    private(set) var places: [Unicode.Scalar: Place] = [:]
-    /// The code spans that contain places, in order: the range in the text including the backticks, and the content.
+    private(set) var placeholders: [Unicode.Scalar: Placeholder] = [:]
+    /// The code spans that contain placeholders, in order: the range in the text including the backticks, and the content.
     private var codes: [(range: Range<Int>, content: String, isInTable: Bool)] = []
 
-    struct Place {
+    struct Placeholder {
         var argument: Int
         var context = Context.text
     }
@@ -178,7 +178,7 @@ struct Template {
                     markdown += written
                     continue
                 }
-                places[scalar] = Place(argument: index)
+                placeholders[scalar] = Placeholder(argument: index)
                 markdown.unicodeScalars.append(scalar)
             }
         }
@@ -198,7 +198,7 @@ struct Template {
                 case .table: isInTable = true
                 case .codeBlock: isInCodeBlock = true
                 case .text(let text) where isInCodeBlock: set(.codeBlock, forScalarsIn: text)
-                case .code(let content) where has(placeIn: content):
+                case .code(let content) where hasPlaceholder(in: content):
                     codes.append((node.sourceRange, content, isInTable))
                 case .link(let destination, _), .image(let destination, _): setAddress(destination)
                 default: break
@@ -209,22 +209,22 @@ struct Template {
 
     private mutating func setAddress(_ destination: String) {
         guard destination.utf8.contains(UInt8(ascii: "%")) else { return }
-        for scalar in places.keys {
+        for scalar in placeholders.keys {
             let encoded = Self.percentEncoded(String(scalar)) { _ in false }
             if destination == encoded {
-                places[scalar]?.context = .wholeAddress
+                placeholders[scalar]?.context = .wholeAddress
             } else if destination.contains(encoded) {
-                places[scalar]?.context = .address
+                placeholders[scalar]?.context = .address
             }
         }
     }
 
     private mutating func set(_ context: Context, forScalarsIn text: String) {
-        for scalar in text.unicodeScalars where places[scalar] != nil { places[scalar]?.context = context }
+        for scalar in text.unicodeScalars where placeholders[scalar] != nil { placeholders[scalar]?.context = context }
     }
 
-    private func has(placeIn text: String) -> Bool {
-        text.unicodeScalars.contains { places[$0] != nil }
+    private func hasPlaceholder(in text: String) -> Bool {
+        text.unicodeScalars.contains { placeholders[$0] != nil }
     }
 
     // MARK: Filling
@@ -232,9 +232,9 @@ struct Template {
     func filled(with arguments: [String], _ writing: Writing) -> String {
         let bytes = Array(markdown.utf8)
         var result = ""
-        var place = 0
+        var offset = 0
         for code in codes {
-            fill(String(decoding: bytes[place..<code.range.lowerBound], as: UTF8.self), into: &result) {
+            fill(String(decoding: bytes[offset..<code.range.lowerBound], as: UTF8.self), into: &result) {
                 Self.written(arguments[$0.argument], in: $0.context, writing)
             }
             var content = ""
@@ -243,18 +243,18 @@ struct Template {
                 return writing == .bare ? writing.bare(argument) : argument.inOneLine
             }
             result += Self.codeSpan(content, isInTable: code.isInTable)
-            place = code.range.upperBound
+            offset = code.range.upperBound
         }
-        fill(String(decoding: bytes[place...], as: UTF8.self), into: &result) {
+        fill(String(decoding: bytes[offset...], as: UTF8.self), into: &result) {
             Self.written(arguments[$0.argument], in: $0.context, writing)
         }
         return result
     }
 
-    private func fill(_ text: String, into result: inout String, _ write: (Place) -> String) {
+    private func fill(_ text: String, into result: inout String, _ write: (Placeholder) -> String) {
         for scalar in text.unicodeScalars {
-            if let place = places[scalar] {
-                result += write(place)
+            if let placeholder = placeholders[scalar] {
+                result += write(placeholder)
             } else {
                 result.unicodeScalars.append(scalar)
             }
@@ -275,16 +275,10 @@ struct Template {
 
     /// Keeps the unreserved characters of RFC 3986, section 2.3, and those that `isKept` accepts.
     private static func percentEncoded(_ text: String, but isKept: (UInt8) -> Bool) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            if byte.isLetter || byte.isDigit || "-._~".utf8.contains(byte) || isKept(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += digits.utf8.count < 2 ? "%0" + digits : "%" + digits
-            }
+        let bytes = Array(text.utf8)
+        return LinkDestination.percentEncoded(bytes) {
+            bytes[$0].isLetterOrDigit || "-._~".utf8.contains(bytes[$0]) || isKept(bytes[$0])
         }
-        return result
     }
 
     /// Delimited by the shortest run of backticks that doesn't occur in the content.

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// The strings of an app in all its languages, from an Xcode string catalog (`Localizable.xcstrings`).
 ///
 ///     let catalog = try StringCatalog(json: text)
@@ -140,16 +134,9 @@ extension StringCatalog {
     ///
     /// - Throws: A ``NativeMarkError`` that names the position.
     public init(json: String) throws(NativeMarkError) {
-        do {
-            self = try JSONDecoder().decode(FileOfCatalog.self, from: Data(json.utf8)).catalog()
-        } catch let error as NativeMarkError {
-            throw error
-        } catch let error as DecodingError {
-            throw NativeMarkError(stringCatalog: error)
-        } catch {
-            throw NativeMarkError(
-                .stringCatalog, at: "", "can't be read: \(error)", remedy: "Check that it is valid JSON")
-        }
+        self = try NativeMarkError.decoding(FileOfCatalog.self, from: json, .stringCatalog) {
+            NativeMarkError(stringCatalog: $0)
+        }.catalog()
     }
 }
 

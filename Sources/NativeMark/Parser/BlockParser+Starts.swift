@@ -13,8 +13,7 @@ extension BlockParser {
                 advanceColumns(4)
                 closeForNew(matched)
                 beginLeaf(.codeBlock, at: offset)
-                open[open.count - 1].codeEnd = builder.content.count
-                addIndentedLine()
+                addCodeLine()
                 return -1
             }
             if options.tables, matched == open.count, beginTable() { return -1 }
@@ -52,11 +51,15 @@ extension BlockParser {
     // MARK: Containers
 
     /// Closes the blocks that the line doesn't continue, and a paragraph or table that the new block interrupts.
-    mutating func closeForNew(_ matched: Int) {
+    private mutating func closeForNew(_ matched: Int) {
+        closeInterrupted(matched)
+        closeUnfittingList()
+    }
+
+    private mutating func closeInterrupted(_ matched: Int) {
         close(downTo: matched)
         let tag = open[open.count - 1].tag
         if tag == .paragraph || tag == .table { close(downTo: open.count - 1) }
-        closeUnfittingList()
     }
 
     /// Closes a list, because only items can be its children.
@@ -93,24 +96,16 @@ extension BlockParser {
         open.append(block)
     }
 
-    private mutating func addIndentedLine() {
-        let index = open.count - 1
-        appendCode()
-        open[index].codeEnd = builder.content.count
-    }
-
     // MARK: Leaves
 
     private mutating func beginHeading(_ matched: Int) -> Bool {
-        var end = nonspace
-        while end < lineEnd, source[end] == 0x23 { end += 1 }
+        var end = endOfRun(from: nonspace)
         let level = end - nonspace
         guard level <= 6, end == lineEnd || source[end].isSpaceOrTab else { return false }
-        while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
+        end = afterSpaces(in: end..<lineEnd)
         closeForNew(matched)
         beginLeaf(.heading, at: nonspace)
-        var last = lineEnd
-        while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
+        var last = beforeSpaces(in: end..<lineEnd)
         let index = Int(open[open.count - 1].node)
         builder.nodes[index].end = Int32(last > end ? last : nonspace + level)
         var hashes = last
@@ -118,8 +113,7 @@ extension BlockParser {
         if hashes == end {
             last = end
         } else if source[hashes - 1].isSpaceOrTab {
-            last = hashes
-            while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
+            last = beforeSpaces(in: end..<hashes)
         }
         builder.nodes[index].detail = UInt8(level)
         let oldEnd = lineEnd
@@ -132,17 +126,9 @@ extension BlockParser {
 
     private mutating func beginFence(_ matched: Int) -> Bool {
         let character = source[nonspace]
-        var end = nonspace
-        while end < lineEnd, source[end] == character { end += 1 }
+        let end = endOfRun(from: nonspace)
         let length = end - nonspace
-        guard length >= 3 else { return false }
-        if character == 0x60 {
-            var index = end
-            while index < lineEnd {
-                if source[index] == 0x60 { return false }
-                index += 1
-            }
-        }
+        guard length >= 3, character != 0x60 || !source[end..<lineEnd].contains(0x60) else { return false }
         closeForNew(matched)
         beginLeaf(.codeBlock, at: nonspace)
         let index = open.count - 1
@@ -150,25 +136,19 @@ extension BlockParser {
         open[index].indentation = indent
         open[index].character = character
         open[index].codeEnd = builder.content.count
-        var last = lineEnd
-        while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
-        while end < last, source[end].isSpaceOrTab { end += 1 }
+        let last = beforeSpaces(in: end..<lineEnd)
+        let info = afterSpaces(in: end..<last)..<last
         builder.nodes[Int(open[index].node)].end = Int32(last)
         builder.nodes[Int(open[index].node)].detail = 1
-        if end < last {
-            let info = Unescaping.string(UnsafeBufferPointer(rebasing: source[end..<last]))
-            builder.nodes[Int(open[index].node)].value = builder.add(info)
+        if !info.isEmpty {
+            builder.nodes[Int(open[index].node)].value = builder.add(Unescaping.string(source[info]))
         }
         return true
     }
 
     private mutating func endAsHeading(level: Int) -> Bool {
-        let character = source[nonspace]
-        var end = nonspace
-        while end < lineEnd, source[end] == character { end += 1 }
-        let last = end
-        while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
-        guard end == lineEnd else { return false }
+        let last = endOfRun(from: nonspace)
+        guard afterSpaces(in: last..<lineEnd) == lineEnd else { return false }
         let index = open.count - 1
         readDefinitions(of: index)
         // The paragraph had only definitions, so the line is the text of a new paragraph or a thematic break.
@@ -229,17 +209,12 @@ extension BlockParser {
         if inParagraph {
             // An item interrupts a paragraph only if it has text and, in an ordered list, the number 1.
             guard start < 0 || start == 1 else { return false }
-            var index = end
-            while index < lineEnd, source[index].isSpaceOrTab { index += 1 }
-            guard index < lineEnd else { return false }
+            guard afterSpaces(in: end..<lineEnd) < lineEnd else { return false }
         }
 
         let markerStart = nonspace
         let markerIndent = indent
-        close(downTo: matched)
-        if open[open.count - 1].tag == .paragraph || open[open.count - 1].tag == .table {
-            close(downTo: open.count - 1)
-        }
+        closeInterrupted(matched)
         readToNonspace()
         advance(end - nonspace)
 

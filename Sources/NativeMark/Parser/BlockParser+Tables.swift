@@ -22,9 +22,8 @@ extension BlockParser {
         takeLastLine(of: index)
         beginChild(at: headerStart)
         keepsRegion = false
-        var table = NodeRecord(.table, start: headerStart, end: lineEnd)
-        table.value = Int32(builder.alignments.count)
-        table.extra = Int32(columns.count)
+        let table = NodeRecord(
+            .table, start: headerStart, end: lineEnd, value: builder.alignments.count, extra: columns.count)
         builder.alignments += columns
         let node = builder.append(table, to: open[open.count - 1].node)
         open.append(OpenBlock(node: node, tag: .table))
@@ -162,13 +161,5 @@ extension BlockParser {
             index = end + 1
             isFirst = false
         }
-    }
-
-    private func trimmed(_ range: Range<Int>) -> Range<Int> {
-        var start = range.lowerBound
-        var end = range.upperBound
-        while start < end, source[start].isSpaceOrTab { start += 1 }
-        while end > start, source[end - 1].isSpaceOrTab { end -= 1 }
-        return start..<end
     }
 }

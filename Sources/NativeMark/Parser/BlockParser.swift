@@ -197,11 +197,9 @@ struct BlockParser {
             return true
         }
         if indent < 4, !isBlank, source[nonspace] == block.character {
-            var end = nonspace
-            while end < lineEnd, source[end] == block.character { end += 1 }
+            let end = endOfRun(from: nonspace)
             let length = end - nonspace
-            while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
-            if length >= block.width, end == lineEnd {
+            if length >= block.width, afterSpaces(in: end..<lineEnd) == lineEnd {
                 builder.nodes[Int(block.node)].end = Int32(nonspace + length)
                 close(downTo: index)
                 return nil
@@ -244,12 +242,10 @@ struct BlockParser {
         open[index].indentation = indent
         open[index].previousEnd = builder.nodes[Int(open[index].node)].end
         appendContent(from: nonspace)
-        var end = lineEnd
-        while end > nonspace, source[end - 1].isSpaceOrTab { end -= 1 }
-        builder.nodes[Int(open[index].node)].end = Int32(end)
+        builder.nodes[Int(open[index].node)].end = Int32(beforeSpaces(in: nonspace..<lineEnd))
     }
 
-    private mutating func addCodeLine() {
+    mutating func addCodeLine() {
         let index = open.count - 1
         let isIndented = open[index].character == 0
         appendCode()
@@ -261,7 +257,7 @@ struct BlockParser {
     }
 
     /// The unread columns of a tab become spaces.
-    mutating func appendCode() {
+    private mutating func appendCode() {
         if tabRead > 0, offset < lineEnd {
             for _ in 0..<(4 - column % 4) {
                 builder.map.append(content: builder.content.count, source: offset)
@@ -350,6 +346,32 @@ extension BlockParser {
 
     mutating func skipOptionalSpace() {
         if offset < lineEnd, source[offset].isSpaceOrTab { advanceColumns(1) }
+    }
+
+    /// Returns the end of a run of equal bytes in the line.
+    func endOfRun(from start: Int) -> Int {
+        var end = start
+        while end < lineEnd, source[end] == source[start] { end += 1 }
+        return end
+    }
+
+    /// Returns the position after the spaces and tabs at the beginning of a range.
+    func afterSpaces(in range: Range<Int>) -> Int {
+        var start = range.lowerBound
+        while start < range.upperBound, source[start].isSpaceOrTab { start += 1 }
+        return start
+    }
+
+    /// Returns the position before the spaces and tabs at the end of a range.
+    func beforeSpaces(in range: Range<Int>) -> Int {
+        var end = range.upperBound
+        while end > range.lowerBound, source[end - 1].isSpaceOrTab { end -= 1 }
+        return end
+    }
+
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        let start = afterSpaces(in: range)
+        return start..<beforeSpaces(in: start..<range.upperBound)
     }
 }
 
@@ -445,10 +467,10 @@ extension BlockParser {
         let length = block.codeEnd - block.contentStart
         guard length > 0 else { return }
         // The text includes the last line feed; its source range doesn't.
-        var text = NodeRecord(.text, start: block.contentStart, end: block.codeEnd - 1)
-        text.value = Int32(block.contentStart)
-        text.extra = Int32(length)
-        _ = builder.append(text, to: block.node)
+        _ = builder.append(
+            NodeRecord(
+                .text, start: block.contentStart, end: block.codeEnd - 1, value: block.contentStart, extra: length),
+            to: block.node)
     }
 
     private mutating func finishFootnote(_ block: OpenBlock) {
@@ -485,7 +507,8 @@ extension BlockParser {
 
     /// Returns the beginning of the next line, or `nil` if there is no definition.
     private mutating func readDefinition(at start: Int) -> Int? {
-        let parsed: (label: Range<Int>, link: LinkParts, end: Int)? = builder.content.withUnsafeBufferPointer { bytes in
+        let parsed: (label: Range<Int>, parts: LinkParts, end: Int)? = builder.content.withUnsafeBufferPointer {
+            bytes in
             guard let labelEnd = Labels.end(in: bytes, from: start, to: bytes.count), labelEnd + 1 < bytes.count,
                 bytes[labelEnd + 1] == 0x3A
             else { return nil }
@@ -507,20 +530,10 @@ extension BlockParser {
         }
         builder.steps &+= (parsed?.end ?? builder.content.count) - start
         guard let parsed else { return nil }
-        let label = builder.content.withUnsafeBufferPointer {
-            Labels.folded(String(decoding: $0[parsed.label], as: UTF8.self))
+        let (label, link) = builder.content.withUnsafeBufferPointer {
+            (Labels.folded($0[parsed.label]), parsed.parts.definition(in: $0))
         }
-        guard !label.isEmpty else { return nil }
-        let (destination, title) = builder.content.withUnsafeBufferPointer { bytes in
-            (
-                LinkDestination.normalized(
-                    Unescaping.bytes(UnsafeBufferPointer(rebasing: bytes[parsed.link.destination]))),
-                parsed.link.title.map { Unescaping.string(UnsafeBufferPointer(rebasing: bytes[$0])) }
-            )
-        }
-        guard LinkDestination.isHarmless(destination) else { return nil }
-        let definition = DocumentContext.Definition(
-            destination: destination, title: title.flatMap { $0.isEmpty ? nil : $0 })
+        guard !label.isEmpty, let definition = link else { return nil }
         builder.definitions.append(.init(label: label, definition: definition))
         if builder.references[label] == nil {
             regions?.definitions.append(.init(label: label, definition: definition))

@@ -2,6 +2,7 @@ extension UInt8 {
     @inline(__always) var isSpaceOrTab: Bool { self == 0x20 || self == 0x09 }
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isLetter: Bool { (self | 0x20) &- 0x61 < 26 }
+    @inline(__always) var isLetterOrDigit: Bool { isLetter || isDigit }
     var isHexDigit: Bool { isDigit || (self | 0x20) &- 0x61 < 6 }
     /// ASCII punctuation. A backslash before it is an escape.
     @inline(__always) var isPunctuation: Bool {
@@ -38,6 +39,17 @@ extension Unicode.Scalar {
 }
 
 // MARK: - Searching
+
+/// Returns the number of indices from 0 on that satisfy a condition, which no index after another one without it satisfies. O(log n).
+@inline(__always) func partitionPoint(of count: Int, where condition: (Int) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+        let middle = (low + high) / 2
+        if condition(middle) { low = middle + 1 } else { high = middle }
+    }
+    return low
+}
 
 // Searches that look at eight bytes at a time. A loop over the bytes takes about three times as long, and each parse searches the text
 // several times.

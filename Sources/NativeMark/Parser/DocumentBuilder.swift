@@ -1,6 +1,6 @@
 /// The nodes under construction: in the first phase of the parser those of the whole document, in the second those of one region.
 struct DocumentBuilder {
-    var nodes: [NodeRecord]
+    var nodes: [NodeRecord] = []
     var content: [UInt8] = []
     var map = SourceMap()
     var strings: [String] = []
@@ -34,12 +34,9 @@ struct DocumentBuilder {
         var leaves: Range<Int>
     }
 
-    init() {
-        nodes = []
-    }
+    init() {}
 
     init(length: Int) {
-        nodes = []
         nodes.reserveCapacity(16 + length / 64)
         content.reserveCapacity(length + 16)
         nodes.append(NodeRecord(.document, start: 0, end: length))

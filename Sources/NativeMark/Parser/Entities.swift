@@ -25,7 +25,7 @@ enum Entities {
         }
         guard bytes[index].isLetter else { return nil }
         // The longest name has 31 letters.
-        while index < limit, index - start <= 32, bytes[index].isLetter || bytes[index].isDigit { index += 1 }
+        while index < limit, index - start <= 32, bytes[index].isLetterOrDigit { index += 1 }
         guard index < limit, bytes[index] == 0x3B,
             let text = byName[String(decoding: bytes[(start + 1)..<index], as: UTF8.self)]
         else { return nil }
@@ -52,11 +52,12 @@ enum Entities {
 
 /// Resolves backslash escapes and entities in titles, destinations and info strings.
 enum Unescaping {
-    static func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    static func string(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         String(decoding: self.bytes(bytes), as: UTF8.self)
     }
 
-    static func bytes(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    static func bytes(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
+        let bytes = UnsafeBufferPointer(rebasing: bytes)
         guard bytes.contains(where: { $0 == 0x5C || $0 == 0x26 || $0 == 0 }) else { return Array(bytes) }
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

@@ -38,10 +38,9 @@ extension InlineParser {
 
     private mutating func make(_ target: Target, of opener: Bracket, closer: Int) {
         flushText(to: closer)
-        var record = NodeRecord(
-            opener.isImage ? .image : .link, start: Int(builder.nodes[Int(opener.node)].start), end: target.end)
-        record.value = target.destination
-        record.extra = target.title
+        let record = NodeRecord(
+            opener.isImage ? .image : .link, start: Int(builder.nodes[Int(opener.node)].start), end: target.end,
+            value: Int(target.destination), extra: Int(target.title))
         let first = builder.nodes[Int(opener.node)].next
         let last = builder.nodes[Int(leaf)].lastChild
         let node = builder.insert(record, after: opener.node)
@@ -73,13 +72,9 @@ extension InlineParser {
         }
         builder.steps &+= index - start
         guard index < limit, bytes[index] == 0x29 else { return nil }
-        let destination = LinkDestination.normalized(
-            Unescaping.bytes(UnsafeBufferPointer(rebasing: bytes[parts.destination])))
-        guard LinkDestination.isHarmless(destination) else { return nil }
-        let title = parts.title.map { Unescaping.string(UnsafeBufferPointer(rebasing: bytes[$0])) }
+        guard let link = parts.definition(in: bytes) else { return nil }
         return Target(
-            destination: builder.add(destination),
-            title: title.flatMap { $0.isEmpty ? nil : $0 }.map { builder.add($0) } ?? -1, end: index + 1)
+            destination: builder.add(link.destination), title: link.title.map { builder.add($0) } ?? -1, end: index + 1)
     }
 
     // MARK: By reference
@@ -104,10 +99,9 @@ extension InlineParser {
             }
             builder.steps &+= label.count
         }
-        let key = Labels.folded(
-            String(
-                decoding: UnsafeBufferPointer(rebasing: bytes[label.lowerBound + 1..<label.upperBound]), as: UTF8.self))
-        guard let reference = reference(key) else { return nil }
+        guard let reference = reference(Labels.folded(bytes[label.lowerBound + 1..<label.upperBound])) else {
+            return nil
+        }
         guard reference.size <= expansionLeft else {
             isLimited = true
             return nil
@@ -121,11 +115,9 @@ extension InlineParser {
 
     private mutating func makeFootnoteReference(of opener: Bracket, closer: Int) -> Bool {
         guard hasFootnotes, opener.position + 2 < closer, bytes[opener.position + 1] == 0x5E,
-            Footnotes.endOfLabel(in: bytes, from: opener.position, to: closer + 1) == closer
+            Footnotes.endOfLabel(in: bytes, from: opener.position, to: closer + 1) == closer,
+            let footnote = useFootnote(Labels.folded(bytes[opener.position + 2..<closer]))
         else { return false }
-        let key = Labels.folded(
-            String(decoding: UnsafeBufferPointer(rebasing: bytes[opener.position + 2..<closer]), as: UTF8.self))
-        guard let footnote = useFootnote(key) else { return false }
         // The text between the brackets is a label, so its nodes are removed.
         flushText(to: closer)
         var node = builder.nodes[Int(opener.node)].next
@@ -136,10 +128,10 @@ extension InlineParser {
         }
         forgetDelimiters(from: opener.delimiterCount)
         builder.detach(opener.node)
-        var record = NodeRecord(.footnoteReference, start: opener.position, end: closer + 1)
-        record.value = footnote.label
-        record.extra = footnote.number
-        _ = builder.append(record, to: leaf)
+        _ = builder.append(
+            NodeRecord(
+                .footnoteReference, start: opener.position, end: closer + 1, value: Int(footnote.label),
+                extra: Int(footnote.number)), to: leaf)
         textStart = position
         return true
     }
@@ -166,14 +158,9 @@ extension InlineParser {
     }
 
     private mutating func appendLink(_ destination: String, text: Range<Int>, from start: Int, to end: Int) {
-        var record = NodeRecord(.link, start: start, end: end)
-        record.value = builder.add(destination)
-        record.extra = -1
-        let link = builder.append(record, to: leaf)
-        var child = NodeRecord(.text, start: text.lowerBound, end: text.upperBound)
-        child.value = Int32(text.lowerBound)
-        child.extra = Int32(text.count)
-        _ = builder.append(child, to: link)
+        let link = builder.append(
+            NodeRecord(.link, start: start, end: end, value: Int(builder.add(destination)), extra: -1), to: leaf)
+        _ = appendText(text, to: link)
         position = end
         textStart = end
     }
@@ -182,7 +169,7 @@ extension InlineParser {
         var index = first
         guard index < limit, bytes[index].isLetter else { return nil }
         while index < limit, index - first <= 32,
-            bytes[index].isLetter || bytes[index].isDigit || bytes[index] == 0x2B || bytes[index] == 0x2E
+            bytes[index].isLetterOrDigit || bytes[index] == 0x2B || bytes[index] == 0x2E
                 || bytes[index] == 0x2D
         {
             index += 1
@@ -202,7 +189,7 @@ extension InlineParser {
         repeat {
             let label = index + 1
             index = label
-            while index < limit, bytes[index].isLetter || bytes[index].isDigit || bytes[index] == 0x2D { index += 1 }
+            while index < limit, bytes[index].isLetterOrDigit || bytes[index] == 0x2D { index += 1 }
             guard (1...63).contains(index - label), bytes[label] != 0x2D, bytes[index - 1] != 0x2D else { return nil }
         } while index < limit && bytes[index] == 0x2E
         return index < limit && bytes[index] == 0x3E ? (index, true) : nil
@@ -219,7 +206,7 @@ extension InlineParser {
         while first > textStart, bytes[first - 1].isLetter, colon - first < 6 { first -= 1 }
         let name = bytes[first..<colon].map { $0 | 0x20 }
         guard name == Array("http".utf8) || name == Array("https".utf8),
-            first == start || !(bytes[first - 1].isLetter || bytes[first - 1].isDigit)
+            first == start || !bytes[first - 1].isLetterOrDigit
         else { return }
         guard let domainEnd = domain(from: colon + 3) else { return }
         makeBareLink(first, domainEnd, prefix: "")
@@ -265,7 +252,7 @@ extension InlineParser {
             } else if byte == 0x5F {
                 host.underscore = index
             } else if byte < 0x80 {
-                guard byte.isLetter || byte.isDigit || byte == 0x2D else { break }
+                guard byte.isLetterOrDigit || byte == 0x2D else { break }
             } else if scalar(at: index).isMarkdownSpace || scalar(at: index).isMarkdownPunctuation {
                 break
             } else {
@@ -301,7 +288,7 @@ extension InlineParser {
                 end -= 1
             case 0x3B:
                 var index = end - 1
-                while index > first, bytes[index - 1].isLetter || bytes[index - 1].isDigit { index -= 1 }
+                while index > first, bytes[index - 1].isLetterOrDigit { index -= 1 }
                 guard index > first, index < end - 1, bytes[index - 1] == 0x26 else {
                     end -= 1
                     break
@@ -317,7 +304,7 @@ extension InlineParser {
 
 extension UInt8 {
     fileprivate var isAddressCharacter: Bool {
-        if isLetter || isDigit { return true }
+        if isLetterOrDigit { return true }
         switch self {
         case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x2F, 0x3D, 0x3F, 0x5E...0x60, 0x7B...0x7E: return true
         default: return false

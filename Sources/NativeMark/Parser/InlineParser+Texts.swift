@@ -142,13 +142,7 @@ extension InlineParser {
     /// Returns the range in the content of a range of the merged text. It covers entities of which it contains the first byte.
     private func contentRange(_ range: Range<Int>) -> Range<Int> {
         func piece(at offset: Int) -> Piece {
-            var low = 0
-            var high = pieces.count
-            while low < high {
-                let middle = (low + high) / 2
-                if Int(pieces[middle].offset) <= offset { low = middle + 1 } else { high = middle }
-            }
-            return pieces[max(0, low - 1)]
+            pieces[max(0, partitionPoint(of: pieces.count) { Int(pieces[$0].offset) <= offset } - 1)]
         }
         let first = piece(at: range.lowerBound)
         let start =
@@ -170,10 +164,9 @@ extension InlineParser {
             let node = builder.nodes[Int(rest)]
             func part(_ range: Range<Int>, _ tag: NodeTag) -> NodeRecord {
                 let source = contentRange(offset + range.lowerBound..<offset + range.upperBound)
-                var record = NodeRecord(tag, start: source.lowerBound, end: source.upperBound)
-                record.value = node.value + Int32(range.lowerBound)
-                record.extra = Int32(range.count)
-                return record
+                return NodeRecord(
+                    tag, start: source.lowerBound, end: source.upperBound, value: Int(node.value) + range.lowerBound,
+                    extra: range.count)
             }
             let first = Int(node.value) + found.lowerBound
             let address = (first..<first + found.count).map { byte(at: $0) }
@@ -243,7 +236,6 @@ extension InlineParser {
 }
 
 extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool { isLetter || isDigit }
     fileprivate var isLocalCharacter: Bool {
         isLetterOrDigit || self == 0x2E || self == 0x2D || self == 0x5F || self == 0x2B
     }

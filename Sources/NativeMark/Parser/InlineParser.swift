@@ -193,17 +193,16 @@ struct InlineParser {
     }
 
     @inline(__always)
-    mutating func appendText(_ range: Range<Int>) -> Int32 {
-        var node = NodeRecord(.text, start: range.lowerBound, end: range.upperBound)
-        node.value = Int32(truncatingIfNeeded: range.lowerBound)
-        node.extra = Int32(truncatingIfNeeded: range.count)
-        return builder.append(node, to: leaf)
+    mutating func appendText(_ range: Range<Int>, to parent: Int32? = nil) -> Int32 {
+        builder.append(
+            NodeRecord(
+                .text, start: range.lowerBound, end: range.upperBound, value: range.lowerBound, extra: range.count),
+            to: parent ?? leaf)
     }
 
     mutating func appendText(_ text: [UInt8], from range: Range<Int>) -> Int32 {
-        var node = NodeRecord(.text, start: range.lowerBound, end: range.upperBound)
-        node.value = Int32(bytes.count + extra.count)
-        node.extra = Int32(text.count)
+        let node = NodeRecord(
+            .text, start: range.lowerBound, end: range.upperBound, value: bytes.count + extra.count, extra: text.count)
         extra += text
         needsMerging = true
         return builder.append(node, to: leaf)
@@ -238,10 +237,8 @@ struct InlineParser {
             append(.lineBreak, from: position, to: position + 2)
         } else if next.isPunctuation {
             flushText()
-            var node = NodeRecord(.text, start: position, end: position + 2)
-            node.value = Int32(position + 1)
-            node.extra = 1
-            _ = builder.append(node, to: leaf)
+            _ = builder.append(
+                NodeRecord(.text, start: position, end: position + 2, value: position + 1, extra: 1), to: leaf)
             needsMerging = true
             position += 2
             textStart = position
@@ -307,15 +304,12 @@ struct InlineParser {
         {
             range = range.lowerBound + 1..<range.upperBound - 1
         }
-        var node = NodeRecord(.code, start: start, end: end)
+        var value = range.lowerBound
         if range.contains(where: { bytes[$0] == 0x0A }) {
-            node.value = Int32(bytes.count + extra.count)
+            value = bytes.count + extra.count
             for index in range { extra.append(bytes[index] == 0x0A ? 0x20 : bytes[index]) }
-        } else {
-            node.value = Int32(range.lowerBound)
         }
-        node.extra = Int32(range.count)
-        _ = builder.append(node, to: leaf)
+        _ = builder.append(NodeRecord(.code, start: start, end: end, value: value, extra: range.count), to: leaf)
     }
 
     private func isSpace(_ index: Int) -> Bool { bytes[index] == 0x20 || bytes[index] == 0x0A }

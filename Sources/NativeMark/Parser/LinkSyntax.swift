@@ -5,6 +5,14 @@ struct LinkParts {
 
     typealias Bytes = UnsafeBufferPointer<UInt8>
 
+    /// Returns the destination and the title without escapes, or `nil` if the destination's scheme is dangerous. An empty title is none.
+    func definition(in bytes: Bytes) -> DocumentContext.Definition? {
+        let destination = LinkDestination.normalized(Unescaping.bytes(bytes[destination]))
+        guard LinkDestination.isHarmless(destination) else { return nil }
+        let title = title.flatMap { $0.isEmpty ? nil : Unescaping.string(bytes[$0]) }
+        return .init(destination: destination, title: title)
+    }
+
     static func skipSpace(_ bytes: Bytes, from start: Int, to limit: Int) -> Int {
         var index = start
         while index < limit, bytes[index].isSpaceOrTab || bytes[index] == 0x0A { index += 1 }
@@ -108,6 +116,10 @@ enum Labels {
     ///
     /// Mapping each scalar to lowercase and then to uppercase unifies the variants of a letter: ẞ, ß, SS and ss become SS. The result is an
     /// array of bytes, because String's `==` would also treat canonically equivalent labels as equal.
+    static func folded(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
+        folded(String(decoding: label, as: UTF8.self))
+    }
+
     static func folded(_ label: String) -> [UInt8] {
         var result = ""
         result.reserveCapacity(label.utf8.count)
@@ -157,18 +169,23 @@ enum LinkDestination {
     /// Returns a destination with the bytes percent-encoded that a URL can't contain. Existing escapes stay.
     static func normalized(_ bytes: [UInt8]) -> String {
         guard bytes.contains(where: { !isSafe($0) }) else { return String(decoding: bytes, as: UTF8.self) }
-        let digits = Array("0123456789ABCDEF".utf8)
+        return percentEncoded(bytes) { index in
+            isSafe(bytes[index])
+                || bytes[index] == 0x25 && index + 2 < bytes.count && bytes[index + 1].isHexDigit
+                    && bytes[index + 2].isHexDigit
+        }
+    }
+
+    /// Returns the bytes as text, percent-encoded (RFC 3986, section 2.1) except at the indices that `isKept` accepts.
+    @inline(__always) static func percentEncoded(_ bytes: [UInt8], except isKept: (_ index: Int) -> Bool) -> String {
+        let digits: StaticString = "0123456789ABCDEF"
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + 16)
         for (index, byte) in bytes.enumerated() {
-            let isEscape =
-                byte == 0x25 && index + 2 < bytes.count && bytes[index + 1].isHexDigit && bytes[index + 2].isHexDigit
-            if isSafe(byte) || isEscape {
+            if isKept(index) {
                 result.append(byte)
             } else {
-                result.append(0x25)
-                result.append(digits[Int(byte >> 4)])
-                result.append(digits[Int(byte & 15)])
+                result += [0x25, digits.utf8Start[Int(byte >> 4)], digits.utf8Start[Int(byte & 15)]]
             }
         }
         return String(decoding: result, as: UTF8.self)
@@ -176,7 +193,7 @@ enum LinkDestination {
 
     /// Letters, digits and `;/?:@&=+$,-_.!~*'()#`.
     private static func isSafe(_ byte: UInt8) -> Bool {
-        if byte.isLetter || byte.isDigit { return true }
+        if byte.isLetterOrDigit { return true }
         switch byte {
         case 0x21, 0x23, 0x24, 0x26...0x2F, 0x3A, 0x3B, 0x3D, 0x3F, 0x40, 0x5F, 0x7E: return true
         default: return false

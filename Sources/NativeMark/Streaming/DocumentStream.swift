@@ -75,8 +75,7 @@ public struct DocumentStream: Sendable {
         let before = bytes.count
         bytes.append(contentsOf: text.utf8)
         guard bytes.count > before else { return Change(blocks: count..<count, earlier: [], footnotes: false) }
-        precondition(
-            bytes.count < Int(Int32.max) / 3, "A document must have at most 715,827,881 bytes; it has \(bytes.count).")
+        DocumentParser.checkLength(bytes.count)
         tail = nil
         let lines = completeLines(from: before)
         let source = bytes
@@ -356,15 +355,7 @@ struct FootnoteNumbering: Sendable {
         return freed
     }
 
-    private func position(of block: Int) -> Int {
-        var low = 0
-        var high = blocks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if blocks[middle] < block { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    private func position(of block: Int) -> Int { partitionPoint(of: blocks.count) { blocks[$0] < block } }
 }
 
 // MARK: - Regions while the text arrives
@@ -492,17 +483,13 @@ extension BlockParser {
                     }
                     guard bytes[index] == 0x5B else { continue }
                     if let end = Labels.end(in: bytes, from: index, to: limit), end > index + 1 {
-                        region.labels.insert(Self.label(bytes[index + 1..<end]))
+                        region.labels.insert(Labels.folded(bytes[index + 1..<end]))
                     }
                     if options.footnotes, let end = Footnotes.endOfLabel(in: bytes, from: index, to: limit) {
-                        region.footnoteLabels.insert(Self.label(bytes[index + 2..<end]))
+                        region.footnoteLabels.insert(Labels.folded(bytes[index + 2..<end]))
                     }
                 }
             }
         }
-    }
-
-    private static func label(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
-        Labels.folded(String(decoding: bytes, as: UTF8.self))
     }
 }

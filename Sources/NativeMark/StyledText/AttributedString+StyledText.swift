@@ -12,16 +12,16 @@ extension AttributedString {
     public init(_ text: StyledText) {
         // Setting attributes on ranges of one string is three times as fast as appending the runs one by one.
         self.init(text.string)
-        var place = utf8.startIndex
+        var index = utf8.startIndex
         var offset = 0
         var path: (block: Int, value: StyledText.Path)?
         #if canImport(Darwin)
         var intents: [Int: PresentationIntent] = [:]
         #endif
         for run in text.runs {
-            let start = utf8.index(place, offsetBy: run.range.lowerBound - offset)
+            let start = utf8.index(index, offsetBy: run.range.lowerBound - offset)
             let end = utf8.index(start, offsetBy: run.range.count)
-            (place, offset) = (end, run.range.upperBound)
+            (index, offset) = (end, run.range.upperBound)
             if path?.block != run.block {
                 path = (run.block, StyledText.Path(of: run.block, in: text))
             }

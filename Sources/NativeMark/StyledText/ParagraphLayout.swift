@@ -113,8 +113,7 @@ struct ParagraphLayout: Sendable, Hashable {
 
 extension StyledText {
     func string(of piece: ParagraphLayout.Piece) -> Substring {
-        let start = string.utf8.index(string.utf8.startIndex, offsetBy: piece.range.lowerBound)
-        return string[start..<string.utf8.index(start, offsetBy: piece.range.count)]
+        substring(piece.range)
     }
 }
 
@@ -223,7 +222,7 @@ struct ParagraphBuilder {
 
     private func addMarker(of block: StyledText.Block, at index: Int, to frame: inout Frame) {
         switch block.kind {
-        case .list: frame.markerWidth = widestMarker(in: index)
+        case .list: frame.markerWidth = text.items(of: index).map { width($0.marker[...], $0.style) }.max() ?? 0
         case .footnotes:
             frame.markerWidth = width("\(block.end - index).", block.style.text)
         case .item(let item) where !item.marker.isEmpty:
@@ -240,26 +239,14 @@ struct ParagraphBuilder {
         if frame.indent < Self.deepest { frame.indent += frame.markerWidth + style.fontSize / 2 }
     }
 
-    private func widestMarker(in list: Int) -> Double {
-        var widest = 0.0
-        var index = list + 1
-        while index < text.blocks[list].end {
-            let block = text.blocks[index]
-            if case .item(let item) = block.kind { widest = max(widest, width(item.marker[...], block.style.text)) }
-            index = block.end
-        }
-        return widest
-    }
-
     // MARK: Paragraphs
 
     private mutating func leaf(_ index: Int) {
         var cell = ParagraphLayout.Cell(pieces: [])
-        let isCode = if case .codeBlock = text.blocks[index].kind { true } else { false }
         let first = points(text.blocks[index].style.firstLineIndent, least: -Self.mostPoints)
         let start = max((frames.last?.indent ?? 0) + first, 0)
         for piece in pieces(of: index) {
-            guard isCode else {
+            guard text.blocks[index].isCode else {
                 cell.pieces.append(piece)
                 continue
             }

@@ -128,7 +128,18 @@ extension StyledText {
         return path.reversed()
     }
 
-    private func substring(_ range: Range<Int>) -> Substring {
+    /// Returns the marker of each item of a list, and the style of its text.
+    func items(of list: Int) -> [(marker: String, style: ResolvedTextStyle)] {
+        var items: [(String, ResolvedTextStyle)] = []
+        var index = list + 1
+        while index < blocks[list].end {
+            if case .item(let item) = blocks[index].kind { items.append((item.marker, blocks[index].style.text)) }
+            index = blocks[index].end
+        }
+        return items
+    }
+
+    func substring(_ range: Range<Int>) -> Substring {
         let utf8 = string.utf8
         let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
         return string[start..<utf8.index(start, offsetBy: range.count)]
@@ -270,11 +281,11 @@ extension StyledText {
         concurrency: Int = 4, _ load: @escaping @Sendable (Image) async -> Loaded?,
         show: (_ index: Int, _ image: Loaded) -> Void
     ) async {
-        var places: [String: [Int]] = [:]
+        var indices: [String: [Int]] = [:]
         var waiting: [Image] = []
         for (index, image) in images.enumerated() {
-            if places[image.source] == nil { waiting.append(image) }
-            places[image.source, default: []].append(index)
+            if indices[image.source] == nil { waiting.append(image) }
+            indices[image.source, default: []].append(index)
         }
         await withTaskGroup(of: (source: String, image: Loaded?).self) { group in
             var next = waiting.makeIterator()
@@ -286,7 +297,7 @@ extension StyledText {
             while let loaded = await group.next() {
                 start()
                 guard let image = loaded.image, !Task.isCancelled else { continue }
-                for index in places[loaded.source] ?? [] { show(index, image) }
+                for index in indices[loaded.source] ?? [] { show(index, image) }
             }
         }
     }

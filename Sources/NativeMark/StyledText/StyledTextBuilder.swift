@@ -151,10 +151,10 @@ extension StyledTextBuilder {
             style.spacingBefore = 0
             style.spacingAfter = 0
         }
-        let place = text.string.utf8.count
+        let position = text.string.utf8.count
         open.append(text.blocks.count)
         inlines = [style.text]
-        text.blocks.append(.init(kind: kind, style: style, parent: parent, range: place..<place, end: 0))
+        text.blocks.append(.init(kind: kind, style: style, parent: parent, range: position..<position, end: 0))
     }
 
     private mutating func end() {
@@ -171,15 +171,15 @@ extension StyledTextBuilder {
         defer { lastLeaf = text.blocks.count - 1 }
         guard let lastLeaf else { return }
         text.string += separator
-        let place = text.string.utf8.count
+        let position = text.string.utf8.count
         for index in open.reversed() {
             guard index > lastLeaf else { break }
-            text.blocks[index].range = place..<place
+            text.blocks[index].range = position..<position
         }
         // Empty blocks that have already ended, such as an empty item, move together with their parents.
         for index in lastLeaf + 1..<text.blocks.count {
             guard let parent = text.blocks[index].parent, parent > lastLeaf else { continue }
-            if text.blocks[parent].range.lowerBound == place { text.blocks[index].range = place..<place }
+            if text.blocks[parent].range.lowerBound == position { text.blocks[index].range = position..<position }
         }
     }
 
@@ -244,19 +244,19 @@ extension StyledTextBuilder {
         guard let highlighter, !code.isEmpty else { return append(code) }
         let plain = current
         var styles: [CodeToken.Kind: ResolvedTextStyle] = [:]
-        var place = code.utf8.startIndex
+        var index = code.utf8.startIndex
         var offset = 0
         for token in highlighter.tokens(in: code, ofBlock: language) {
             let style = styles[token.kind] ?? sheet.text(.token(token.kind), in: plain)
             styles[token.kind] = style
-            let start = code.utf8.index(place, offsetBy: token.range.lowerBound - offset)
+            let start = code.utf8.index(index, offsetBy: token.range.lowerBound - offset)
             let end = code.utf8.index(start, offsetBy: token.range.count)
-            append(String(code[place..<start]))
+            append(String(code[index..<start]))
             append(String(code[start..<end]), style: style)
-            place = end
+            index = end
             offset = token.range.upperBound
         }
-        append(String(code[place...]))
+        append(String(code[index...]))
     }
 }
 

@@ -219,10 +219,7 @@ extension StyleSheet.Tone {
         case .displayP3(let red, let green, let blue, let alpha):
             return DisplayP3.srgb(red: red, green: green, blue: blue, alpha: alpha)
         case .ansi(let color):
-            let value = StyleSheet.ANSI.xterm[color.number]
-            return SRGBColor(
-                red: Double(value >> 16) / 255, green: Double(value >> 8 & 0xFF) / 255, blue: Double(value & 0xFF) / 255
-            )
+            return StyleSheet.Tone.rgb(StyleSheet.ANSI.xterm[color.number]).srgb
         }
     }
 
@@ -239,7 +236,7 @@ extension StyleSheet.ANSI {
     var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     /// xterm's default palette (`XTerm-col.ad`).
-    static let xterm: [Int] = [
+    static let xterm: [UInt32] = [
         0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5,
         0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00, 0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF,
     ]
@@ -255,8 +252,18 @@ enum DisplayP3 {
     /// Returns the nearest color in sRGB: components outside its gamut are clipped. Components that aren't numbers count as 0.
     static func srgb(red: Double, green: Double, blue: Double, alpha: Double) -> SRGBColor {
         let linear = [red, green, blue].map { decoded(clamped($0)) }
-        let result = toSRGB.map { row in clamped(encoded(zip(row, linear).reduce(0) { $0 + $1.0 * $1.1 })) }
+        let result = toSRGB.map { clamped(encoded(product($0, linear))) }
         return SRGBColor(red: result[0], green: result[1], blue: result[2], alpha: clamped(alpha))
+    }
+
+    /// Returns the components in Display P3 of a color in extended sRGB, clipped.
+    static func components(red: Double, green: Double, blue: Double) -> [Double] {
+        let linear = [red, green, blue].map { decoded($0.isFinite ? $0 : 0) }
+        return fromSRGB.map { clamped(encoded(product($0, linear))) }
+    }
+
+    private static func product(_ row: [Double], _ column: [Double]) -> Double {
+        zip(row, column).reduce(0) { $0 + $1.0 * $1.1 }
     }
 
     static func clamped(_ component: Double) -> Double { component.isFinite ? min(max(component, 0), 1) : 0 }
@@ -320,14 +327,6 @@ extension StyleSheet.Tone {
     }
 }
 
-extension DisplayP3 {
-    /// Returns the components in Display P3 of a color in extended sRGB, clipped.
-    static func components(red: Double, green: Double, blue: Double) -> [Double] {
-        let linear = [red, green, blue].map { decoded($0.isFinite ? $0 : 0) }
-        return fromSRGB.map { row in clamped(encoded(zip(row, linear).reduce(0) { $0 + $1.0 * $1.1 })) }
-    }
-}
-
 // MARK: - JSON
 
 // A color in JSON: a role, a tone, or an object with tones for appearances or with a name and a fallback.
@@ -353,11 +352,7 @@ extension StyleSheet.Tone {
     private init?(hexadecimal digits: Substring) {
         guard [6, 8].contains(digits.utf8.count), digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16)
         else { return nil }
-        let rgb = digits.utf8.count == 6 ? value : value >> 8
-        self = .rgb(
-            red: UInt8(truncatingIfNeeded: rgb >> 16), green: UInt8(truncatingIfNeeded: rgb >> 8),
-            blue: UInt8(truncatingIfNeeded: rgb),
-            alpha: digits.utf8.count == 6 ? 255 : UInt8(truncatingIfNeeded: value))
+        self = digits.utf8.count == 6 ? .rgb(value) : .rgb(value >> 8, alpha: Double(value & 0xFF) / 255)
     }
 
     /// The function `color()` of CSS Color 4, section 10, with components as numbers from 0 to 1 or as percentages.
@@ -409,26 +404,24 @@ extension StyleSheet.Tone {
             self = .named(name, fallback: try fallback.map { try Self(plainJSON: $0) } ?? .standard)
             return
         }
+        self = try Self(text: text, at: decoder.codingPath)
+    }
+
+    private init(text: String, at path: [any CodingKey]) throws {
         guard let tone = Self(text: text) else {
-            throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "isn't a color: '\(text)'", remedy: "Write " + Self.remedy)
+            throw NativeMarkError(.styleSheet, at: path, "isn't a color: '\(text)'", remedy: "Write " + Self.remedy)
         }
         self = tone
     }
 
     /// A name isn't a fallback of a name, so that one look into an asset catalog decides.
     fileprivate init(plainJSON decoder: any Decoder) throws {
-        let text = try decoder.string(expected: "a color")
-        guard let tone = Self(text: text) else {
-            throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "isn't a color: '\(text)'", remedy: "Write " + Self.remedy)
-        }
-        if case .named = tone {
+        self = try Self(text: try decoder.string(expected: "a color"), at: decoder.codingPath)
+        if case .named = self {
             throw NativeMarkError(
                 .styleSheet, at: decoder.codingPath, "is a name, as the color that it replaces",
                 remedy: "Write a color with components, such as \"#RRGGBB\"")
         }
-        self = tone
     }
 
     fileprivate func encode(into encoder: any Encoder) throws {

@@ -36,14 +36,8 @@ extension StyleSheet {
     ///
     /// - Throws: A ``NativeMarkError`` that names the key and says what to write instead.
     public init(json: String) throws(NativeMarkError) {
-        do {
-            self = try JSONDecoder().decode(StyleSheet.self, from: Data(json.utf8))
-        } catch let error as NativeMarkError {
-            throw error
-        } catch let error as DecodingError {
-            throw NativeMarkError(styleSheet: error)
-        } catch {
-            throw NativeMarkError(.styleSheet, at: [], "can't be read: \(error)", remedy: "Check that it is valid JSON")
+        self = try NativeMarkError.decoding(StyleSheet.self, from: json, .styleSheet) {
+            NativeMarkError(styleSheet: $0)
         }
     }
 
@@ -81,8 +75,8 @@ extension StyleSheet: Codable {
         }
         if let blocks = try sheet.value(of: .blocks, { try $0.object(of: BlockSelector.self, called: "block") }) {
             self = setting(
-                block: try blocks.values { _, decoder in
-                    try decoder.object(of: BlockStyle.Property.self, called: "style of a block")
+                block: try blocks.values {
+                    try $1.object(of: BlockStyle.Property.self, called: "style of a block")
                         .values { try BlockStyle($0, json: $1) }.map(\.value)
                 })
         }
@@ -90,8 +84,8 @@ extension StyleSheet: Codable {
             of: .inlines, { try $0.object(of: InlineSelector.self, called: "kind of text") })
         {
             self = setting(
-                inline: try inlines.values { _, decoder in
-                    try decoder.object(of: InlineStyle.Property.self, called: "style of text")
+                inline: try inlines.values {
+                    try $1.object(of: InlineStyle.Property.self, called: "style of text")
                         .values { try InlineStyle($0, json: $1) }.map(\.value)
                 })
         }
@@ -106,16 +100,12 @@ extension StyleSheet: Codable {
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "blocks")
         for (selector, styles) in blocks {
             var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
-            for style in styles {
-                try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
-            }
+            for style in styles { try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name))) }
         }
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "inlines")
         for (selector, styles) in inlines {
             var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
-            for style in styles {
-                try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
-            }
+            for style in styles { try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name))) }
         }
     }
 }
@@ -253,12 +243,8 @@ extension StyleSheet.Marker {
     func encode(into encoder: any Encoder) throws {
         switch self {
         case .none: try encoder.write("none")
-        case .numbers(let numberings):
-            var container = encoder.container(keyedBy: StyleKey.self)
-            try container.encode(numberings.map(\.rawValue), forKey: "numbers")
-        case .bullets(let bullets):
-            var container = encoder.container(keyedBy: StyleKey.self)
-            try container.encode(bullets, forKey: "bullets")
+        case .numbers(let numberings): try encoder.write(["numbers": numberings.map(\.rawValue)])
+        case .bullets(let bullets): try encoder.write(["bullets": bullets])
         }
     }
 }

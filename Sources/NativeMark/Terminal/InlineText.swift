@@ -70,41 +70,37 @@ struct InlineText {
         append("\u{FFFC}", look)
     }
 
-    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column.
+    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column. A character that
+    /// would be wider with its `room` has none.
     mutating func measure(limit: Int, room: (ResolvedTextStyle) -> Int) {
         let rooms = looks.map { room($0.style) }
         atoms.removeAll()
         atoms.reserveCapacity(text.utf8.count)
-        var place = 0
+        var position = 0
         var look = 0
         for character in text {
             let length = character.utf8.count
-            while look < ends.count - 1, ends[look] <= place { look += 1 }
+            while look < ends.count - 1, ends[look] <= position { look += 1 }
             if let image = looks[look].image {
                 // Lines may break before and after an image, as at wide characters.
                 atoms.append(
                     Atom(
-                        start: place, length: length, width: images[image].columns, room: 0, look: look, breaking: .wide
+                        start: position, length: length, width: images[image].columns, room: 0, look: look,
+                        breaking: .wide
                     ))
-                place += length
+                position += length
                 continue
             }
             let width = TerminalText.width(of: character)
             var breaking = LineBreaking(of: character)
             if looks[look].isTarget, breaking != .space, breaking != .newline { breaking = .letter }
-            let room = width == 0 ? 0 : rooms[look]
+            let shown = width > limit ? 1 : width
+            let room = width == 0 || shown + rooms[look] > limit ? 0 : rooms[look]
             atoms.append(
                 Atom(
-                    start: place, length: width > limit ? 0 : length, width: (width > limit ? 1 : width) + room,
-                    room: room, look: look, breaking: breaking))
-            place += length
-        }
-    }
-
-    mutating func clampRooms(to limit: Int) {
-        for index in atoms.indices where atoms[index].width > limit {
-            atoms[index].width -= atoms[index].room
-            atoms[index].room = 0
+                    start: position, length: width > limit ? 0 : length, width: shown + room, room: room, look: look,
+                    breaking: breaking))
+            position += length
         }
     }
 
@@ -117,21 +113,21 @@ struct InlineText {
         var segments: [Segment] = []
         let utf8 = text.utf8
         var index = utf8.index(utf8.startIndex, offsetBy: atoms[first].start)
-        var place = atoms[first].start
+        var position = atoms[first].start
         for atom in atoms[range] {
-            index = utf8.index(index, offsetBy: atom.start - place)
+            index = utf8.index(index, offsetBy: atom.start - position)
             let end = utf8.index(index, offsetBy: atom.length)
             if segments.last?.look != looks[atom.look] { segments.append(Segment("", looks[atom.look], width: 0)) }
             if let image = looks[atom.look].image {
                 segments[segments.count - 1].text = images[image].sequences
                 segments[segments.count - 1].width = atom.width
-                (index, place) = (end, atom.start + atom.length)
+                (index, position) = (end, atom.start + atom.length)
                 continue
             }
             segments[segments.count - 1].text += atom.length == 0 ? "\u{FFFD}" : text[index..<end]
             if atom.room > 0 { segments[segments.count - 1].text += String(repeating: " ", count: atom.room) }
             segments[segments.count - 1].width += atom.width
-            (index, place) = (end, atom.start + atom.length)
+            (index, position) = (end, atom.start + atom.length)
         }
         return segments
     }
@@ -377,7 +373,7 @@ extension TerminalLayout {
     private func target(_ target: String, unlessIn said: String) -> String {
         // A target that begins with # is in the document itself. A table of contents would be hard to read with them.
         let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isSaid(target, by: said)
-        return isSilent ? "" : " <\(LinkTarget.visible(target))>"
+        return isSilent ? "" : " <\(TerminalText.sanitized(target))>"
     }
 
     /// Returns the hyperlink of a run in a link or of an image. If a terminal can't follow the target, the target is visible instead.
@@ -445,10 +441,6 @@ extension TerminalLayout {
 
 /// Makes link targets safe for the two places where a terminal receives them.
 enum LinkTarget {
-    static func visible(_ target: String) -> String {
-        TerminalText.sanitized(target)
-    }
-
     /// The longest target of a hyperlink in bytes. VTE ignores longer ones, as Internet Explorer did.
     static let longestHyperlink = 2_083
 
@@ -462,25 +454,15 @@ enum LinkTarget {
 
     /// Returns the target for OSC 8, which allows only the bytes 0x20 to 0x7E. Other bytes and spaces are percent-encoded.
     static func encoded(_ target: String) -> String {
-        var result = ""
-        for byte in target.utf8 {
-            if byte > 0x20, byte < 0x7F {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 0x10 ? "%0" + digits : "%" + digits
-            }
-        }
-        return result
+        let bytes = Array(target.utf8)
+        return LinkDestination.percentEncoded(bytes) { bytes[$0] > 0x20 && bytes[$0] < 0x7F }
     }
 
     /// Whether the target has a scheme (RFC 3986, section 3.1) of at least two characters; one is a drive of Windows.
     static func isAbsolute(_ target: String) -> Bool {
         let scheme = target.utf8.prefix { $0 != UInt8(ascii: ":") }
         guard scheme.count >= 2, scheme.count < target.utf8.count, let first = scheme.first else { return false }
-        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-        return isLetter(first)
-            && scheme.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
+        return first.isLetter && scheme.allSatisfy { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
     }
 
     /// Whether the text is the target, as the parser encodes it.

@@ -91,21 +91,13 @@ struct TerminalLayout {
     /// Adds a line to the innermost frame. The content must fit.
     mutating func line(_ content: [Segment]) {
         if lineCount > 0 {
-            for _ in 0..<pendingSpace { blank(frames[lowestFrame]) }
+            for _ in 0..<pendingSpace { put(frames[lowestFrame].others, [], frames[lowestFrame]) }
         }
         let frame = top
         put(frame.lineCount == lineCount ? frame.first : frame.others, content, frame)
         lineCount += 1
         pendingSpace = 0
         lowestFrame = frames.count - 1
-    }
-
-    private mutating func emptyLine() {
-        line([])
-    }
-
-    private mutating func blank(_ frame: Frame) {
-        put(frame.others, [], frame)
     }
 
     private mutating func put(_ prefix: [Segment], _ content: [Segment], _ frame: Frame) {
@@ -133,10 +125,6 @@ struct TerminalLayout {
 
     // MARK: Frames
 
-    private mutating func push(_ frame: Frame) {
-        frames.append(frame)
-    }
-
     private mutating func close() {
         let frame = top
         let block = text.blocks[frame.block]
@@ -145,7 +133,7 @@ struct TerminalLayout {
         // Spacing separates blocks, so the space below the last block in a box is added below the box.
         let due = pendingSpace
         if frame.paddingBelow > 0 || frame.borderBelow?.edges.contains(.bottom) == true { pendingSpace = 0 }
-        for _ in 0..<frame.paddingBelow { emptyLine() }
+        for _ in 0..<frame.paddingBelow { line([]) }
         frames.removeLast()
         lowestFrame = min(lowestFrame, frames.count - 1)
         if let border = frame.borderBelow { horizontal(border, isTop: false, of: block) }
@@ -216,8 +204,8 @@ extension TerminalLayout {
         frame.borderBelow = border
         frame.paddingBelow = rows(style.padding.bottom)
         frame.boxStart = outer.boxStart
-        push(frame)
-        for _ in 0..<rows(style.padding.top) { emptyLine() }
+        frames.append(frame)
+        for _ in 0..<rows(style.padding.top) { line([]) }
         if border?.edges.contains(.top) == true || rows(style.padding.top) > 0 {
             frames[frames.count - 1].boxStart = lineCount
         }
@@ -280,15 +268,7 @@ extension TerminalLayout {
 
     /// Returns the number of columns of the widest marker of a list. All its items reserve them.
     private func widestMarker(in list: Int) -> Int {
-        var widest = 0
-        var index = list + 1
-        while index < text.blocks[list].end {
-            if case .item(let item) = text.blocks[index].kind {
-                widest = max(widest, TerminalText.width(of: TerminalText.sanitized(item.marker)))
-            }
-            index = text.blocks[index].end
-        }
-        return widest
+        text.items(of: list).map { TerminalText.width(of: TerminalText.sanitized($0.marker)) }.max() ?? 0
     }
 
     // MARK: Borders
@@ -366,11 +346,10 @@ extension TerminalLayout {
         guard !images.runs.isEmpty || images.below.isEmpty else { return }
         var content = inlineText(of: images.runs, in: block, images: images.inLine)
         content.measure(limit: limit) { columns($0.kerning) }
-        content.clampRooms(to: limit)
         let ranges = content.lines(limits)
         let widest = ranges.reduce(0) { max($0, content.width(of: $1)) }
         for (index, range) in ranges.enumerated() {
-            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
+            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { line([]) } }
             let indent = index == 0 ? first - hanging : room.indent
             let left = (index == 0 ? limits.first : limits.others) - content.width(of: range)
             line(
@@ -392,10 +371,9 @@ extension TerminalLayout {
         var content = content
         let room = room(of: block)
         content.measure(limit: room.width) { columns($0.kerning) }
-        content.clampRooms(to: room.width)
         let indent = Segment.spaces(room.indent, filling(top.background))
         for (index, range) in content.sourceLines().enumerated() {
-            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
+            if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { line([]) } }
             var range = range
             while true {
                 let part = content.prefix(of: range, fitting: room.width)

@@ -40,7 +40,6 @@ struct TerminalTable {
                 runs = runs.dropFirst(own.count)
                 var content = layout.inlineText(of: own, in: cell, images: images)
                 content.measure(limit: Self.leastWidth) { layout.columns($0.kerning) }
-                content.clampRooms(to: Self.leastWidth)
                 rows[rows.count - 1].append(
                     Cell(
                         block: block, runs: own, content: content, alignment: alignment, style: cell.style.text,
@@ -85,25 +84,17 @@ struct TerminalTable {
     /// Returns the widths at which the longest text of each column takes the same number of lines, as few as there is room for.
     private static func evenHeights(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
         func widths(_ lines: Int) -> [Int] { zip(floors, wanted).map { max($0, ($1 + lines - 1) / lines) } }
-        var (low, high) = (1, max(wanted.max() ?? 1, 1))
-        while low < high {
-            let middle = (low + high) / 2
-            if widths(middle).reduce(0, +) <= left { high = middle } else { low = middle + 1 }
-        }
-        return widths(low)
+        let most = max(wanted.max() ?? 1, 1)
+        return widths(min(1 + partitionPoint(of: most) { widths($0 + 1).reduce(0, +) > left }, most))
     }
 
     /// Raises the narrowest columns together, each up to its wanted width, until the space is used.
     private static func filled(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
-        var (low, high) = (0, left)
         func widths(_ level: Int) -> [Int] { zip(floors, wanted).map { min($1, max($0, level)) } }
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if widths(middle).reduce(0, +) <= left { low = middle } else { high = middle - 1 }
-        }
-        var result = widths(low)
+        let level = partitionPoint(of: left) { widths($0 + 1).reduce(0, +) <= left }
+        var result = widths(level)
         var rest = left - result.reduce(0, +)
-        for index in result.indices where rest > 0 && result[index] == low && wanted[index] > low {
+        for index in result.indices where rest > 0 && result[index] == level && wanted[index] > level {
             result[index] += 1
             rest -= 1
         }
@@ -220,7 +211,6 @@ extension TerminalLayout {
                 }
                 append(cell.runs, in: text.blocks[cell.block], to: &content)
                 content.measure(limit: top.width) { columns($0.kerning) }
-                content.clampRooms(to: top.width)
                 for range in content.lines(.init(first: top.width, others: top.width)) {
                     line(content.segments(of: range))
                 }

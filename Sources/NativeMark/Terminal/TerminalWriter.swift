@@ -158,7 +158,9 @@ private struct RGB {
 
     /// The nearest of the sixteen colors, by xterm's default palette.
     var nearestOf16: Int {
-        let colors = StyleSheet.ANSI.xterm.map { RGB(red: $0 >> 16, green: $0 >> 8 & 0xFF, blue: $0 & 0xFF) }
+        let colors = StyleSheet.ANSI.xterm.map {
+            RGB(red: Int($0 >> 16), green: Int($0 >> 8 & 0xFF), blue: Int($0 & 0xFF))
+        }
         return colors.indices.min { distance(to: colors[$0]) < distance(to: colors[$1]) } ?? 7
     }
 }

@@ -176,22 +176,22 @@ extension Document.Kind {
             let last = min(expected.count, first + [0, 1, 3, 700][generator.next(below: 4)])
             let new = (0..<[0, 1, 2, 900][generator.next(below: 4)]).map { region($0 % 5 + 1) }
             let previous = (list, expected)
-            list = list.replacing(from: list.place(at: first), to: list.place(at: last), with: new)
+            list = list.replacing(from: list.index(atOffset: first), to: list.index(atOffset: last), with: new)
             expected.replaceSubrange(first..<last, with: new)
 
             #expect(list.count == expected.count)
             #expect(zip(list, expected).allSatisfy { $0 === $1 })
             #expect(list.extent.bytes == expected.reduce(0) { $0 + $1.length })
             var (bytes, nodes) = (0, 0)
-            for (index, region) in expected.enumerated() {
-                let place = list.place(at: index)
-                let extent = list.extent(before: place)
-                guard extent.bytes == bytes, extent.nodes == nodes, list.index(of: place) == index,
-                    list.place(ofByte: bytes) == place, list.place(ofByte: bytes + region.length - 1) == place,
-                    list.place(ofUTF16: bytes) == place, list.place(after: place) == list.place(at: index + 1),
-                    index == 0 || list.place(before: place) == list.place(at: index - 1)
+            for (offset, region) in expected.enumerated() {
+                let index = list.index(atOffset: offset)
+                let extent = list.extent(before: index)
+                guard extent.bytes == bytes, extent.nodes == nodes, list.offset(of: index) == offset,
+                    list.index(ofByte: bytes) == index, list.index(ofByte: bytes + region.length - 1) == index,
+                    list.index(ofUTF16: bytes) == index, list.index(after: index) == list.index(atOffset: offset + 1),
+                    offset == 0 || list.index(before: index) == list.index(atOffset: offset - 1)
                 else {
-                    Issue.record("region \(index)")
+                    Issue.record("region \(offset)")
                     return
                 }
                 bytes += region.length

@@ -417,7 +417,7 @@ extension Substring {
     /// The parser percent-encodes characters of a target that aren't ASCII. Other code that makes targets may not.
     @Test(arguments: ["a\u{1B}]0;t\u{7}b", "\u{9B}31m", "a\u{202E}b", "a\nb\u{85}"])
     func `are none in targets that no parser has seen`(target: String) {
-        check(LinkTarget.visible(target).replacing("\n", with: "\u{7}"), "a visible target")
+        check(TerminalText.sanitized(target).replacing("\n", with: "\u{7}"), "a visible target")
         #expect(LinkTarget.encoded(target).utf8.allSatisfy { (0x21..<0x7F).contains($0) })
     }
 
