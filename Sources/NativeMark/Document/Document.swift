@@ -20,7 +20,7 @@ public struct Document: Sendable {
 
     /// Parses a text. Blocks the calling thread: some tens of milliseconds for a megabyte.
     public init(_ markdown: String, options: Options = .init()) {
-        storage = DocumentParser.parse(markdown, options: options)
+        storage = DocumentParser.parse(markdown, options: options).storage
     }
 
     init(storage: DocumentStorage) {
@@ -128,15 +128,15 @@ extension Document {
         public var utf16SourceRange: Range<Int> { document.storage.utf16Range(of: index) }
 
         /// The parent, or `nil` for the root.
-        public var parent: Node? { neighbour(document.storage.parent(of: index)) }
+        public var parent: Node? { neighbor(document.storage.parent(of: index)) }
         /// The first child, or `nil` if the node has no children.
-        public var firstChild: Node? { neighbour(document.storage.firstChild(of: index)) }
+        public var firstChild: Node? { neighbor(document.storage.firstChild(of: index)) }
         /// The last child, or `nil` if the node has no children.
-        public var lastChild: Node? { neighbour(document.storage.lastChild(of: index)) }
+        public var lastChild: Node? { neighbor(document.storage.lastChild(of: index)) }
         /// The next child of the same parent.
-        public var nextSibling: Node? { neighbour(document.storage.next(after: index)) }
+        public var nextSibling: Node? { neighbor(document.storage.next(after: index)) }
         /// The previous child of the same parent.
-        public var previousSibling: Node? { neighbour(document.storage.previous(before: index)) }
+        public var previousSibling: Node? { neighbor(document.storage.previous(before: index)) }
 
         /// The children in order.
         public var children: some Sequence<Node> {
@@ -148,7 +148,7 @@ extension Document {
         /// Line breaks become line feeds, soft breaks become spaces, and a line feed separates blocks.
         public var plainText: String { document.storage.plainText(of: index) }
 
-        private func neighbour(_ index: NodeIndex?) -> Node? {
+        private func neighbor(_ index: NodeIndex?) -> Node? {
             index.map { Node(document: document, index: $0) }
         }
     }

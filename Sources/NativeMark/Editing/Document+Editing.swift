@@ -121,7 +121,7 @@ extension Document {
 /// regions after:    | a | b | x | y | d | e |  `b` is shared too if it hasn't changed
 /// ```
 extension DocumentParser {
-    /// Also returns the number of steps; see `parseCounting`.
+    /// Also returns the number of steps; see ``parse(_:options:)``.
     static func replacing(
         _ range: Range<Int>, of storage: DocumentStorage, with text: String
     ) -> (storage: DocumentStorage, steps: Int) {
@@ -132,7 +132,7 @@ extension DocumentParser {
             var change = RegionChange(of: storage, range, in: source, added: text.utf8.count)
             if let result = change.storage(source: source, context: context) { return result }
         }
-        return parseCounting(source, options: storage.options)
+        return parse(source, options: storage.options)
     }
 
     private static func spliced(_ source: String, _ range: Range<Int>, _ text: String) -> String {

@@ -134,14 +134,14 @@ extension StringCatalog {
     ///
     /// - Throws: A ``NativeMarkError`` that names the position.
     public init(json: String) throws(NativeMarkError) {
-        self = try NativeMarkError.decoding(FileOfCatalog.self, from: json, .stringCatalog) {
+        self = try NativeMarkError.decoding(CatalogFile.self, from: json, .stringCatalog) {
             NativeMarkError(stringCatalog: $0)
         }.catalog()
     }
 }
 
 /// The parts of the file that are read. The types aren't recursive, which limits the depth of nesting.
-private struct FileOfCatalog: Decodable {
+private struct CatalogFile: Decodable {
     var sourceLanguage: String
     var strings: [String: Key]
 

@@ -125,28 +125,23 @@ struct DocumentBuilder {
 
 /// The beginning of a region in the source and in each table of the first phase.
 struct RegionMark {
-    // A text of many short blocks has many marks.
-    private var positions: (Int32, Int32, Int32, Int32, Int32, Int32, Int32, Int32, Int32, Int32)
-
-    init(
-        source: Int, nodes: Int, content: Int, jumps: Int, leaves: Int, strings: Int, alignments: Int, footnotes: Int,
-        definitions: Int, cells: Int
-    ) {
-        positions = (
-            Int32(source), Int32(nodes), Int32(content), Int32(jumps), Int32(leaves), Int32(strings),
-            Int32(alignments), Int32(footnotes), Int32(definitions), Int32(cells)
-        )
-    }
-
-    var source: Int { Int(positions.0) }
-    var nodes: Int { Int(positions.1) }
-    var content: Int { Int(positions.2) }
-    var jumps: Int { Int(positions.3) }
-    var leaves: Int { Int(positions.4) }
-    var strings: Int { Int(positions.5) }
-    var alignments: Int { Int(positions.6) }
-    var footnotes: Int { Int(positions.7) }
-    var definitions: Int { Int(positions.8) }
+    @Compact var source: Int
+    @Compact var nodes: Int
+    @Compact var content: Int
+    @Compact var jumps: Int
+    @Compact var leaves: Int
+    @Compact var strings: Int
+    @Compact var alignments: Int
+    @Compact var footnotes: Int
+    @Compact var definitions: Int
     /// The number of cells that were added to complete rows.
-    var cells: Int { Int(positions.9) }
+    @Compact var cells: Int
+
+    /// An integer in four bytes: a text of many short blocks has many marks.
+    @propertyWrapper struct Compact {
+        private let value: Int32
+        var wrappedValue: Int { Int(value) }
+
+        init(wrappedValue: Int) { value = Int32(wrappedValue) }
+    }
 }

@@ -2,15 +2,9 @@
 ///
 /// The second phase needs all link reference definitions and footnotes, which may be at the end of the text.
 enum DocumentParser {
-    static func parse(_ markdown: String, options: Document.Options) -> DocumentStorage {
-        parseCounting(markdown, options: options).storage
-    }
-
-    /// Also returns the number of steps: bytes looked at and links followed. It is proportional to the time. Tests of hostile input
-    /// count steps instead of measuring time.
-    static func parseCounting(
-        _ markdown: String, options: Document.Options
-    ) -> (storage: DocumentStorage, steps: Int) {
+    /// Returns the document and the number of steps: bytes looked at and links followed. It is proportional to the time. Tests of hostile
+    /// input count steps instead of measuring time.
+    static func parse(_ markdown: String, options: Document.Options) -> (storage: DocumentStorage, steps: Int) {
         var source = markdown
         source.makeContiguousUTF8()
         var cells = 0

@@ -25,9 +25,9 @@ struct InlineParser {
     var openLinkCount = 0
     /// See `processDelimiters`.
     var floors = [Int](repeating: 0, count: 16)
-    /// The last position of a run of backticks, by its length. Complete if `haveBackticks` is set.
+    /// The last position of a run of backticks, by its length. Complete if `hasAllBackticks` is set.
     private var backticks: [Int: Int] = [:]
-    private var haveBackticks = false
+    private var hasAllBackticks = false
     /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
@@ -121,9 +121,9 @@ struct InlineParser {
         linkFloor = 0
         openLinkCount = 0
         host = Host(start: 0, end: 0)
-        if haveBackticks {
+        if hasAllBackticks {
             backticks.removeAll(keepingCapacity: true)
-            haveBackticks = false
+            hasAllBackticks = false
         }
         needsMerging = false
         needsAddresses = false
@@ -277,7 +277,7 @@ struct InlineParser {
     /// Returns the position of the closing run of backticks. The rest of the leaf is scanned without success only once: the scan records
     /// the last position of each length.
     private mutating func closingBackticks(_ length: Int, from start: Int) -> Int? {
-        if haveBackticks, backticks[length, default: -1] < start { return nil }
+        if hasAllBackticks, backticks[length, default: -1] < start { return nil }
         var index = start
         while index < limit {
             guard bytes[index] == 0x60 else {
@@ -290,10 +290,10 @@ struct InlineParser {
                 builder.steps &+= index - start
                 return run
             }
-            if !haveBackticks { backticks[index - run] = run }
+            if !hasAllBackticks { backticks[index - run] = run }
         }
         builder.steps &+= index - start
-        haveBackticks = true
+        hasAllBackticks = true
         return nil
     }
 

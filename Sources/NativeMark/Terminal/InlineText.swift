@@ -30,10 +30,10 @@ struct InlineText {
         /// The position and length in UTF-8 bytes. Length 0 stands for U+FFFD in place of a character that is too wide.
         var start: Int
         var length: Int
-        /// The number of columns, including `room`.
+        /// The number of columns, including `kerning`.
         var width: Int
-        /// The number of spaces added after the character (kerning).
-        var room: Int
+        /// The number of spaces added after the character.
+        var kerning: Int
         var look: Int
         var breaking: LineBreaking
     }
@@ -71,9 +71,9 @@ struct InlineText {
     }
 
     /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column. A character that
-    /// would be wider with its `room` has none.
-    mutating func measure(limit: Int, room: (ResolvedTextStyle) -> Int) {
-        let rooms = looks.map { room($0.style) }
+    /// would be wider with its `kerning` has none.
+    mutating func measure(limit: Int, kerning: (ResolvedTextStyle) -> Int) {
+        let kernings = looks.map { kerning($0.style) }
         atoms.removeAll()
         atoms.reserveCapacity(text.utf8.count)
         var position = 0
@@ -85,9 +85,8 @@ struct InlineText {
                 // Lines may break before and after an image, as at wide characters.
                 atoms.append(
                     Atom(
-                        start: position, length: length, width: images[image].columns, room: 0, look: look,
-                        breaking: .wide
-                    ))
+                        start: position, length: length, width: images[image].columns, kerning: 0, look: look,
+                        breaking: .wide))
                 position += length
                 continue
             }
@@ -95,11 +94,11 @@ struct InlineText {
             var breaking = LineBreaking(of: character)
             if looks[look].isTarget, breaking != .space, breaking != .newline { breaking = .letter }
             let shown = width > limit ? 1 : width
-            let room = width == 0 || shown + rooms[look] > limit ? 0 : rooms[look]
+            let kerning = width == 0 || shown + kernings[look] > limit ? 0 : kernings[look]
             atoms.append(
                 Atom(
-                    start: position, length: width > limit ? 0 : length, width: shown + room, room: room, look: look,
-                    breaking: breaking))
+                    start: position, length: width > limit ? 0 : length, width: shown + kerning, kerning: kerning,
+                    look: look, breaking: breaking))
             position += length
         }
     }
@@ -125,7 +124,7 @@ struct InlineText {
                 continue
             }
             segments[segments.count - 1].text += atom.length == 0 ? "\u{FFFD}" : text[index..<end]
-            if atom.room > 0 { segments[segments.count - 1].text += String(repeating: " ", count: atom.room) }
+            if atom.kerning > 0 { segments[segments.count - 1].text += String(repeating: " ", count: atom.kerning) }
             segments[segments.count - 1].width += atom.width
             (index, position) = (end, atom.start + atom.length)
         }
@@ -335,7 +334,7 @@ extension TerminalLayout {
         _ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:],
         to result: inout InlineText
     ) {
-        var said = ""
+        var shownLink = ""
         let marksStruckText = renderer.color == .none && !block.isCode
         for index in runs.indices {
             let run = runs[index]
@@ -354,25 +353,25 @@ extension TerminalLayout {
             let shown = image == nil ? string(of: run, in: block) : ""
             result.append(shown, look)
             if let image { result.append(inLine(image, link: look.link)) }
-            said += shown
+            shownLink += shown
             let plain = InlineText.Look(style: block.style.text, link: nil, isTarget: true)
             if let number = run.image, image == nil, hyperlink == nil, renderer.images != .alternativeText {
                 result.append(target(text.images[number].source, unlessIn: shown), plain)
             }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
             if isLast, let link = run.link, hyperlink == nil {
-                result.append(target(text.links[link].destination, unlessIn: said), plain)
+                result.append(target(text.links[link].destination, unlessIn: shownLink), plain)
             }
-            if isLast { said = "" }
+            if isLast { shownLink = "" }
         }
     }
 
     /// The delimiter of struck text where there are no text attributes. As in Markdown, so that it survives copying, and can be read aloud.
     private static let strikethrough = "~~"
 
-    private func target(_ target: String, unlessIn said: String) -> String {
+    private func target(_ target: String, unlessIn shown: String) -> String {
         // A target that begins with # is in the document itself. A table of contents would be hard to read with them.
-        let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isSaid(target, by: said)
+        let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isShown(target, in: shown)
         return isSilent ? "" : " <\(TerminalText.sanitized(target))>"
     }
 
@@ -466,11 +465,9 @@ enum LinkTarget {
     }
 
     /// Whether the text is the target, as the parser encodes it.
-    static func isSaid(_ target: String, by text: String) -> Bool {
-        for said in [text, "mailto:" + text, "http://" + text]
-        where said == target || LinkDestination.normalized(Array(said.utf8)) == target {
-            return true
+    static func isShown(_ target: String, in text: String) -> Bool {
+        [text, "mailto:" + text, "http://" + text].contains {
+            $0 == target || LinkDestination.normalized(Array($0.utf8)) == target
         }
-        return false
     }
 }

@@ -212,7 +212,7 @@ extension TerminalLayout {
     }
 
     /// The minimum number of columns for text. Whatever would leave fewer columns isn't shown.
-    var least: Int { max(min(renderer.width / 2, 10), 1) }
+    var minimumTextWidth: Int { max(min(renderer.width / 2, 10), 1) }
 
     private func addSides(of block: StyledText.Block, border: ResolvedBlockStyle.Border?, to frame: inout Frame) {
         let style = block.style
@@ -233,7 +233,7 @@ extension TerminalLayout {
         behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
 
         let columns = (before + behind).reduce(0) { $0 + $1.width }
-        guard columns > 0, frame.width - columns >= least else { return }
+        guard columns > 0, frame.width - columns >= minimumTextWidth else { return }
         frame.first.join(before)
         frame.others.join(before)
         frame.suffix = (writerNeeds(behind, frame) ? behind : []) + frame.suffix
@@ -252,7 +252,7 @@ extension TerminalLayout {
         let columns = max(width, TerminalText.width(of: marker)) + 1
         var style = block.style.text
         if style.background == nil { style.background = frame.background }
-        guard frame.width - columns >= least else {
+        guard frame.width - columns >= minimumTextWidth else {
             // There isn't enough space for a hanging marker, so it gets its own line.
             let line = TerminalText.truncated(marker, toWidth: frame.width)
             self.line([Segment(line, style)])
@@ -285,7 +285,7 @@ extension TerminalLayout {
         let indent = block.isLeaf ? 0 : max(columns(block.style.leadingIndent), 0)
         let behind = block.isLeaf ? 0 : max(columns(block.style.trailingIndent), 0)
         let room = top.width - indent - behind
-        let hasRoom = room >= least
+        let hasRoom = room >= minimumTextWidth
         let columns = ruleWidth(hasRoom ? room : top.width)
         let start = border.edges.contains(.leading) && columns > 1 ? (isTop ? "┌" : "└") : ""
         let end = border.edges.contains(.trailing) && columns > 1 ? (isTop ? "┐" : "┘") : ""
@@ -334,11 +334,11 @@ extension TerminalLayout {
     ) {
         var room = room(of: block)
         // Without enough space for text, the marker isn't shown.
-        let hanging = room.width - marker.utf8.count >= least ? marker.utf8.count : 0
+        let hanging = room.width - marker.utf8.count >= minimumTextWidth ? marker.utf8.count : 0
         room.indent += hanging
         room.width -= hanging
         var first = max(room.indent + columns(block.style.firstLineIndent), hanging)
-        if top.width - first - room.behind < least { first = room.indent }
+        if top.width - first - room.behind < minimumTextWidth { first = room.indent }
         let limits = InlineText.Limits(first: top.width - first - room.behind, others: room.width)
         let limit = min(limits.first, limits.others)
         let images = placedImages(of: runs, width: limit)
@@ -397,7 +397,7 @@ extension TerminalLayout {
         let indent = max(columns(block.style.leadingIndent), 0)
         let behind = max(columns(block.style.trailingIndent), 0)
         let width = top.width - indent - behind
-        return width >= least ? (indent, behind, width) : (0, 0, top.width)
+        return width >= minimumTextWidth ? (indent, behind, width) : (0, 0, top.width)
     }
 
     func offset(_ alignment: StyleSheet.Alignment, _ left: Int) -> Int {

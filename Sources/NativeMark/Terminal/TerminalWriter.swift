@@ -152,8 +152,8 @@ private struct RGB {
         let (red, green, blue) = (nearest(red), nearest(green), nearest(blue))
         let cube = RGB(red: steps[red], green: steps[green], blue: steps[blue])
         let step = min(max((self.red + self.green + self.blue) / 3 - 3, 0) / 10, 23)
-        let grey = RGB(red: 8 + 10 * step, green: 8 + 10 * step, blue: 8 + 10 * step)
-        return distance(to: grey) < distance(to: cube) ? 232 + step : 16 + 36 * red + 6 * green + blue
+        let gray = RGB(red: 8 + 10 * step, green: 8 + 10 * step, blue: 8 + 10 * step)
+        return distance(to: gray) < distance(to: cube) ? 232 + step : 16 + 36 * red + 6 * green + blue
     }
 
     /// The nearest of the sixteen colors, by xterm's default palette.

@@ -25,14 +25,14 @@ import Testing
     @Test func `a key in the only block costs a parse of the document`() {
         let text = String(repeating: "word ", count: 2_000)
         let document = Document(text)
-        #expect(steps(document, 500..<500, "x") <= 2 * DocumentParser.parseCounting(text, options: .init()).steps)
+        #expect(steps(document, 500..<500, "x") <= 2 * DocumentParser.parse(text, options: .init()).steps)
     }
 
     @Test(arguments: ["[x]: /u", "[^1]: note", "see [^1]"])
     func `a new definition or reference costs about one parse`(text: String) {
         let source = Self.paragraphs(200) + "[x] and [^1]\n\n[^1]: a\n\n" + Self.paragraphs(200)
         let document = Document(source)
-        let all = DocumentParser.parseCounting(source, options: .init()).steps
+        let all = DocumentParser.parse(source, options: .init()).steps
         let position = Array(document.root.children)[40].sourceRange.upperBound
         #expect(
             document.replacing(position..<position, with: "\n\n" + text).difference(
@@ -164,7 +164,7 @@ import Testing
         let (name, make) = Self.table[index]
         let source = make(1_000)
         let document = Document(source)
-        let all = DocumentParser.parseCounting(source, options: .init()).steps
+        let all = DocumentParser.parse(source, options: .init()).steps
         for part in [0, 1, 2, 3] {
             var position = source.utf8.count * part / 3
             while position < source.utf8.count, Array(source.utf8)[position] & 0xC0 == 0x80 { position += 1 }

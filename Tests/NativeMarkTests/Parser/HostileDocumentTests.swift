@@ -105,13 +105,13 @@ import Testing
         let (name, make) = Self.table[index]
         var options = Document.Options()
         options.smartPunctuation = true
-        let steps = [2_000, 4_000].map { DocumentParser.parseCounting(make($0), options: options).steps }
+        let steps = [2_000, 4_000].map { DocumentParser.parse(make($0), options: options).steps }
         #expect(Double(steps[1]) <= 2.2 * Double(steps[0]), "\(name): \(steps)")
     }
 
     @Test func `a line is checked a single time for a thematic break, not for each item in it`() {
         func steps(_ marker: String) -> Int {
-            DocumentParser.parseCounting(String(repeating: marker + " ", count: 1_000) + "a", options: .init()).steps
+            DocumentParser.parse(String(repeating: marker + " ", count: 1_000) + "a", options: .init()).steps
         }
         // Plus signs make no thematic break.
         #expect(steps("*") <= 2 * steps("+"))

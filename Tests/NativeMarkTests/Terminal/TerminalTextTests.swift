@@ -233,7 +233,7 @@ import Testing
         #expect(TerminalText.padded("日本", toWidth: 6, alignment: alignment) == result)
     }
 
-    @Test func `the odd space goes behind centred text`() {
+    @Test func `the odd space goes behind centered text`() {
         #expect(TerminalText.padded("ab", toWidth: 5, alignment: .center) == " ab  ")
     }
 
