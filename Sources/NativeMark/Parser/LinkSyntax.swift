@@ -116,10 +116,6 @@ enum Labels {
     ///
     /// Mapping each scalar to lowercase and then to uppercase unifies the variants of a letter: ẞ, ß, SS and ss become SS. The result is an
     /// array of bytes, because String's `==` would also treat canonically equivalent labels as equal.
-    static func folded(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
-        folded(String(decoding: label, as: UTF8.self))
-    }
-
     static func folded(_ label: String) -> [UInt8] {
         var result = ""
         result.reserveCapacity(label.utf8.count)
@@ -142,6 +138,10 @@ enum Labels {
             }
         }
         return Array(result.utf8)
+    }
+
+    static func folded(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
+        folded(String(decoding: label, as: UTF8.self))
     }
 }
 
