@@ -144,15 +144,24 @@ struct Segment {
     }
 
     init(_ text: String, _ style: ResolvedTextStyle) {
-        self.init(text, .init(style: style, link: nil), width: TerminalText.width(of: text))
+        self.init(text, .init(style: style), width: TerminalText.width(of: text))
     }
 
     static func spaces(_ count: Int, _ style: ResolvedTextStyle) -> [Segment] {
-        count > 0 ? [Segment(String(repeating: " ", count: count), .init(style: style, link: nil), width: count)] : []
+        count > 0 ? [Segment(String(repeating: " ", count: count), .init(style: style), width: count)] : []
     }
 }
 
 extension [Segment] {
+    var width: Int { reduce(0) { $0 + $1.width } }
+
+    /// Sets the background of the segments that have none.
+    mutating func fill(_ background: StyleSheet.Tone?) {
+        for index in indices where self[index].look.style.background == nil {
+            self[index].look.style.background = background
+        }
+    }
+
     /// Merges a segment with the previous one if they have the same look.
     mutating func join(_ others: [Segment]) {
         for segment in others {
@@ -340,11 +349,11 @@ extension TerminalLayout {
             let run = runs[index]
             let isStruck = marksStruckText && run.style.isStruckThrough
             if isStruck, index == runs.startIndex || !runs[index - 1].style.isStruckThrough {
-                result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+                result.append(Self.strikethrough, InlineText.Look(style: run.style))
             }
             defer {
                 if isStruck, index + 1 == runs.endIndex || !runs[index + 1].style.isStruckThrough {
-                    result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+                    result.append(Self.strikethrough, InlineText.Look(style: run.style))
                 }
             }
             let hyperlink = hyperlink(of: run)
@@ -354,7 +363,7 @@ extension TerminalLayout {
             result.append(shown, look)
             if let image { result.append(inLine(image, link: look.link)) }
             shownLink += shown
-            let plain = InlineText.Look(style: block.style.text, link: nil, isTarget: true)
+            let plain = InlineText.Look(style: block.style.text, isTarget: true)
             if let number = run.image, image == nil, hyperlink == nil, renderer.images != .alternativeText {
                 result.append(target(text.images[number].source, unlessIn: shown), plain)
             }

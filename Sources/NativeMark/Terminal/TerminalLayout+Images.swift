@@ -74,7 +74,7 @@ extension TerminalLayout {
         let rows = min(max(image.rows, 1), 1_000)
         let first = shown(image, columns: columns, rows: rows, isInLine: false, link: link)
         line([Segment(first.sequences, first.look, width: columns)])
-        let room = Segment("\u{1B}[\(columns)C", .init(style: filling(nil), link: nil), width: columns)
+        let room = Segment("\u{1B}[\(columns)C", .init(style: filling(nil)), width: columns)
         for _ in 1..<rows { line([room]) }
     }
 

@@ -103,23 +103,20 @@ struct TerminalLayout {
     private mutating func put(_ prefix: [Segment], _ content: [Segment], _ frame: Frame) {
         var content = content
         let isFilled = writer.shows(frame.background)
-        if isFilled {
-            for index in content.indices where content[index].look.style.background == nil {
-                content[index].look.style.background = frame.background
-            }
-        }
+        if isFilled { content.fill(frame.background) }
         if isFilled || !frame.suffix.isEmpty {
-            let used = content.reduce(0) { $0 + $1.width }
-            content += Segment.spaces(frame.width - used, filling(frame.background))
+            content += Segment.spaces(frame.width - content.width, filling(frame.background))
         }
         var line = prefix + content + frame.suffix
         if !isFilled { line.trimSpaces { writer.shows($0) } }
         writer.line(line)
     }
 
-    func filling(_ background: StyleSheet.Tone?) -> ResolvedTextStyle {
+    /// Returns the style of spaces and lines.
+    func filling(_ background: StyleSheet.Tone?, color: StyleSheet.Tone = .standard) -> ResolvedTextStyle {
         var style = ResolvedTextStyle(fontSize: bodySize)
         style.background = background
+        style.color = color
         return style
     }
 
@@ -220,7 +217,7 @@ extension TerminalLayout {
         let outside = filling(top.background)
         // Leaves add their indents line by line, because a negative first-line indent extends into the leading indent.
         let indent = block.isLeaf ? 0 : max(columns(style.leadingIndent), 0)
-        let line = border.map { lineStyle($0, frame.background) }
+        let line = border.map { filling(frame.background, color: $0.color) }
         var before = Segment.spaces(indent, outside)
         if border?.edges.contains(.leading) == true, let line {
             before.append(Segment(renderer.isPlain ? "> " : "│", line))
@@ -232,7 +229,7 @@ extension TerminalLayout {
         if border?.edges.contains(.trailing) == true, let line, !renderer.isPlain { behind.append(Segment("│", line)) }
         behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
 
-        let columns = (before + behind).reduce(0) { $0 + $1.width }
+        let columns = before.width + behind.width
         guard columns > 0, frame.width - columns >= minimumTextWidth else { return }
         frame.first.join(before)
         frame.others.join(before)
@@ -273,12 +270,6 @@ extension TerminalLayout {
 
     // MARK: Borders
 
-    func lineStyle(_ border: ResolvedBlockStyle.Border, _ background: StyleSheet.Tone?) -> ResolvedTextStyle {
-        var style = filling(background)
-        style.color = border.color
-        return style
-    }
-
     /// Adds the horizontal border above or below a block, with its corners, inside the enclosing frame.
     private mutating func horizontal(_ border: ResolvedBlockStyle.Border, isTop: Bool, of block: StyledText.Block) {
         guard border.edges.contains(isTop ? .top : .bottom) else { return }
@@ -292,7 +283,7 @@ extension TerminalLayout {
         let middle = String(repeating: "─", count: columns - start.count - end.count)
         line(
             Segment.spaces(hasRoom ? indent : 0, filling(top.background))
-                + [Segment(start + middle + end, lineStyle(border, top.background))])
+                + [Segment(start + middle + end, filling(top.background, color: border.color))])
     }
 
     /// Returns the width of a horizontal line. It is limited in plain text, which has no right edge.
@@ -360,8 +351,7 @@ extension TerminalLayout {
         guard let underline, widest > 0 else { return }
         let (indent, width) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
         let length = ruleWidth(min(widest, width))
-        var style = filling(top.background)
-        style.color = block.style.text.color
+        let style = filling(top.background, color: block.style.text.color)
         line(
             Segment.spaces(indent + offset(block.style.alignment, width - length), filling(top.background))
                 + [Segment(String(repeating: underline, count: length), style)])

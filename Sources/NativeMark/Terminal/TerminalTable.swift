@@ -163,16 +163,14 @@ extension TerminalLayout {
             }
         let fill = filling(cell.background)
         var content = cell.content.segments(of: range)
-        for index in content.indices where content[index].look.style.background == nil {
-            content[index].look.style.background = cell.background
-        }
+        content.fill(cell.background)
         return Segment.spaces(offset, fill) + content + Segment.spaces(left - offset, fill)
     }
 
     private func separator(_ table: TerminalTable, column: Int, background: StyleSheet.Tone?) -> [Segment] {
         let isOutside = column == 0 || column == table.columnCount
         guard let border = table.border else { return isOutside ? [] : Segment.spaces(2, filling(background)) }
-        let style = lineStyle(border, background)
+        let style = filling(background, color: border.color)
         guard isOutside else { return [Segment(" │ ", style)] }
         guard border.edges.contains(column == 0 ? .leading : .trailing) else { return [] }
         return [Segment(column == 0 ? "│ " : " │", style)]
@@ -184,7 +182,8 @@ extension TerminalLayout {
         let lines = widths.map { String(repeating: "─", count: $0) }
         let first = border.edges.contains(.leading) ? start + "─" : ""
         let last = border.edges.contains(.trailing) ? "─" + end : ""
-        line([Segment(first + lines.joined(separator: "─\(cross)─") + last, lineStyle(border, top.background))])
+        let text = first + lines.joined(separator: "─\(cross)─") + last
+        line([Segment(text, filling(top.background, color: border.color))])
     }
 
     /// Adds each row as a record: one or more lines `name: value` for each cell, with a horizontal line between rows.
@@ -194,13 +193,13 @@ extension TerminalLayout {
         let names = header.map { inlineText(of: $0.runs, in: text.blocks[$0.block]) }
         for (number, cells) in rows.enumerated() {
             if number > 0 {
-                let style = table.border.map { lineStyle($0, top.background) } ?? filling(top.background)
+                let style = filling(top.background, color: table.border?.color ?? .standard)
                 line([Segment(String(repeating: "─", count: min(ruleWidth(top.width), 10)), style)])
             }
             for (column, cell) in cells.enumerated() {
                 var content = InlineText()
                 if table.rows.count > 1, column < header.count {
-                    let look = InlineText.Look(style: header[column].style, link: nil)
+                    let look = InlineText.Look(style: header[column].style)
                     // Short names are always written.
                     if writer.mayRepeat(max(0, names[column].text.utf8.count - 100)) {
                         content.append(names[column])
