@@ -62,7 +62,7 @@ final class DocumentStorage: Sendable {
         var result: [UInt8] = []
         if index.isRoot {
             for region in regions { region.appendPlainText(of: 0, to: &result) }
-            for footnote in footnotes.map(index(of:)) {
+            for footnote in footnotes.map(self.index(of:)) {
                 regions[footnote.region].appendPlainText(of: Int(footnote.node), to: &result)
             }
         } else {
@@ -117,12 +117,12 @@ final class DocumentStorage: Sendable {
 
     func firstChild(of index: NodeIndex) -> NodeIndex? {
         guard index.isRoot else { return local(record(at: index).firstChild, in: index) }
-        return firstBlock(from: regions.startIndex) ?? footnotes.first.map(index(of:))
+        return firstBlock(from: regions.startIndex) ?? footnotes.first.map(self.index(of:))
     }
 
     func lastChild(of index: NodeIndex) -> NodeIndex? {
         guard index.isRoot else { return local(record(at: index).lastChild, in: index) }
-        return footnotes.last.map(index(of:)) ?? lastBlock(before: regions.endIndex)
+        return footnotes.last.map(self.index(of:)) ?? lastBlock(before: regions.endIndex)
     }
 
     func next(after index: NodeIndex) -> NodeIndex? {
@@ -130,9 +130,9 @@ final class DocumentStorage: Sendable {
         let record = record(at: index)
         guard record.parent == 0, record.next < 0 else { return local(record.next, in: index) }
         if record.tag == .footnoteDefinition {
-            return Int(record.extra) < footnotes.count ? index(of: footnotes[Int(record.extra)]) : nil
+            return Int(record.extra) < footnotes.count ? self.index(of: footnotes[Int(record.extra)]) : nil
         }
-        return firstBlock(from: regions.index(after: index.region)) ?? footnotes.first.map(index(of:))
+        return firstBlock(from: regions.index(after: index.region)) ?? footnotes.first.map(self.index(of:))
     }
 
     func previous(before index: NodeIndex) -> NodeIndex? {
@@ -141,7 +141,7 @@ final class DocumentStorage: Sendable {
         guard record.parent == 0, record.previous < 0 else { return local(record.previous, in: index) }
         if record.tag == .footnoteDefinition {
             return record.extra > 1
-                ? index(of: footnotes[Int(record.extra) - 2]) : lastBlock(before: regions.endIndex)
+                ? self.index(of: footnotes[Int(record.extra) - 2]) : lastBlock(before: regions.endIndex)
         }
         return lastBlock(before: index.region)
     }

@@ -130,7 +130,7 @@ extension StyledText {
 
     /// Returns the marker of each item of a list, and the style of its text.
     func items(of list: Int) -> [(marker: String, style: ResolvedTextStyle)] {
-        var items: [(String, ResolvedTextStyle)] = []
+        var items: [(marker: String, style: ResolvedTextStyle)] = []
         var index = list + 1
         while index < blocks[list].end {
             if case .item(let item) = blocks[index].kind { items.append((item.marker, blocks[index].style.text)) }
