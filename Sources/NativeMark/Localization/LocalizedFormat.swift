@@ -198,7 +198,7 @@ struct Template {
                 case .table: isInTable = true
                 case .codeBlock: isInCodeBlock = true
                 case .text(let text) where isInCodeBlock: set(.codeBlock, forScalarsIn: text)
-                case .code(let content) where hasPlaceholder(in: content):
+                case .code(let content) where content.unicodeScalars.contains(where: { placeholders[$0] != nil }):
                     codes.append((node.sourceRange, content, isInTable))
                 case .link(let destination, _), .image(let destination, _): setAddress(destination)
                 default: break
@@ -221,10 +221,6 @@ struct Template {
 
     private mutating func set(_ context: Context, forScalarsIn text: String) {
         for scalar in text.unicodeScalars where placeholders[scalar] != nil { placeholders[scalar]?.context = context }
-    }
-
-    private func hasPlaceholder(in text: String) -> Bool {
-        text.unicodeScalars.contains { placeholders[$0] != nil }
     }
 
     // MARK: Filling

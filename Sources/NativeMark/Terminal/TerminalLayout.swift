@@ -190,7 +190,10 @@ extension TerminalLayout {
             lineCount: lineCount)
         addSides(of: block, border: border, to: &frame)
         switch block.kind {
-        case .list: frame.markerWidth = widestMarker(in: index)
+        case .list:
+            // All items have room for the widest marker.
+            let widths = text.items(of: index).map { TerminalText.width(of: TerminalText.sanitized($0.marker)) }
+            frame.markerWidth = widths.max() ?? 0
         case .item(let item) where !item.marker.isEmpty:
             addMarker(item.marker, isNumber: item.number != nil, width: outer.markerWidth, block: block, to: &frame)
         case .footnotes: frame.markerWidth = TerminalText.width(of: "\(block.end - index).")
@@ -261,11 +264,6 @@ extension TerminalLayout {
         frame.first.append(Segment(padded + " ", style))
         frame.others.join(Segment.spaces(columns, filling(frame.background)))
         frame.width -= columns
-    }
-
-    /// Returns the number of columns of the widest marker of a list. All its items reserve them.
-    private func widestMarker(in list: Int) -> Int {
-        text.items(of: list).map { TerminalText.width(of: TerminalText.sanitized($0.marker)) }.max() ?? 0
     }
 
     // MARK: Borders
