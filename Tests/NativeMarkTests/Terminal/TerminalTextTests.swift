@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Width of text in a terminal` {
-    static let widths: [(what: String, text: String, columns: Int)] = [
+    static let widths: [(String, String, Int)] = [
         // Ordinary letters take one column each.
         ("nothing", "", 0),
         ("a letter", "a", 1),
@@ -259,7 +259,7 @@ import Testing
 }
 
 @Suite struct `Cleaning text for a terminal` {
-    static let cleaned: [(what: String, text: String, cleaned: String)] = [
+    static let cleaned: [(String, String, String)] = [
         // Controls become visible and powerless.
         ("color", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
         ("clear the screen", "\u{1B}[2J\u{1B}[H", "\u{FFFD}[2J\u{FFFD}[H"),
