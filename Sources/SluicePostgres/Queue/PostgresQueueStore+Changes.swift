@@ -72,7 +72,7 @@ extension PostgresQueueStore: CopyableQueue {
         Operation(
             sql: """
                 SELECT * FROM download
-                WHERE queue = $1 AND id > $2 AND state IN (0, 1, 5, 6) AND NOT is_cancelled ORDER BY id LIMIT $3
+                WHERE queue = $1 AND id > $2 AND state IN (\(JobState.unfinished)) AND NOT is_cancelled ORDER BY id LIMIT $3
                 """, parameters: [.integer(id.rawValue), .integer(Int64(count))])
     }
 
@@ -195,7 +195,7 @@ extension QueuedDownload.Selection {
     fileprivate func parameters(_ states: [QueuedDownload.State]) -> [PostgresValue] {
         var states = states
         if case .state(let state) = self { states = states.filter { $0 == state } }
-        let columns = PostgresValue.integers(states.flatMap(\.numbers))
+        let columns = PostgresValue.integers(states.flatMap(\.stored).map { Int64($0.rawValue) })
         return switch self {
         // The server has no such names.
         case .user(let name) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),

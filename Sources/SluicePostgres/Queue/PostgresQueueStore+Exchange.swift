@@ -72,7 +72,7 @@ extension PostgresQueueStore {
             "settle",
             [
                 .bool(isAgain), .integers(settlements.map(\.lease.job.rawValue)),
-                .integers(settlements.map(\.lease.token)), .integers(outcomes.map(\.outcome)),
+                .integers(settlements.map(\.lease.token)), .integers(outcomes.map { Int64($0.state.rawValue) }),
                 .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .texts(outcomes.map(\.host)),
                 .integers(reports.map(\.report)),
                 .integers(reports.map(\.limit)), .integers(reports.map(\.time)),
@@ -153,16 +153,16 @@ extension ClaimedJob {
 
 extension JobSettlement.Outcome {
     /// The parameters of the function `settle`.
-    fileprivate var columns: (outcome: Int64?, amount: Int64?, message: String?, host: String?) {
+    fileprivate var columns: (state: JobState, amount: Int64?, message: String?, host: String?) {
         switch self {
-        case .done(let bytes): (2, bytes, nil, nil)
+        case .done(let bytes): (.done, bytes, nil, nil)
         // The server doesn't store NUL characters in a text.
-        case .failed(let message): (3, nil, message.replacing("\0", with: ""), nil)
-        case .retry(let delay, let message): (5, delay.milliseconds, message.replacing("\0", with: ""), nil)
+        case .failed(let message): (.failed, nil, message.replacing("\0", with: ""), nil)
+        case .retry(let delay, let message): (.delayed, delay.milliseconds, message.replacing("\0", with: ""), nil)
         // A delay without a message is no failure.
-        case .postponed(let delay, let host): (5, delay.milliseconds, nil, host?.storedHost)
-        case .moved(let host): (0, nil, nil, host.storedHost)
-        case .released, .cancelled: (0, nil, nil, nil)
+        case .postponed(let delay, let host): (.delayed, delay.milliseconds, nil, host?.storedHost)
+        case .moved(let host): (.ready, nil, nil, host.storedHost)
+        case .released, .cancelled: (.ready, nil, nil, nil)
         }
     }
 }

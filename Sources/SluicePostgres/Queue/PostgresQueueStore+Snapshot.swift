@@ -41,13 +41,14 @@ extension PostgresQueueStore {
                 sql: """
                     SELECT download.* FROM (
                         SELECT id FROM (
-                            SELECT id FROM job WHERE queue = $1 AND state = 1 ORDER BY worker, id OFFSET 0) AS held
+                            SELECT id FROM job WHERE queue = $1 AND state = \(JobState.running) ORDER BY worker, id OFFSET 0) AS held
                         ORDER BY id LIMIT $2) AS running
                     CROSS JOIN LATERAL (
                         SELECT * FROM download WHERE queue = $1 AND download.id = running.id OFFSET 0) AS download
                     """, parameters: [count]),
-            list("state IN (0, 5) ORDER BY rank, id"), list("state = 6 ORDER BY rank, id"),
-            list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
+            list("state IN (\(JobState.waiting)) ORDER BY rank, id"),
+            list("state = \(JobState.paused) ORDER BY rank, id"),
+            list("state IN (\(JobState.ended)) ORDER BY ended DESC, id DESC"),
             Operation(sql: "SELECT number FROM event WHERE queue = $1 ORDER BY number DESC LIMIT 1", parameters: []),
         ]
     }

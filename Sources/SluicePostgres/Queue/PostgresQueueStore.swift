@@ -173,9 +173,9 @@ package final class PostgresQueueStore: QueueStore {
 
     /// Calls a function of the queue, with the queue's number, the time, and other parameters.
     func call(_ function: String, _ parameters: [PostgresValue] = []) -> Operation {
-        let places = (0..<parameters.count).map { ", $\($0 + 3)" }.joined()
+        let placeholders = (0..<parameters.count).map { ", $\($0 + 3)" }.joined()
         return Operation(
-            sql: "SELECT * FROM \(function)($1, $2::int8\(places))",
+            sql: "SELECT * FROM \(function)($1, $2::int8\(placeholders))",
             parameters: [time.map { .integer($0.now()) } ?? .null] + parameters)
     }
 

@@ -7,14 +7,13 @@ struct JobRow {
     var host: String
     var isUnresolved: Bool
     var priority: Int
-    /// The number in the column `state`.
-    var state: Int
+    var state: JobState
     var charged: String
     var isCancelled: Bool
     var members: JobMembers
 
-    var isRunning: Bool { state == 1 }
-    var hasEnded: Bool { QueuedDownload.State(column: state).isFinal }
+    var isRunning: Bool { state == .running }
+    var hasEnded: Bool { QueuedDownload.State(state).isFinal }
 }
 
 extension Database {
@@ -23,7 +22,7 @@ extension Database {
         guard let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id]) else { return nil }
         return JobRow(
             id: id, host: try row.value("host"), isUnresolved: try row.value("is_unresolved"),
-            priority: try row.value("priority"), state: try row.value("state"),
+            priority: try row.value("priority"), state: JobState(column: try row.value("state")),
             charged: try row.value("charged", as: String?.self) ?? "", isCancelled: try row.value("is_cancelled"),
             members: try members(of: id))
     }
@@ -74,16 +73,19 @@ extension Database {
             try run("UPDATE job SET priority = ?, charged = ? WHERE id = ?", [priority, user, row.id])
             return
         }
-        if row.state == 0 { try leaveLines(row) }
+        if row.state == .ready { try leaveLines(row) }
         // A paused job with a delay waits for the rest of it.
         try run(
-            "UPDATE job SET priority = ?, state = iif(?, 6, iif(not_before IS NULL, 0, 5)) WHERE id = ?",
+            """
+            UPDATE job SET priority = ?,
+                state = iif(?, \(JobState.paused), iif(not_before IS NULL, \(JobState.ready), \(JobState.delayed))) WHERE id = ?
+            """,
             [priority, members.arePaused, row.id])
         if members.arePaused != row.members.arePaused {
             try record(EventContent(members.arePaused ? .paused : .resumed), row.id, now: now)
         }
         let isReady = try Bool.fetchOne(
-            cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])
+            cachedStatement(sql: "SELECT state = \(JobState.ready) FROM job WHERE id = ?"), arguments: [row.id])
         if isReady == true {
             var changed = row
             (changed.members, changed.priority) = (members, priority)
@@ -158,7 +160,8 @@ extension Database {
 
     func runningCounts() throws -> RunningCounts {
         var running = RunningCounts()
-        let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT host, charged FROM job WHERE state = 1"))
+        let rows = try Row.fetchCursor(
+            cachedStatement(sql: "SELECT host, charged FROM job WHERE state = \(JobState.running)"))
         while let row = try rows.next() { running.add(host: try row.value("host"), user: try row.value("charged")) }
         return running
     }

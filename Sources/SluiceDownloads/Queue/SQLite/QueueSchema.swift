@@ -17,9 +17,6 @@ enum QueueSchema {
     static let current = DatabaseSchema(
         application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3])
 
-    /// The number in the column `state` for jobs that wait for a delay.
-    static let delayed = 5
-
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
             sql: """
@@ -229,32 +226,54 @@ enum QueueSchema {
     }
 }
 
-extension QueuedDownload.State {
-    /// The state of a job with this number in the column `state`.
-    package init(column: Int) {
-        self =
-            switch column {
-            case 0, QueueSchema.delayed: .waiting
-            case 1: .running
-            case 2: .done
-            case 4: .cancelled
-            case 6: .paused
-            default: .failed
-            }
-    }
+// MARK: - States
 
-    /// The numbers of the state in the column `state`.
-    package var numbers: [Int64] {
-        switch self {
-        case .waiting: [0, 5]
-        case .running: [1]
-        case .done: [2]
-        case .failed: [3]
-        case .cancelled: [4]
-        case .paused: [6]
+/// The column `state` of the stores on SQLite and PostgreSQL. In a string, a state is its number, for SQL. The numbers are stored, so they
+/// never change; the migrations above spell them out.
+package enum JobState: Int, Sendable, CustomStringConvertible {
+    /// Can be claimed.
+    case ready
+    case running, done, failed, cancelled
+    /// Waits for a delay.
+    case delayed
+    case paused
+
+    // For `IN` of SQL.
+    package static let waiting = "\(ready), \(delayed)"
+    package static let ended = "\(done), \(failed), \(cancelled)"
+    package static let unfinished = "\(ready), \(running), \(delayed), \(paused)"
+
+    package var description: String { "\(rawValue)" }
+
+    /// What another program has written counts as failed.
+    package init(column: Int) { self = Self(rawValue: column) ?? .failed }
+}
+
+extension QueuedDownload.State {
+    package init(_ stored: JobState) {
+        switch stored {
+        case .ready, .delayed: self = .waiting
+        case .running: self = .running
+        case .done: self = .done
+        case .failed: self = .failed
+        case .cancelled: self = .cancelled
+        case .paused: self = .paused
         }
     }
 
-    /// The numbers as an SQL list.
-    var columns: String { numbers.map { "\($0)" }.joined(separator: ", ") }
+    package init(column: Int) { self.init(JobState(column: column)) }
+
+    package var stored: [JobState] {
+        switch self {
+        case .waiting: [.ready, .delayed]
+        case .running: [.running]
+        case .done: [.done]
+        case .failed: [.failed]
+        case .cancelled: [.cancelled]
+        case .paused: [.paused]
+        }
+    }
+
+    /// The stored states for `IN` of SQL.
+    var columns: String { stored.map(\.description).joined(separator: ", ") }
 }

@@ -90,7 +90,7 @@ extension Database {
         try run(
             """
             INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created)
-            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, \(JobState.ready), ?)
             """,
             [
                 request.url.absoluteString, request.directory.absoluteString, request.name, target, request.host,
@@ -132,7 +132,8 @@ extension Database {
         try insertMembers(members, of: id)
         try joinLines(
             JobRow(
-                id: id, host: request.host, isUnresolved: request.isUnresolved, priority: request.priority, state: 0,
+                id: id, host: request.host, isUnresolved: request.isUnresolved, priority: request.priority,
+                state: .ready,
                 charged: "",
                 isCancelled: false, members: members))
         try record(EventContent(.added, of: element), id, now: now)
@@ -173,11 +174,12 @@ extension SQLiteQueueStore {
                 try database.run("UPDATE job SET is_cancelled = 1 WHERE id = ?", [job.id])
                 change.cancelling.append(JobID(rawValue: job.id))
             } else {
-                if job.state == 0 {
+                if job.state == .ready {
                     try database.leaveLines(job)
                 }
                 try database.run(
-                    "UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ?", [now, job.id])
+                    "UPDATE job SET state = \(JobState.cancelled), ended = ?, not_before = NULL WHERE id = ?",
+                    [now, job.id])
                 try database.record(EventContent(.cancelled), job.id, now: now)
                 change.stopped.append(try database.required(database.queuedDownload(job.id), "a job"))
             }
@@ -225,9 +227,9 @@ extension SQLiteQueueStore {
             // One by one, because a job that waits again holds back others that write the same file.
             try database.run(
                 """
-                UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL WHERE id = ?
+                UPDATE job SET state = \(JobState.ready), failures = 0, message = NULL, ended = NULL WHERE id = ?
                     AND NOT EXISTS (
-                        SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (0, 1, 5, 6))
+                        SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (\(JobState.unfinished)))
                 """, [job.id])
             guard database.changesCount == 1 else { return }
             try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [job.id])
@@ -266,7 +268,7 @@ extension SQLiteQueueStore {
                 var result = before
                 for id in step {
                     // Between the steps others may have changed it.
-                    guard let job = try database.jobRow(id), states.contains(QueuedDownload.State(column: job.state)),
+                    guard let job = try database.jobRow(id), states.contains(QueuedDownload.State(job.state)),
                         job.members.contains(selection)
                     else { continue }
                     try body(database, job, now, &result)
@@ -318,7 +320,7 @@ extension SQLiteQueueStore {
     package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         try await write { database, now in
             let most = Int64(prunedAtOnce)
-            let ended = "SELECT id FROM job WHERE state IN (2, 3, 4)"
+            let ended = "SELECT id FROM job WHERE state IN (\(JobState.ended))"
             let excess = try database.endedCount - Int64(max(0, count))
             let many = try Int64.fetchAll(
                 database.cachedStatement(sql: "\(ended) ORDER BY ended, id LIMIT ?"),
@@ -345,7 +347,7 @@ extension Database {
     /// The number of jobs that are done, have failed or were cancelled.
     fileprivate var endedCount: Int64 {
         get throws {
-            let query = "SELECT ifnull(sum(number), 0) FROM tally WHERE state IN (2, 3, 4)"
+            let query = "SELECT ifnull(sum(number), 0) FROM tally WHERE state IN (\(JobState.ended))"
             return try Int64.fetchOne(cachedStatement(sql: query)) ?? 0
         }
     }
@@ -364,7 +366,7 @@ extension SQLiteQueueStore: CopyableQueue {
     package func unfinished(after id: JobID, atMost count: Int) async throws -> [QueuedDownload] {
         try await read { database, _ in
             let query =
-                "SELECT id FROM job WHERE id > ? AND state IN (0, 1, 5, 6) AND NOT is_cancelled ORDER BY id LIMIT ?"
+                "SELECT id FROM job WHERE id > ? AND state IN (\(JobState.unfinished)) AND NOT is_cancelled ORDER BY id LIMIT ?"
             let ids = try Int64.fetchAll(database.cachedStatement(sql: query), arguments: [id.rawValue, count])
             return try ids.compactMap { try database.queuedDownload($0) }
         }
@@ -403,7 +405,8 @@ extension Database {
 
     /// Returns the members of the unfinished job for this request, unless it is being cancelled.
     private func unfinishedMembers(of request: DownloadRequest) throws -> JobMembers? {
-        let query = "SELECT id FROM job WHERE target = ? AND url = ? AND state IN (0, 1, 5, 6) AND NOT is_cancelled"
+        let query =
+            "SELECT id FROM job WHERE target = ? AND url = ? AND state IN (\(JobState.unfinished)) AND NOT is_cancelled"
         let id = try Int64.fetchOne(
             cachedStatement(sql: query), arguments: [Data(request.targetPath.bytes), request.url.absoluteString])
         return try id.map { try members(of: $0) }

@@ -27,12 +27,12 @@ extension SQLiteQueueStore {
     package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await write { database, now in
             try database.run(
-                "UPDATE job SET lease_until = ? WHERE state = 1 AND worker = ?",
+                "UPDATE job SET lease_until = ? WHERE state = \(JobState.running) AND worker = ?",
                 [now + lease.milliseconds, worker.name])
             let query = """
                 SELECT id, token, is_cancelled,
                     NOT EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND NOT is_paused) AS is_paused
-                FROM job WHERE state = 1 AND worker = ? ORDER BY id
+                FROM job WHERE state = \(JobState.running) AND worker = ? ORDER BY id
                 """
             let held = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [worker.name])
             return try held.map { row in
@@ -53,42 +53,51 @@ extension Database {
         var arguments: StatementArguments
         switch settlement.outcome {
         case .done(let bytes):
-            change = "state = 2, ended = ?, bytes = ?, message = NULL"
+            change = "state = \(JobState.done), ended = ?, bytes = ?, message = NULL"
             arguments = [now, bytes]
         case .failed(let message):
-            change = "state = 3, ended = ?, failures = failures + 1, message = ?"
+            change = "state = \(JobState.failed), ended = ?, failures = failures + 1, message = ?"
             arguments = [now, message]
         case .retry(let delay, let message):
             // A job that was cancelled while it failed isn't tried again.
             change = """
-                state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL),
+                \(Self.cancelled(or: .delayed)),
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
         case .postponed(let delay, let host):
             change = """
-                host = coalesce(?, host), state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL),
+                host = coalesce(?, host), \(Self.cancelled(or: .delayed)),
                 not_before = iif(is_cancelled, NULL, ?)
                 """
             arguments = [host, now, now + delay.milliseconds]
         case .moved(let host):
-            change = "host = ?, state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
+            change = "host = ?, \(Self.cancelled(or: .ready))"
             arguments = [host, now]
         case .released, .cancelled:
-            change = "state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
+            change = Self.cancelled(or: .ready)
             arguments = [now]
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
-        try run("UPDATE job SET \(change), \(Self.endOfLease) WHERE state = 1 AND id = ? AND token = ?", arguments)
+        try run(
+            "UPDATE job SET \(change), \(Self.endOfLease) WHERE state = \(JobState.running) AND id = ? AND token = ?",
+            arguments)
         let job = settlement.lease.job.rawValue
         guard changesCount == 1 else {
             if case .done = settlement.outcome {
-                try run("UPDATE job SET may_be_published = 1 WHERE id = ? AND state IN (0, 5, 6)", [job])
+                try run(
+                    "UPDATE job SET may_be_published = 1 WHERE id = ? AND state IN (\(JobState.waiting), \(JobState.paused))",
+                    [job])
             }
             return false
         }
         try record(EventContent(wait(job), after: settlement.outcome), job, now: now)
         return true
+    }
+
+    /// A job that its worker must cancel ends. The time of its end is an argument.
+    private static func cancelled(or state: JobState) -> String {
+        "state = iif(is_cancelled, \(JobState.cancelled), \(state)), ended = iif(is_cancelled, ?, NULL)"
     }
 
     private static let endOfLease =
@@ -98,12 +107,12 @@ extension Database {
     @discardableResult
     private func wait(_ id: Int64) throws -> QueuedDownload.State {
         let job = try existingJob(id)
-        guard job.state == 0 || job.state == QueueSchema.delayed else { return QueuedDownload.State(column: job.state) }
+        guard job.state == .ready || job.state == .delayed else { return QueuedDownload.State(job.state) }
         if job.members.arePaused {
-            try run("UPDATE job SET state = 6 WHERE id = ?", [id])
+            try run("UPDATE job SET state = \(JobState.paused) WHERE id = ?", [id])
             return .paused
         }
-        if job.state == 0 { try joinLines(job) }
+        if job.state == .ready { try joinLines(job) }
         return .waiting
     }
 
@@ -112,7 +121,9 @@ extension Database {
         let over = try Int64.fetchAll(
             cachedStatement(sql: "SELECT id FROM job WHERE not_before <= ?"), arguments: [now])
         for id in over {
-            try run("UPDATE job SET state = iif(state = 5, 0, state), not_before = NULL WHERE id = ?", [id])
+            try run(
+                "UPDATE job SET state = iif(state = \(JobState.delayed), \(JobState.ready), state), not_before = NULL WHERE id = ?",
+                [id])
             try wait(id)
         }
     }
@@ -121,16 +132,18 @@ extension Database {
         // A lease that ends in the far future is from before the clock was set back. A claim of nothing has no lease.
         let latest = now + max(600_000, 10 * min(lease, 1 << 50))
         if lease > 0 {
-            try run("UPDATE job SET lease_until = ? WHERE state = 1 AND lease_until > ?", [now + lease, latest])
+            try run(
+                "UPDATE job SET lease_until = ? WHERE state = \(JobState.running) AND lease_until > ?",
+                [now + lease, latest])
         }
         // Sorted here: to sort by number, SQLite would read the whole table.
-        let query = "SELECT id FROM job WHERE state = 1 AND lease_until <= ?"
+        let query = "SELECT id FROM job WHERE state = \(JobState.running) AND lease_until <= ?"
         try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [now]).sorted(), now: now)
     }
 
     /// Takes back a worker's running jobs: they wait again, or are cancelled if that was requested.
     func releaseJobs(of worker: String, now: Int64) throws {
-        let query = "SELECT id FROM job WHERE state = 1 AND worker = ? ORDER BY id"
+        let query = "SELECT id FROM job WHERE state = \(JobState.running) AND worker = ? ORDER BY id"
         try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [worker]), now: now)
     }
 
@@ -138,7 +151,7 @@ extension Database {
         for id in lost {
             try run(
                 """
-                UPDATE job SET state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL), may_be_published = 1,
+                UPDATE job SET \(Self.cancelled(or: .ready)), may_be_published = 1,
                     \(Self.endOfLease) WHERE id = ?
                 """, [now, id])
             try record(EventContent(wait(id)), id, now: now)
@@ -149,7 +162,7 @@ extension Database {
         let delay = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(not_before) FROM job WHERE not_before IS NOT NULL"))
         let lease = try Int64.fetchOne(
-            cachedStatement(sql: "SELECT min(lease_until) FROM job WHERE state = 1"))
+            cachedStatement(sql: "SELECT min(lease_until) FROM job WHERE state = \(JobState.running)"))
         let pause = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(until) FROM host WHERE until > ?"), arguments: [now])
         return [delay, lease, pause].compactMap(\.self).min()
@@ -157,19 +170,23 @@ extension Database {
 
     fileprivate func hasOpenJobs(in batch: String?) throws -> Bool {
         guard let batch else {
-            return try exists("SELECT 1 FROM job WHERE state IN (0, 5)") || exists("SELECT 1 FROM job WHERE state = 1")
+            return try exists("SELECT 1 FROM job WHERE state IN (\(JobState.waiting))")
+                || exists("SELECT 1 FROM job WHERE state = \(JobState.running)")
         }
         // A long batch may have ended but for a few jobs.
         if try exists("SELECT 1 FROM batch_line WHERE batch = ?", [batch]) { return true }
         let ofBatch = """
             EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND batch = ? AND NOT is_paused)
             """
-        if try exists("SELECT 1 FROM job WHERE state = 1 AND \(ofBatch)", [batch]) { return true }
-        if try exists("SELECT 1 FROM job WHERE not_before IS NOT NULL AND state = 5 AND \(ofBatch)", [batch]) {
+        if try exists("SELECT 1 FROM job WHERE state = \(JobState.running) AND \(ofBatch)", [batch]) { return true }
+        if try exists(
+            "SELECT 1 FROM job WHERE not_before IS NOT NULL AND state = \(JobState.delayed) AND \(ofBatch)", [batch])
+        {
             return true
         }
         // Requests without a batch have no line of their own.
-        return try batch.isEmpty && exists("SELECT 1 FROM job WHERE state IN (0, 5) AND \(ofBatch)", [batch])
+        return try batch.isEmpty
+            && exists("SELECT 1 FROM job WHERE state IN (\(JobState.waiting)) AND \(ofBatch)", [batch])
     }
 
     private func exists(_ query: String, _ arguments: StatementArguments = []) throws -> Bool {
@@ -195,7 +212,7 @@ extension Database {
         {
             // The job may have been claimed from the line of another member, or the batch may want a later one.
             let job = try jobRow(head.job)
-            if let job, job.state == 0, claim.batch.map(job.members.hasActive) ?? true {
+            if let job, job.state == .ready, claim.batch.map(job.members.hasActive) ?? true {
                 guard let charged = job.members.withRoom(host: job.host, running, claim.limits) else { continue }
                 claimed.append(try hand(job, to: claim, charging: charged, now: now))
                 running.add(host: job.host, user: charged.user)
@@ -231,7 +248,7 @@ extension Database {
                 let host: String = try row.value("host")
                 try learnLimit(of: host, &running, now: now)
                 guard running.room(host: host, under: claim.limits) > 0,
-                    let job = try jobRow(last.job), job.state == 0, claim.resolves || !job.isUnresolved,
+                    let job = try jobRow(last.job), job.state == .ready, claim.resolves || !job.isUnresolved,
                     let charged = job.members.withRoom(host: job.host, running, claim.limits)
                 else { continue }
                 claimed.append(try hand(job, to: claim, charging: charged, now: now))
@@ -249,7 +266,7 @@ extension Database {
         let token = Int64.random(in: 1 ... .max)
         try leaveLines(job)
         try run(
-            "UPDATE job SET state = 1, worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
+            "UPDATE job SET state = \(JobState.running), worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
         try record(EventContent(.started, user: charged.user), job.id, now: now)
         let query = "SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?"

@@ -177,13 +177,15 @@ extension SQLiteQueueStore {
                     "number")
             }
             // The plus keeps SQLite from reading the whole table in this order.
-            snapshot.running = try database.list("WHERE state = 1 ORDER BY +id", limit: count).map {
+            snapshot.running = try database.list("WHERE state = \(JobState.running) ORDER BY +id", limit: count).map {
                 .init(download: $0)
             }
-            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, id", limit: count)
-            snapshot.paused = try database.list("WHERE state = 6 ORDER BY priority DESC, id", limit: count)
+            snapshot.waiting = try database.list(
+                "WHERE state IN (\(JobState.waiting)) ORDER BY priority DESC, id", limit: count)
+            snapshot.paused = try database.list(
+                "WHERE state = \(JobState.paused) ORDER BY priority DESC, id", limit: count)
             snapshot.ended = try database.list(
-                "WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC", limit: count)
+                "WHERE state IN (\(JobState.ended)) ORDER BY ended DESC, id DESC", limit: count)
             snapshot.cursor = QueueEvent.Cursor(rawValue: try database.lastEvent)
             snapshot.hosts = try database.hosts().compactMap { QueueSnapshot.Host($0, $1, now: now) }
                 .sorted { $0.name < $1.name }

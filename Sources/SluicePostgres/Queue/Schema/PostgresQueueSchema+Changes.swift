@@ -3,7 +3,7 @@
 
 extension PostgresQueueSchema {
     /// Requests that become jobs or members.
-    static let enqueueFunctions = [
+    static let enqueueFunctions: [String] = [
         // Writes the ranks, states, charges and lines of unfinished jobs whose members have changed. The jobs have left their lines before.
         // Returns the events.
         """
@@ -16,7 +16,8 @@ extension PostgresQueueSchema {
             WITH now AS MATERIALIZED (
                 SELECT job.queue, job.id, job.state AS old, member.rank,
                     -- A paused job with a delay waits for the rest of it.
-                    CASE WHEN job.state = 1 THEN 1 WHEN member.are_paused THEN 6 WHEN not_before IS NULL THEN 0 ELSE 5 END AS state
+                    CASE WHEN job.state = \(running) THEN \(running) WHEN member.are_paused THEN \(paused) \
+        WHEN not_before IS NULL THEN \(ready) ELSE \(delayed) END AS state
                 FROM unnest(p_jobs) AS changing (id) \(job("changing.id")) CROSS JOIN LATERAL (
                     SELECT min(~priority) AS rank, bool_and(is_paused) AS are_paused FROM member
                     WHERE member.queue = p_queue AND member.job = job.id) AS member),
@@ -24,12 +25,12 @@ extension PostgresQueueSchema {
                 UPDATE job SET rank = now.rank, state = now.state FROM now
                     WHERE job.queue = now.queue AND job.id = now.id AND (job.rank, job.state) <> (now.rank, now.state)
                     RETURNING job.id, job.state, now.old)
-            SELECT array_agg(ROW(id, 1000000, CASE state WHEN 6 THEN 'paused' ELSE 'resumed' END, '', '')::draft)
-                INTO v_drafts FROM changed WHERE (state = 6) <> (old = 6);
+            SELECT array_agg(ROW(id, 1000000, CASE state WHEN \(paused) THEN 'paused' ELSE 'resumed' END, '', '')::draft)
+                INTO v_drafts FROM changed WHERE (state = \(paused)) <> (old = \(paused));
             PERFORM join_lines(p_queue, p_jobs);
             -- A running job whose charged member has left is charged to the user with the fewest running jobs.
             FOR v_job IN SELECT job.id, charged FROM unnest(p_jobs) AS changed (id) \(job("changed.id"))
-                WHERE state = 1 AND NOT is_cancelled ORDER BY job.id
+                WHERE state = \(running) AND NOT is_cancelled ORDER BY job.id
             LOOP
                 SELECT user_name INTO v_user FROM member
                     WHERE queue = p_queue AND job = v_job.id AND NOT is_paused
@@ -104,12 +105,12 @@ extension PostgresQueueSchema {
             outcome := 3;
             SELECT job.id, url INTO id, other FROM job
                 WHERE sha256(target) = sha256(p_target) AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
-                    AND target = p_target AND url <> p_url AND state IN (0, 1, 5, 6) LIMIT 1;
+                    AND target = p_target AND url <> p_url AND state IN (\(unfinished)) LIMIT 1;
             IF FOUND THEN RETURN; END IF;
             SELECT job.id, state, is_cancelled INTO id, v_state, v_is_cancelled FROM job
                 WHERE sha256(target) = sha256(p_target) AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
                     AND target = p_target AND url = p_url LIMIT 1;
-            IF v_state IN (0, 1, 5, 6) THEN
+            IF v_state IN (\(unfinished)) THEN
                 outcome := 1;
                 IF v_is_cancelled THEN
                     -- The cancelled members have left. Enqueuing the job again revokes the cancellation.
@@ -119,7 +120,7 @@ extension PostgresQueueSchema {
                 PERFORM join_jobs(p_queue, p_now, p_batch, ARRAY[id], ARRAY[p_user], ARRAY[p_priority]);
                 RETURN;
             END IF;
-            IF v_state = 2 AND p_keeps_finished THEN
+            IF v_state = \(done) AND p_keeps_finished THEN
                 outcome := 2;
                 PERFORM join_members(p_queue, p_batch, ARRAY[id], ARRAY[p_user], ARRAY[p_priority]);
                 UPDATE job SET rank = least(rank, ~p_priority) WHERE queue = p_queue AND job.id = enqueue_one.id;
@@ -174,7 +175,7 @@ extension PostgresQueueSchema {
                         FROM unnest(p_urls, p_targets, p_places) WITH ORDINALITY AS request (url, target, place, position)
                         CROSS JOIN LATERAL (
                             SELECT count(*) AS number, min(job.id) AS job,
-                                bool_and(job.url = request.url AND state IN (0, 1, 5, 6) AND NOT is_cancelled) AS is_open
+                                bool_and(job.url = request.url AND state IN (\(unfinished)) AND NOT is_cancelled) AS is_open
                             FROM job WHERE sha256(job.target) = sha256(request.target) AND job.target = request.target
                                 AND \(machine("job.queue", "job.place")) = \(machine("p_queue", "request.place"))
                             ) AS found) AS request
@@ -234,7 +235,7 @@ extension PostgresQueueSchema {
 
 extension PostgresQueueSchema {
     /// Jobs that come from another queue.
-    static let copyFunctions = [
+    static let copyFunctions: [String] = [
         // Adds a job with its members, or its members to another job. Members that the other job has already aren't changed.
         """
         CREATE FUNCTION copy_one(
@@ -250,7 +251,7 @@ extension PostgresQueueSchema {
             SELECT array_agg(member) INTO v_known FROM (
                 SELECT job.id FROM job WHERE sha256(target) = sha256(p_target)
                     AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
-                    AND target = p_target AND url = p_url AND state IN (0, 1, 5, 6) AND NOT is_cancelled) AS same
+                    AND target = p_target AND url = p_url AND state IN (\(unfinished)) AND NOT is_cancelled) AS same
                 CROSS JOIN LATERAL (SELECT * FROM member WHERE queue = p_queue AND job = same.id OFFSET 0) AS member;
             v_known := coalesce(v_known, '{}');
             SELECT added.id, added.outcome, added.other INTO id, outcome, other FROM enqueue_one(
@@ -340,7 +341,7 @@ extension PostgresQueueSchema {
     }
 
     /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
-    static let controlFunctions = [
+    static let controlFunctions: [String] = [
         // The selected jobs in some states, in the order of their numbers. If there are p_ids, only those of them.
         """
         CREATE FUNCTION selected(p_queue int8, \(selection)) RETURNS int8[] LANGUAGE plpgsql \(planning) AS $$
@@ -360,18 +361,18 @@ extension PostgresQueueSchema {
             ELSE
                 -- A few jobs are found among many others by the indexes of their states.
                 v_ids := ARRAY(
-                    SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (0, 5)
-                            AND p_states && ARRAY[0, 5]::int8[] AND state = ANY (p_states) ORDER BY rank, id) AS job
+                    SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (\(waiting))
+                            AND p_states && ARRAY[\(waiting)]::int8[] AND state = ANY (p_states) ORDER BY rank, id) AS job
                         WHERE p_kind <> 'host' OR host = p_name
-                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = 6
-                            AND 6 = ANY (p_states) ORDER BY rank, id) AS job WHERE p_kind <> 'host' OR host = p_name
-                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = 1
-                            AND 1 = ANY (p_states) ORDER BY worker, id) AS job WHERE p_kind <> 'host' OR host = p_name
-                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (2, 3, 4)
-                            AND 2 = ANY (p_states) AND state = ANY (p_states) ORDER BY ended, id) AS job
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = \(paused)
+                            AND \(paused) = ANY (p_states) ORDER BY rank, id) AS job WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state = \(running)
+                            AND \(running) = ANY (p_states) ORDER BY worker, id) AS job WHERE p_kind <> 'host' OR host = p_name
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (\(ended))
+                            AND \(done) = ANY (p_states) AND state = ANY (p_states) ORDER BY ended, id) AS job
                         WHERE p_kind <> 'host' OR host = p_name
-                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (3, 4)
-                            AND NOT 2 = ANY (p_states) AND state = ANY (p_states) ORDER BY state, id) AS job
+                    UNION ALL SELECT id FROM (SELECT id, host FROM job WHERE queue = p_queue AND state IN (\(failed), \(cancelled))
+                            AND NOT \(done) = ANY (p_states) AND state = ANY (p_states) ORDER BY state, id) AS job
                         WHERE p_kind <> 'host' OR host = p_name);
             END IF;
             IF p_kind IN ('user', 'batch') THEN
@@ -403,17 +404,17 @@ extension PostgresQueueSchema {
             SELECT array_agg(ROW(job, position, 'left', user_name, batch)::draft) INTO v_drafts FROM gone;
             v_drafts := v_drafts || members_changed(p_queue, v_kept);
             v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_kept) ORDER BY 1);
-            v_running := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE state = 1);
+            v_running := ARRAY(SELECT id FROM \(jobs(in: "v_jobs")) WHERE state = \(running));
             WITH \(set("running", of: "v_running"))
             UPDATE job SET is_cancelled = true FROM running WHERE job.queue = running.queue AND job.id = running.id;
             v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_running) ORDER BY 1);
             WITH \(set("stopped", of: "v_jobs"))
-            UPDATE job SET state = 4, ended = v_now, not_before = NULL FROM stopped
+            UPDATE job SET state = \(cancelled), ended = v_now, not_before = NULL FROM stopped
                 WHERE job.queue = stopped.queue AND job.id = stopped.id;
             PERFORM record_all(p_queue, v_now, v_drafts || ARRAY(
                 SELECT ROW(id, 0, 'cancelled', '', '')::draft FROM unnest(v_jobs) AS stopped (id)));
             v_pausing := ARRAY(SELECT id FROM \(jobs(in: "v_kept"))
-                WHERE state = 1 AND NOT \(hasMember("NOT member.is_paused")));
+                WHERE state = \(running) AND NOT \(hasMember("NOT member.is_paused")));
             IF cardinality(v_running) + cardinality(v_pausing) > 0 THEN PERFORM wake(p_queue, 'stops'); END IF;
             RETURN QUERY SELECT unnest(v_jobs), 0::int8 UNION ALL SELECT unnest(v_running), 1::int8
                 UNION ALL SELECT unnest(v_pausing), 2::int8 UNION ALL SELECT unnest(v_kept), 3::int8;
@@ -434,10 +435,10 @@ extension PostgresQueueSchema {
             UPDATE member SET is_paused = true FROM pausing
                 WHERE member.queue = pausing.queue AND member.job = pausing.id AND NOT is_paused AND \(isMeant);
             PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
-            RETURN QUERY SELECT id, CASE WHEN state = 6 THEN 0::int8
+            RETURN QUERY SELECT id, CASE WHEN state = \(paused) THEN 0::int8
                     WHEN \(hasMember("NOT member.is_paused")) THEN 3::int8 ELSE 2::int8 END
                 FROM \(jobs(in: "v_jobs"));
-            IF EXISTS (SELECT FROM \(jobs(in: "v_jobs")) WHERE state = 1) THEN
+            IF EXISTS (SELECT FROM \(jobs(in: "v_jobs")) WHERE state = \(running)) THEN
                 PERFORM wake(p_queue, 'stops');
             END IF;
         END $$
@@ -487,10 +488,10 @@ extension PostgresQueueSchema {
                 WHERE NOT EXISTS (SELECT FROM job AS other
                     WHERE sha256(other.target) = sha256(job.target)
                         AND \(machine("other.queue", "other.place")) = \(machine("job.queue", "job.place"))
-                        AND other.target = job.target AND other.state IN (0, 1, 5, 6) OFFSET 0)
+                        AND other.target = job.target AND other.state IN (\(unfinished)) OFFSET 0)
                 GROUP BY place, target ORDER BY 1);
             WITH \(set("retried", of: "v_jobs"))
-            UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL FROM retried
+            UPDATE job SET state = \(ready), failures = 0, message = NULL, ended = NULL FROM retried
                 WHERE job.queue = retried.queue AND job.id = retried.id;
             WITH \(set("retried", of: "v_jobs"))
             UPDATE member SET is_paused = false FROM retried

@@ -3,7 +3,7 @@
 
 extension PostgresQueueSchema {
     /// Outcomes of jobs, and delays that are over.
-    static let settlementFunctions = [
+    static let settlementFunctions: [String] = [
         // Records what an attempt of a job found out about its host: 1 reached, 2 busy, 3 unreachable. See HostHealth.
         """
         CREATE FUNCTION note_host(
@@ -43,7 +43,8 @@ extension PostgresQueueSchema {
             END IF;
         END $$
         """,
-        // Records outcomes: 2 done, 3 failed, 5 tried again after a delay, or only postponed if there is no message, 0 released or cancelled.
+        // Records outcomes as the states that follow: done, failed, delayed (to retry, or only postponed if there is no message), or ready
+        // (released or cancelled).
         // Returns the positions of those whose leases are no longer valid. A released or postponed job may get another host. p_again says
         // that the same settlements may have been committed before.
         """
@@ -71,7 +72,7 @@ extension PostgresQueueSchema {
             IF p_again THEN
                 v_known := ARRAY(
                     SELECT position FROM unnest(p_jobs, p_tokens) WITH ORDINALITY AS settlement (job, token, position)
-                    \(job("settlement.job")) WHERE job.token = settlement.token AND job.state <> 1);
+                    \(job("settlement.job")) WHERE job.token = settlement.token AND job.state <> \(running));
             END IF;
             -- The usual case is that hosts that are well were reached.
             IF EXISTS (SELECT FROM unnest(p_reports) AS report WHERE report > 1)
@@ -88,19 +89,19 @@ extension PostgresQueueSchema {
                 SELECT settlement.*, job.queue, job.host AS old_host, job.charged, \(isPaused) AS is_paused
                 FROM unnest(p_jobs, p_tokens, p_outcomes, p_amounts, p_messages, p_hosts) WITH ORDINALITY
                     AS settlement (job, token, outcome, amount, message, host, position)
-                \(job("settlement.job")) WHERE job.state = 1 AND job.token = settlement.token),
+                \(job("settlement.job")) WHERE job.state = \(running) AND job.token = settlement.token),
             settled AS (
                 UPDATE job SET
                         state = CASE
-                            WHEN outcome IN (2, 3) THEN outcome
+                            WHEN outcome IN (\(done), \(failed)) THEN outcome
                             -- A job that was cancelled while it failed isn't tried again.
-                            WHEN is_cancelled THEN 4 WHEN held.is_paused THEN 6 ELSE outcome END,
+                            WHEN is_cancelled THEN \(cancelled) WHEN held.is_paused THEN \(paused) ELSE outcome END,
                         host = coalesce(held.host, job.host),
-                        ended = CASE WHEN outcome IN (2, 3) OR is_cancelled THEN v_now END,
-                        not_before = CASE WHEN outcome = 5 AND NOT is_cancelled THEN v_now + amount END,
-                        failures = failures + CASE WHEN outcome IN (3, 5) AND held.message IS NOT NULL THEN 1 ELSE 0 END,
-                        bytes = CASE WHEN outcome = 2 THEN amount ELSE bytes END,
-                        message = CASE outcome WHEN 2 THEN NULL ELSE coalesce(held.message, job.message) END,
+                        ended = CASE WHEN outcome IN (\(done), \(failed)) OR is_cancelled THEN v_now END,
+                        not_before = CASE WHEN outcome = \(delayed) AND NOT is_cancelled THEN v_now + amount END,
+                        failures = failures + CASE WHEN outcome IN (\(failed), \(delayed)) AND held.message IS NOT NULL THEN 1 ELSE 0 END,
+                        bytes = CASE WHEN outcome = \(done) THEN amount ELSE bytes END,
+                        message = CASE outcome WHEN \(done) THEN NULL ELSE coalesce(held.message, job.message) END,
                         worker = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
                     FROM held WHERE job.queue = held.queue AND job.id = held.job
                     RETURNING held.position, job.id, job.state, held.old_host, held.charged)
@@ -110,15 +111,16 @@ extension PostgresQueueSchema {
                 PERFORM count_running(p_queue, v_hosts, v_users, -1);
                 INSERT INTO event (queue, number, time, job, kind, user_name, batch, bytes, message)
                     SELECT p_queue, last.number + row_number() OVER (ORDER BY position), v_now, job,
-                        CASE state WHEN 2 THEN 'done' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' WHEN 6 THEN 'paused'
-                            WHEN 5 THEN CASE WHEN p_messages[position] IS NULL THEN 'released' ELSE 'retrying' END
+                        CASE state WHEN \(done) THEN 'done' WHEN \(failed) THEN 'failed' WHEN \(cancelled) THEN 'cancelled' \
+        WHEN \(paused) THEN 'paused'
+                            WHEN \(delayed) THEN CASE WHEN p_messages[position] IS NULL THEN 'released' ELSE 'retrying' END
                             ELSE 'released' END,
-                        '', '', CASE WHEN p_outcomes[position] = 2 THEN p_amounts[position] END, p_messages[position]
+                        '', '', CASE WHEN p_outcomes[position] = \(done) THEN p_amounts[position] END, p_messages[position]
                     FROM unnest(v_settled, v_jobs, v_states) AS settled (position, job, state),
                         (SELECT coalesce(\(lastEvent), 0) AS number) AS last;
-                IF 0 = ANY (v_states) THEN
+                IF \(ready) = ANY (v_states) THEN
                     PERFORM join_lines(p_queue, ARRAY(
-                        SELECT job FROM unnest(v_jobs, v_states) AS settled (job, state) WHERE state = 0));
+                        SELECT job FROM unnest(v_jobs, v_states) AS settled (job, state) WHERE state = \(ready)));
                 END IF;
             END IF;
             IF coalesce(cardinality(v_settled), 0) < cardinality(p_jobs) THEN
@@ -126,8 +128,8 @@ extension PostgresQueueSchema {
                 UPDATE job SET may_be_published = true
                     FROM (SELECT p_queue AS queue, p_jobs[position] AS job
                         FROM generate_series(1, cardinality(p_jobs)::int8) AS position
-                        WHERE p_outcomes[position] = 2 AND position <> ALL (v_known || v_settled)) AS refused
-                    WHERE job.queue = refused.queue AND job.id = refused.job AND state IN (0, 5, 6);
+                        WHERE p_outcomes[position] = \(done) AND position <> ALL (v_known || v_settled)) AS refused
+                    WHERE job.queue = refused.queue AND job.id = refused.job AND state IN (\(waiting), \(paused));
                 RETURN QUERY SELECT position FROM generate_series(1, cardinality(p_jobs)::int8) AS position
                     WHERE position <> ALL (v_known || v_settled);
             END IF;
@@ -144,9 +146,9 @@ extension PostgresQueueSchema {
             IF cardinality(v_jobs) = 0 THEN RETURN; END IF;
             WITH ready AS MATERIALIZED (SELECT p_queue AS queue, id FROM unnest(v_jobs) AS ready (id)),
             changed AS (
-                UPDATE job SET state = CASE state WHEN 5 THEN 0 ELSE state END, not_before = NULL
+                UPDATE job SET state = CASE state WHEN \(delayed) THEN \(ready) ELSE state END, not_before = NULL
                     FROM ready WHERE job.queue = ready.queue AND job.id = ready.id RETURNING job.id, job.state)
-            SELECT array_agg(id) INTO v_jobs FROM changed WHERE state = 0;
+            SELECT array_agg(id) INTO v_jobs FROM changed WHERE state = \(ready);
             IF v_jobs IS NOT NULL THEN PERFORM join_lines(p_queue, v_jobs); END IF;
         END $$
         """,
@@ -237,7 +239,7 @@ extension PostgresQueueSchema {
 
     // MARK: Functions
 
-    static let laneFunctions = [
+    static let laneFunctions: [String] = [
         // A lane with room for this number of jobs, and its head.
         """
         CREATE TYPE open_lane AS (lane int8, host text, user_name text, room int8, rank int8, job int8)
@@ -308,14 +310,14 @@ extension PostgresQueueSchema {
                     array_agg(\(userRoom("member.user_name")) ORDER BY position) AS user_rooms,
                     bool_or(batch = p_batch) AND max(\(userRoom("member.user_name", taken: "v_users"))) > 0 AS fits
                 FROM member WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) AS member
-            WHERE state = 0 AND (p_resolves OR NOT is_unresolved) AND place = ANY (v_places) AND fits
+            WHERE state = \(ready) AND (p_resolves OR NOT is_unresolved) AND place = ANY (v_places) AND fits
                 AND \(hostRoom("job.host", taken: "v_hosts")) > 0
             ORDER BY rank, id LIMIT v_count) AS listed
         """
     }
 
     /// Claims, and what a worker waits for when there is nothing to claim.
-    static let claimFunctions = [
+    static let claimFunctions: [String] = [
         // A job that a claim may take. The rooms are those of its host and of the users of its active members, in the order of the members.
         // More jobs than the listed ones may follow it in the lines of limited_users.
         """
@@ -357,11 +359,11 @@ extension PostgresQueueSchema {
             p_per_user := coalesce(p_per_user, 4611686018427387904);
             -- A lease that ends in the far future is from before the clock was set back. A claim of nothing has no lease.
             IF p_lease > 0 THEN
-                UPDATE job SET lease_until = p_now + p_lease WHERE queue = p_queue AND state = 1
+                UPDATE job SET lease_until = p_now + p_lease WHERE queue = p_queue AND state = \(running)
                     AND lease_until > p_now + greatest(600000, 10 * least(p_lease, 1125899906842624));
             END IF;
             v_jobs := ARRAY(
-                SELECT id FROM job WHERE queue = p_queue AND state = 1 AND lease_until <= p_now ORDER BY lease_until);
+                SELECT id FROM job WHERE queue = p_queue AND state = \(running) AND lease_until <= p_now ORDER BY lease_until);
             IF cardinality(v_jobs) > 0 THEN PERFORM take_back(p_queue, p_now, v_jobs); END IF;
             v_jobs := '{}';
             PERFORM admit_delayed(p_queue, p_now);
@@ -406,7 +408,7 @@ extension PostgresQueueSchema {
                 ELSE
                     -- The next jobs of the queue; if none of many is of the batch, the jobs of the batch.
                     \(candidates(of: """
-                        SELECT * FROM job WHERE queue = p_queue AND state IN (0, 5) AND (rank, id) > (v_rank, v_job)
+                        SELECT * FROM job WHERE queue = p_queue AND state IN (\(waiting)) AND (rank, id) > (v_rank, v_job)
                         ORDER BY rank, id LIMIT 256
                         """));
                     IF v_candidates IS NULL THEN
@@ -453,7 +455,7 @@ extension PostgresQueueSchema {
                 WITH taken AS MATERIALIZED (
                     SELECT p_queue AS queue, * FROM unnest(v_jobs, v_users) WITH ORDINALITY AS taken (job, user_name, position)),
                 started AS (
-                    UPDATE job SET state = 1, worker = p_worker, token = p_token + position,
+                    UPDATE job SET state = \(running), worker = p_worker, token = p_token + position,
                             lease_until = p_now + p_lease, charged = user_name
                         FROM taken WHERE job.queue = taken.queue AND job.id = taken.job
                         RETURNING job.id, job.token, job.url, job.directory, job.name, job.host, job.rank, job.failures,
@@ -478,19 +480,19 @@ extension PostgresQueueSchema {
         BEGIN
             due := least(
                 (SELECT not_before FROM job WHERE queue = p_queue AND not_before IS NOT NULL ORDER BY not_before LIMIT 1),
-                (SELECT lease_until FROM job WHERE queue = p_queue AND state = 1 ORDER BY lease_until LIMIT 1),
+                (SELECT lease_until FROM job WHERE queue = p_queue AND state = \(running) ORDER BY lease_until LIMIT 1),
                 (SELECT min(until) FROM host WHERE queue = p_queue AND until > v_now)) - v_now;
             IF due < 0 THEN due := 0; END IF;
             IF p_batch IS NULL THEN
                 has_open := coalesce((SELECT number > 0 FROM running WHERE queue = p_queue AND kind = 0 AND name = ''), false)
                     OR coalesce((SELECT true FROM job
-                        WHERE queue = p_queue AND state IN (0, 5) ORDER BY rank, id LIMIT 1), false);
+                        WHERE queue = p_queue AND state IN (\(waiting)) ORDER BY rank, id LIMIT 1), false);
             ELSE
                 has_open := EXISTS (
                     SELECT FROM (
                         SELECT * FROM member WHERE queue = p_queue AND batch >= p_batch AND batch <= p_batch
                         ORDER BY batch, queue, job) AS member
-                    \(job("member.job")) WHERE NOT is_paused AND state IN (0, 1, 5));
+                    \(job("member.job")) WHERE NOT is_paused AND state IN (\(ready), \(running), \(delayed)));
             END IF;
         END $$
         """,

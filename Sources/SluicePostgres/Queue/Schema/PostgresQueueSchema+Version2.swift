@@ -104,7 +104,7 @@ extension PostgresQueueSchema {
                 WITH found AS MATERIALIZED (
                     SELECT of.kind, of.name, count(*) AS number FROM job
                     CROSS JOIN LATERAL (VALUES (0::int8, ''), (1, host), (2, charged)) AS of (kind, name)
-                    WHERE queue = p_queue AND state = 1 GROUP BY of.kind, of.name)
+                    WHERE queue = p_queue AND state = \(running) GROUP BY of.kind, of.name)
                 UPDATE running SET number = now.number
                     FROM (SELECT kind, name, coalesce(found.number, 0) AS number
                         FROM unnest(v_kinds, v_names) AS swept (kind, name) LEFT JOIN found USING (kind, name)) AS now
@@ -137,7 +137,7 @@ extension PostgresQueueSchema {
         ) RETURNS bool LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_now int8 := moment(p_now);
-            v_many int8 := (SELECT coalesce(sum(number), 0) FROM tally WHERE queue = p_queue AND state IN (2, 3, 4));
+            v_many int8 := (SELECT coalesce(sum(number), 0) FROM tally WHERE queue = p_queue AND state IN (\(ended)));
             v_gone int8[];
             v_old int8[];
             v_first int8;
@@ -145,9 +145,9 @@ extension PostgresQueueSchema {
             v_end int8;
             v_hosts int8;
         BEGIN
-            v_gone := ARRAY(SELECT id FROM job WHERE queue = p_queue AND state IN (2, 3, 4)
+            v_gone := ARRAY(SELECT id FROM job WHERE queue = p_queue AND state IN (\(ended))
                 ORDER BY ended, id LIMIT least(greatest(v_many - greatest(p_count, 0), 0), p_step));
-            v_old := ARRAY(SELECT id FROM job WHERE queue = p_queue AND state IN (2, 3, 4) AND ended < v_now - p_age
+            v_old := ARRAY(SELECT id FROM job WHERE queue = p_queue AND state IN (\(ended)) AND ended < v_now - p_age
                 ORDER BY ended, id LIMIT p_step);
             IF cardinality(v_old) > cardinality(v_gone) THEN v_gone := v_old; END IF;
             v_last := coalesce(\(lastEvent), 0);

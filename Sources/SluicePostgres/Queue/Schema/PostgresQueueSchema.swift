@@ -1,4 +1,6 @@
 #if PostgreSQL
+internal import SluiceDownloads
+
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
 /// The tables are like those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs that not every
@@ -28,9 +30,9 @@ enum PostgresQueueSchema {
 
     /// The functions find jobs and events by indexes, however long the history is, and whatever the statistics say. A few failed jobs are
     /// looked for among many that are done. A claim can avoid hosts.
-    private static let version3 =
+    private static let version3: [String] =
         [
-            "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (3, 4)",
+            "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (\(failed), \(cancelled))",
             // They have another parameter.
             "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
         ]
@@ -55,7 +57,12 @@ enum PostgresQueueSchema {
     /// One value for a queue and a place, for an index that doesn't begin with the queue.
     static func machine(_ queue: String, _ place: String) -> String { "(\(queue)::text || '/' || \(place))" }
 
-    private static let tables = [
+    /// The states, as the functions name them. See ``JobState``.
+    static let (ready, running, delayed, paused) = (JobState.ready, JobState.running, JobState.delayed, JobState.paused)
+    static let (done, failed, cancelled) = (JobState.done, JobState.failed, JobState.cancelled)
+    static let (waiting, ended, unfinished) = (JobState.waiting, JobState.ended, JobState.unfinished)
+
+    private static let tables: [String] = [
         """
         CREATE TABLE queue (
             number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -81,7 +88,7 @@ enum PostgresQueueSchema {
             -- The lowest of the members.
             rank int8 NOT NULL,
             -- 0 can be claimed, 1 running, 2 done, 3 failed, 4 cancelled, 5 waits for a delay, 6 paused.
-            state int8 NOT NULL DEFAULT 0,
+            state int8 NOT NULL DEFAULT \(ready),
             failures int8 NOT NULL DEFAULT 0,
             -- The end of a delay, also of a paused job.
             not_before int8,
@@ -104,12 +111,12 @@ enum PostgresQueueSchema {
         """,
         // A path and a URL may be longer than an entry of an index.
         "CREATE INDEX job_target ON job (sha256(target), \(machine("queue", "place")))",
-        "CREATE INDEX job_in_line ON job (queue, rank, id) WHERE state IN (0, 5)",
-        "CREATE INDEX job_paused ON job (queue, rank, id) WHERE state = 6",
+        "CREATE INDEX job_in_line ON job (queue, rank, id) WHERE state IN (\(waiting))",
+        "CREATE INDEX job_paused ON job (queue, rank, id) WHERE state = \(paused)",
         "CREATE INDEX job_delayed ON job (queue, not_before) WHERE not_before IS NOT NULL",
-        "CREATE INDEX job_of_worker ON job (queue, worker, id) WHERE state = 1",
-        "CREATE INDEX job_lease ON job (queue, lease_until) WHERE state = 1",
-        "CREATE INDEX job_ended ON job (queue, ended, id, state) WHERE state IN (2, 3, 4)",
+        "CREATE INDEX job_of_worker ON job (queue, worker, id) WHERE state = \(running)",
+        "CREATE INDEX job_lease ON job (queue, lease_until) WHERE state = \(running)",
+        "CREATE INDEX job_ended ON job (queue, ended, id, state) WHERE state IN (\(ended))",
         // The empty name stands for a request without a user or batch.
         """
         CREATE TABLE member (
@@ -228,12 +235,12 @@ extension PostgresQueueSchema {
 
     /// The running jobs of the worker `p_worker`, in the order of their numbers.
     static let jobsOfWorker = """
-        SELECT * FROM job WHERE queue = p_queue AND state = 1 AND worker >= p_worker AND worker <= p_worker
+        SELECT * FROM job WHERE queue = p_queue AND state = \(running) AND worker >= p_worker AND worker <= p_worker
         ORDER BY worker, id
         """
 
     /// The functions that others use: time, events, lines, counts, and jobs that wait again.
-    static let jobFunctions = [
+    static let jobFunctions: [String] = [
         // The time of an operation in milliseconds since 1970. Tests pass their own.
         """
         CREATE FUNCTION moment(p_now int8) RETURNS int8 LANGUAGE sql AS $$
@@ -300,7 +307,7 @@ extension PostgresQueueSchema {
             PERFORM enter_lines(p_queue, array_agg(job.id), array_agg(job.rank), array_agg(job.host),
                     array_agg(member.user_name), array_agg(job.place), array_agg(job.is_unresolved))
                 FROM unnest(p_jobs) AS joining (id) \(job("joining.id")) \(members(of: "job.id"))
-                WHERE job.state = 0 AND NOT member.is_paused;
+                WHERE job.state = \(ready) AND NOT member.is_paused;
         END $$
         """,
         // Jobs leave the lines, before their members, ranks or states change. Then their lanes get new heads or none.
@@ -350,16 +357,16 @@ extension PostgresQueueSchema {
         BEGIN
             WITH held AS MATERIALIZED (
                 SELECT job.queue, job.id, job.host, job.charged, \(isPaused) AS is_paused
-                FROM unnest(p_jobs) AS lost (id) \(job("lost.id")) WHERE job.state = 1),
+                FROM unnest(p_jobs) AS lost (id) \(job("lost.id")) WHERE job.state = \(running)),
             taken AS (
                 UPDATE job SET
-                        state = CASE WHEN is_cancelled THEN 4 WHEN held.is_paused THEN 6 ELSE 0 END,
+                        state = CASE WHEN is_cancelled THEN \(cancelled) WHEN held.is_paused THEN \(paused) ELSE \(ready) END,
                         ended = CASE WHEN is_cancelled THEN p_now END, may_be_published = true, worker = NULL,
                         token = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
                     FROM held WHERE job.queue = held.queue AND job.id = held.id
                     RETURNING job.id, job.state, held.host, held.charged)
-            SELECT array_agg(id) FILTER (WHERE state = 0), array_agg(host), array_agg(charged),
-                    array_agg(ROW(id, 0, CASE state WHEN 4 THEN 'cancelled' WHEN 6 THEN 'paused' ELSE 'released' END,
+            SELECT array_agg(id) FILTER (WHERE state = \(ready)), array_agg(host), array_agg(charged),
+                    array_agg(ROW(id, 0, CASE state WHEN \(cancelled) THEN 'cancelled' WHEN \(paused) THEN 'paused' ELSE 'released' END,
                         '', '')::draft)
                 INTO v_waiting, v_hosts, v_users, v_drafts FROM taken;
             IF v_hosts IS NULL THEN RETURN false; END IF;
