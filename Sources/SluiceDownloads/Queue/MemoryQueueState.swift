@@ -46,7 +46,7 @@ struct MemoryQueueState {
         var isCancelled = false
     }
 
-    struct Lane: Hashable {
+    struct Lane: Hashable, ClaimLane {
         var host: String
         var user: String
         var isUnresolved: Bool
@@ -58,6 +58,8 @@ struct MemoryQueueState {
     /// The first jobs of the lines, so that a claim needn't look at every line. Each line's present first job is here; entries of others are
     /// outdated, and left out when a claim meets them.
     private var firsts = Heap<LaneHead<Lane>>()
+    /// During a claim, the lanes that it has taken from ``firsts``.
+    private var taken: Set<Lane> = []
     /// The jobs that wait for a delay, with the time at which it ends.
     private var delayed: [JobID: Int64] = [:]
     private var firstDelayOver = Int64.max
@@ -76,7 +78,7 @@ struct MemoryQueueState {
     /// By how much the time of day is ahead of ``now``.
     var ahead: Int64 = 0
 
-    private typealias Place = Dictionary<JobID, Job>.Index
+    fileprivate typealias Index = Dictionary<JobID, Job>.Index
 
     // MARK: Taking in
 
@@ -129,20 +131,20 @@ struct MemoryQueueState {
 
     /// Changes the members of an unfinished job, and then its lines, its state and its charge.
     private mutating func changeMembers(_ id: JobID, _ body: (inout Job) -> Void) {
-        guard let place = jobs.index(forKey: id) else { return }
+        guard let index = jobs.index(forKey: id) else { return }
         leaveLines(id)
-        body(&jobs.values[place])
-        jobs.values[place].download.request.priority = jobs.values[place].members.priority
-        if let lease = jobs.values[place].lease {
+        body(&jobs.values[index])
+        jobs.values[index].download.request.priority = jobs.values[index].members.priority
+        if let lease = jobs.values[index].lease {
             guard !lease.isCancelled else { return }
-            let user = jobs.values[place].members.charge(lease.user, running)
-            running.remove(host: jobs.values[place].host, user: lease.user)
-            running.add(host: jobs.values[place].host, user: user)
-            jobs.values[place].lease?.user = user
+            let user = jobs.values[index].members.charge(lease.user, running)
+            running.remove(host: jobs.values[index].host, user: lease.user)
+            running.add(host: jobs.values[index].host, user: user)
+            jobs.values[index].lease?.user = user
         } else {
-            let state: QueuedDownload.State = jobs.values[place].members.arePaused ? .paused : .waiting
-            if jobs.values[place].download.state != state {
-                jobs.values[place].download.state = state
+            let state: QueuedDownload.State = jobs.values[index].members.arePaused ? .paused : .waiting
+            if jobs.values[index].download.state != state {
+                jobs.values[index].download.state = state
                 record(EventContent(state == .paused ? .paused : .resumed), id)
             }
             joinLines(id)
@@ -150,17 +152,17 @@ struct MemoryQueueState {
     }
 
     private mutating func changeEnded(_ id: JobID, _ body: (inout JobMembers) -> Void) {
-        guard let place = jobs.index(forKey: id) else { return }
-        body(&jobs.values[place].members)
-        jobs.values[place].download.request.priority = jobs.values[place].members.priority
+        guard let index = jobs.index(forKey: id) else { return }
+        body(&jobs.values[index].members)
+        jobs.values[index].download.request.priority = jobs.values[index].members.priority
     }
 
     private mutating func joinLines(_ id: JobID) {
-        guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
+        guard delayed[id] == nil, let index = jobs.index(forKey: id), jobs.values[index].download.state == .waiting
         else { return }
-        let priority = jobs.values[place].download.request.priority
-        for user in jobs.values[place].members.activeUsers {
-            let lane = jobs.values[place].lane(of: user)
+        let priority = jobs.values[index].download.request.priority
+        for user in jobs.values[index].members.activeUsers {
+            let lane = jobs.values[index].lane(of: user)
             lines[lane, default: MemoryQueueLine()].insert(id, priority: priority)
             if lines[lane]?.isFirst(id) == true {
                 firsts.insert(LaneHead(priority: priority, job: id.rawValue, lane: lane))
@@ -169,11 +171,11 @@ struct MemoryQueueState {
     }
 
     private mutating func leaveLines(_ id: JobID) {
-        guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
+        guard delayed[id] == nil, let index = jobs.index(forKey: id), jobs.values[index].download.state == .waiting
         else { return }
-        let priority = jobs.values[place].download.request.priority
-        for user in jobs.values[place].members.activeUsers {
-            let lane = jobs.values[place].lane(of: user)
+        let priority = jobs.values[index].download.request.priority
+        for user in jobs.values[index].members.activeUsers {
+            let lane = jobs.values[index].lane(of: user)
             guard let line = lines.index(forKey: lane) else { continue }
             let wasFirst = lines.values[line].isFirst(id)
             lines.values[line].remove(id, priority: priority)
@@ -187,77 +189,27 @@ struct MemoryQueueState {
 
     // MARK: Handing out and taking back
 
-    mutating func claim(_ claim: JobClaim, now: Int64) -> [ClaimedJob] {
+    mutating func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
         guard claim.count > 0, running.total < claim.limits.total else { return [] }
         if !hosts.isEmpty || !running.hostLimits.isEmpty {
             hosts = hosts.filter { !$0.value.isWell(now: now) && now - $0.value.until < HostHealth.memory }
             running.hostLimits = hosts.compactMapValues { $0.limit(now: now) }
         }
-        for host in claim.avoiding { running.hostLimits[host] = 0 }
         if firsts.count > 2 * lines.count + 64 { firsts = Heap(lines.keys.compactMap { first(of: $0) }) }
-        var claimed: [ClaimedJob] = []
-        // The heads that differ from the first jobs of their lines, because of the claim's batch.
-        var heads = Heap<LaneHead<Lane>>()
-        // The lines that have been looked at, and have to be in `firsts` again.
-        var seen: Set<Lane> = []
-        defer { for lane in seen { if let first = first(of: lane) { firsts.insert(first) } } }
-        while claimed.count < claim.count {
-            if let first = firsts.min, heads.min.map({ first < $0 }) ?? true {
-                firsts.removeMin()
-                guard first == self.first(of: first.lane), seen.insert(first.lane).inserted,
-                    let head = head(of: first.lane, claim)
-                else { continue }
-                heads.insert(head)
-                continue
-            }
-            guard let head = heads.popMin() else { break }
-            let id = JobID(rawValue: head.job)
-            guard let place = jobs.index(forKey: id) else { continue }
-            // Otherwise it has been claimed from the line of another member.
-            if jobs.values[place].lease == nil {
-                // A lane without room has none until the end of this claim.
-                guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0,
-                    let charged = jobs.values[place].members.withRoom(
-                        host: head.lane.host, running, claim.limits)
-                else { continue }
-                claimed.append(hand(id, at: place, to: claim, charging: charged, now: now))
-            }
-            if let next = self.head(of: head.lane, claim) { heads.insert(next) }
+        // Moved, because adding to a copy would copy the dictionaries.
+        var counts = RunningCounts()
+        swap(&counts, &running)
+        var rule = ClaimRule(claim, consume counts)
+        defer {
+            running = rule.running
+            for lane in taken { if let first = first(of: lane) { firsts.insert(first) } }
+            taken = []
         }
-        return claimed
+        return try rule.handOut(from: &self)
     }
 
-    private mutating func hand(
-        _ id: JobID, at place: Place, to claim: JobClaim, charging charged: JobMembers.Element, now: Int64
-    ) -> ClaimedJob {
-        leaveLines(id)
-        lastToken += 1
-        jobs.values[place].lease = Lease(
-            worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds, user: charged.user)
-        jobs.values[place].download.state = .running
-        leased.insert(id)
-        record(EventContent(.started, user: charged.user), id)
-        running.add(host: jobs.values[place].host, user: charged.user)
-        var request = jobs.values[place].download.request
-        request.user = charged.member.user
-        request.headerFields = charged.headerFields ?? [:]
-        return ClaimedJob(
-            lease: JobLease(job: id, token: lastToken), request: request, host: jobs.values[place].host,
-            failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished)
-    }
-
-    private func first(of lane: Lane) -> LaneHead<Lane>? {
-        lines[lane]?.first { _ in true }.map { LaneHead(priority: $0.priority, job: $0.id.rawValue, lane: lane) }
-    }
-
-    /// The first job of a lane that the claim wants, if the limits leave room.
-    private func head(of lane: Lane, _ claim: JobClaim) -> LaneHead<Lane>? {
-        guard !lane.isUnresolved || claim.resolves,
-            running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
-        else { return nil }
-        let head = lines[lane]?.first { id in
-            claim.batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true
-        }
+    private func first(of lane: Lane, in batch: String? = nil) -> LaneHead<Lane>? {
+        let head = lines[lane]?.first { id in batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true }
         return head.map { LaneHead(priority: $0.priority, job: $0.id.rawValue, lane: lane) }
     }
 
@@ -265,76 +217,76 @@ struct MemoryQueueState {
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
         // Uses the index, because access by key would move the job out of the dictionary and back.
-        guard let place = jobs.index(forKey: id) else { return false }
+        guard let index = jobs.index(forKey: id) else { return false }
         if let report = settlement.host {
-            let host = jobs.values[place].host
+            let host = jobs.values[index].host
             hosts[host] = HostHealth.after(report, hosts[host], now: now)
         }
-        guard let lease = jobs.values[place].lease,
+        guard let lease = jobs.values[index].lease,
             lease.token == settlement.lease.token
         else {
-            if case .done = settlement.outcome, [.waiting, .paused].contains(jobs.values[place].download.state) {
-                jobs.values[place].mayBePublished = true
+            if case .done = settlement.outcome, [.waiting, .paused].contains(jobs.values[index].download.state) {
+                jobs.values[index].mayBePublished = true
             }
             return false
         }
-        endLease(id, at: place)
+        endLease(id, at: index)
         switch settlement.outcome {
         case .done(let bytes):
-            jobs.values[place].download.bytes = bytes
-            jobs.values[place].download.message = nil
-            end(at: place, .done, now: now)
+            jobs.values[index].download.bytes = bytes
+            jobs.values[index].download.message = nil
+            end(at: index, .done, now: now)
         case .failed(let message):
-            noteFailure(at: place, message)
-            end(at: place, .failed, now: now)
+            noteFailure(at: index, message)
+            end(at: index, .failed, now: now)
         case .retry(let delay, let message):
-            noteFailure(at: place, message)
+            noteFailure(at: index, message)
             if lease.isCancelled {
-                end(at: place, .cancelled, now: now)
+                end(at: index, .cancelled, now: now)
             } else {
                 wait(id, until: now + delay.milliseconds)
             }
         case .postponed(let delay, let host):
-            if let host { jobs.values[place].host = host }
+            if let host { jobs.values[index].host = host }
             if lease.isCancelled {
-                end(at: place, .cancelled, now: now)
+                end(at: index, .cancelled, now: now)
             } else {
                 wait(id, until: now + delay.milliseconds)
             }
         case .moved(let host):
-            jobs.values[place].host = host
-            if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
+            jobs.values[index].host = host
+            if lease.isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
         case .released, .cancelled:
-            if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
+            if lease.isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
         }
-        record(EventContent(jobs.values[place].download.state, after: settlement.outcome), id)
+        record(EventContent(jobs.values[index].download.state, after: settlement.outcome), id)
         return true
     }
 
-    private mutating func noteFailure(at place: Place, _ message: String) {
-        jobs.values[place].download.failureCount += 1
-        jobs.values[place].download.message = message
+    private mutating func noteFailure(at index: Index, _ message: String) {
+        jobs.values[index].download.failureCount += 1
+        jobs.values[index].download.message = message
     }
 
-    private mutating func endLease(_ id: JobID, at place: Place) {
-        if let lease = jobs.values[place].lease { running.remove(host: jobs.values[place].host, user: lease.user) }
-        jobs.values[place].lease = nil
+    private mutating func endLease(_ id: JobID, at index: Index) {
+        if let lease = jobs.values[index].lease { running.remove(host: jobs.values[index].host, user: lease.user) }
+        jobs.values[index].lease = nil
         leased.remove(id)
     }
 
     private mutating func wait(_ id: JobID, until due: Int64? = nil) {
-        guard let place = jobs.index(forKey: id) else { return }
-        jobs.values[place].download.state = jobs.values[place].members.arePaused ? .paused : .waiting
-        jobs.values[place].download.notBefore = due.map { [ahead] in Date(queueTime: $0 + ahead) }
+        guard let index = jobs.index(forKey: id) else { return }
+        jobs.values[index].download.state = jobs.values[index].members.arePaused ? .paused : .waiting
+        jobs.values[index].download.notBefore = due.map { [ahead] in Date(queueTime: $0 + ahead) }
         guard let due else { return joinLines(id) }
         delayed[id] = due
         firstDelayOver = min(firstDelayOver, due)
     }
 
-    private mutating func end(at place: Place, _ state: QueuedDownload.State, now: Int64) {
-        jobs.values[place].download.state = state
-        jobs.values[place].download.notBefore = nil
-        jobs.values[place].ended = now
+    private mutating func end(at index: Index, _ state: QueuedDownload.State, now: Int64) {
+        jobs.values[index].download.state = state
+        jobs.values[index].download.notBefore = nil
+        jobs.values[index].ended = now
     }
 
     mutating func admitDelayed(now: Int64) {
@@ -357,12 +309,12 @@ struct MemoryQueueState {
     }
 
     private mutating func takeBack(_ id: JobID, now: Int64) {
-        guard let place = jobs.index(forKey: id) else { return }
-        let isCancelled = jobs.values[place].isCancelled
-        jobs.values[place].mayBePublished = true
-        endLease(id, at: place)
-        if isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
-        record(EventContent(jobs.values[place].download.state), id)
+        guard let index = jobs.index(forKey: id) else { return }
+        let isCancelled = jobs.values[index].isCancelled
+        jobs.values[index].mayBePublished = true
+        endLease(id, at: index)
+        if isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
+        record(EventContent(jobs.values[index].download.state), id)
     }
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
@@ -404,24 +356,24 @@ struct MemoryQueueState {
         var change = JobChange()
         defer { firstDelayOver = delayed.values.min() ?? .max }
         for id in jobs(in: selection, where: { !$0.isFinal }) {
-            guard let place = jobs.index(forKey: id) else { continue }
-            let remaining = jobs.values[place].isCancelled ? [] : jobs.values[place].members.without(selection)
+            guard let index = jobs.index(forKey: id) else { continue }
+            let remaining = jobs.values[index].isCancelled ? [] : jobs.values[index].members.without(selection)
             if !remaining.isEmpty {
-                for element in jobs.values[place].members.all where selection.means(element.member) {
+                for element in jobs.values[index].members.all where selection.means(element.member) {
                     record(EventContent(.left, of: element), id)
                 }
                 changeMembers(id) { $0.members = JobMembers(remaining) }
                 change.continuing.append(id)
-                if leased.contains(id), jobs.values[place].members.arePaused { change.pausing.append(id) }
+                if leased.contains(id), jobs.values[index].members.arePaused { change.pausing.append(id) }
             } else if leased.contains(id) {
-                jobs.values[place].lease?.isCancelled = true
+                jobs.values[index].lease?.isCancelled = true
                 change.cancelling.append(id)
             } else {
                 leaveLines(id)
                 delayed[id] = nil
-                end(at: place, .cancelled, now: now)
+                end(at: index, .cancelled, now: now)
                 record(EventContent(.cancelled), id)
-                change.stopped.append(jobs.values[place].seen)
+                change.stopped.append(jobs.values[index].seen)
             }
         }
         return change
@@ -454,13 +406,13 @@ struct MemoryQueueState {
 
     mutating func retry(_ selection: QueuedDownload.Selection) -> [JobID] {
         jobs(in: selection) { $0 == .failed || $0 == .cancelled }.filter { id in
-            guard let place = jobs.index(forKey: id) else { return false }
-            let rivals = byTarget[jobs.values[place].target] ?? []
+            guard let index = jobs.index(forKey: id) else { return false }
+            let rivals = byTarget[jobs.values[index].target] ?? []
             guard !rivals.contains(where: { jobs[$0]?.download.state.isFinal == false }) else { return false }
-            jobs.values[place].download.failureCount = 0
-            jobs.values[place].download.message = nil
-            jobs.values[place].ended = nil
-            jobs.values[place].members.setPaused(false, .all)
+            jobs.values[index].download.failureCount = 0
+            jobs.values[index].download.message = nil
+            jobs.values[index].ended = nil
+            jobs.values[index].members.setPaused(false, .all)
             wait(id)
             record(EventContent(.retried), id)
             return true
@@ -501,7 +453,7 @@ struct MemoryQueueState {
 
     mutating func prune(endedBefore limit: Int64, keeping count: Int) {
         let ended = endedLatestFirst
-        for (place, job) in ended.enumerated().reversed() where place >= count || job.ended! < limit {
+        for (index, job) in ended.enumerated().reversed() where index >= count || job.ended! < limit {
             forget(job.download.id)
         }
     }
@@ -558,6 +510,61 @@ struct MemoryQueueState {
     }
 }
 
+// MARK: - Claims
+
+extension MemoryQueueState: ClaimSource {
+    struct WaitingJob: ClaimableJob {
+        fileprivate let index: Index
+        let host: String
+        let isUnresolved: Bool
+        let members: JobMembers
+    }
+
+    mutating func nextLane(before head: LaneHead<Lane>?) -> LaneHead<Lane>? {
+        while let first = firsts.min, head.map({ first < $0 }) ?? true {
+            firsts.removeMin()
+            if first == self.first(of: first.lane), taken.insert(first.lane).inserted { return first }
+        }
+        return nil
+    }
+
+    func next(after head: LaneHead<Lane>, in batch: String?) -> LaneHead<Lane>? { first(of: head.lane, in: batch) }
+
+    /// They are all known.
+    func learnLimit(of host: String, _ running: inout RunningCounts) {}
+
+    func passed(_ head: LaneHead<Lane>, _ rule: inout ClaimRule) {}
+
+    func waitingJob(_ head: LaneHead<Lane>) -> WaitingJob? {
+        guard let index = jobs.index(forKey: JobID(rawValue: head.job)), jobs.values[index].lease == nil else {
+            return nil
+        }
+        return WaitingJob(
+            index: index, host: jobs.values[index].host, isUnresolved: jobs.values[index].isUnresolved,
+            members: jobs.values[index].members)
+    }
+
+    mutating func handOut(
+        _ job: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element
+    ) -> ClaimedJob {
+        let index = job.index
+        let id = jobs.keys[index]
+        leaveLines(id)
+        lastToken += 1
+        jobs.values[index].lease = Lease(
+            worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds, user: charged.user)
+        jobs.values[index].download.state = .running
+        leased.insert(id)
+        record(EventContent(.started, user: charged.user), id)
+        var request = jobs.values[index].download.request
+        request.user = charged.member.user
+        request.headerFields = charged.headerFields ?? [:]
+        return ClaimedJob(
+            lease: JobLease(job: id, token: lastToken), request: request, host: job.host,
+            failures: jobs.values[index].download.failureCount, mayBePublished: jobs.values[index].mayBePublished)
+    }
+}
+
 extension MemoryQueueState.Job {
     fileprivate func isSelected(by selection: QueuedDownload.Selection) -> Bool {
         switch selection {
@@ -581,21 +588,21 @@ struct MemoryQueueLine {
 
     /// Inserts a job: a new one at the end, and one that waits again near the front. Both are O(1) or nearly.
     mutating func insert(_ id: JobID, priority: Int) {
-        let place = lines.firstIndex { $0.priority <= priority } ?? lines.endIndex
-        if place == lines.endIndex || lines[place].priority != priority {
-            lines.insert((priority, [id]), at: place)
-        } else if lines[place].jobs.last! < id {
-            lines[place].jobs.append(id)
+        let index = lines.firstIndex { $0.priority <= priority } ?? lines.endIndex
+        if index == lines.endIndex || lines[index].priority != priority {
+            lines.insert((priority, [id]), at: index)
+        } else if lines[index].jobs.last! < id {
+            lines[index].jobs.append(id)
         } else {
-            lines[place].jobs.insert(id, at: Self.place(of: id, in: lines[place].jobs))
+            lines[index].jobs.insert(id, at: Self.index(of: id, in: lines[index].jobs))
         }
     }
 
     mutating func remove(_ id: JobID, priority: Int) {
         guard let line = lines.firstIndex(where: { $0.priority == priority }) else { return }
-        let place = Self.place(of: id, in: lines[line].jobs)
-        guard place < lines[line].jobs.count, lines[line].jobs[place] == id else { return }
-        lines[line].jobs.remove(at: place)
+        let index = Self.index(of: id, in: lines[line].jobs)
+        guard index < lines[line].jobs.count, lines[line].jobs[index] == id else { return }
+        lines[line].jobs.remove(at: index)
         if lines[line].jobs.isEmpty { lines.remove(at: line) }
     }
 
@@ -608,7 +615,7 @@ struct MemoryQueueLine {
         return nil
     }
 
-    private static func place(of id: JobID, in jobs: Deque<JobID>) -> Int {
+    private static func index(of id: JobID, in jobs: Deque<JobID>) -> Int {
         var range = 0..<jobs.count
         while !range.isEmpty {
             let middle = (range.lowerBound + range.upperBound) / 2

@@ -37,7 +37,7 @@ package final class MemoryQueueStore: QueueStore {
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
         try access { state in
-            let now = time.now()
+            let now = state.now
             var exchange = JobExchange()
             for settlement in settlements where !state.settle(settlement, now: now) {
                 exchange.refused.append(settlement.lease)
@@ -45,7 +45,7 @@ package final class MemoryQueueStore: QueueStore {
             guard let claim else { return exchange }
             state.takeBackExpiredLeases(now: now)
             state.admitDelayed(now: now)
-            exchange.claimed = state.claim(claim, now: now)
+            exchange.claimed = try state.claim(claim, now: now)
             exchange.nextDue = state.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
             exchange.isEmpty = exchange.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
             return exchange
@@ -106,13 +106,13 @@ package final class MemoryQueueStore: QueueStore {
         _ = held
     }
 
-    private func access<R>(_ body: (inout MemoryQueueState) -> R) throws -> R {
-        let result = state.withLock { state -> R? in
+    private func access<R>(_ body: (inout MemoryQueueState) throws -> R) throws -> R {
+        let result = try state.withLock { state -> R? in
             guard state != nil else { return nil }
             let now = time.now()
             state!.now = now
             if let timeOfDay { state!.ahead = timeOfDay.now() - now }
-            return body(&state!)
+            return try body(&state!)
         }
         guard let result else {
             throw QueueStoreError.closed("queue in memory")

@@ -65,23 +65,23 @@ struct JobMembers: Sendable, Hashable {
 
     /// A member of the same user and batch gets the higher priority and is resumed.
     mutating func join(_ element: Element) {
-        guard let place = all.firstIndex(where: { $0.user == element.user && $0.batch == element.batch }) else {
+        guard let index = all.firstIndex(where: { $0.user == element.user && $0.batch == element.batch }) else {
             return all.append(element)
         }
-        all[place].member.priority = max(all[place].member.priority, element.member.priority)
-        all[place].member.isPaused = false
-        all[place].headerFields = element.headerFields ?? all[place].headerFields
+        all[index].member.priority = max(all[index].member.priority, element.member.priority)
+        all[index].member.isPaused = false
+        all[index].headerFields = element.headerFields ?? all[index].headerFields
     }
 
     /// The members that the selection doesn't mean.
     func without(_ selection: QueuedDownload.Selection) -> [Element] { all.filter { !selection.means($0.member) } }
 
     mutating func setPaused(_ isPaused: Bool, _ selection: QueuedDownload.Selection) {
-        for place in all.indices where selection.means(all[place].member) { all[place].member.isPaused = isPaused }
+        for index in all.indices where selection.means(all[index].member) { all[index].member.isPaused = isPaused }
     }
 
     mutating func prioritize(_ selection: QueuedDownload.Selection, _ priority: Int) {
-        for place in all.indices where selection.means(all[place].member) { all[place].member.priority = priority }
+        for index in all.indices where selection.means(all[index].member) { all[index].member.priority = priority }
     }
 
     // MARK: Charging
@@ -109,66 +109,6 @@ extension QueuedDownload.Selection {
         }
     }
 }
-
-// MARK: - Limits
-
-/// How many jobs run, in all, from each host and for each user.
-struct RunningCounts {
-    private(set) var total = 0
-    private var ofHost: [String: Int] = [:]
-    private var ofUser: [String: Int] = [:]
-    /// The number of jobs that may run from hosts that aren't well.
-    var hostLimits: [String: Int] = [:]
-
-    mutating func add(host: String, user: String) {
-        total += 1
-        ofHost[host, default: 0] += 1
-        if !user.isEmpty { ofUser[user, default: 0] += 1 }
-    }
-
-    mutating func remove(host: String, user: String) {
-        total -= 1
-        ofHost[host] = ofHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }
-        if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
-    }
-
-    /// The number of running jobs that are charged to a user; 0 for requests without a user, which aren't counted.
-    func count(ofUser user: String) -> Int { ofUser[user] ?? 0 }
-
-    func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
-        min(room(host: host, under: limits), room(user: user, under: limits))
-    }
-
-    func room(host: String, under limits: DownloadCoordinator.Limits) -> Int {
-        let most = min(limits.perHost ?? .max, hostLimits.isEmpty ? .max : hostLimits[host] ?? .max)
-        return min(limits.total - total, most == .max ? .max : most - ofHost[host, default: 0])
-    }
-
-    func room(user: String, under limits: DownloadCoordinator.Limits) -> Int {
-        guard let most = limits.perUser, !user.isEmpty else { return .max }
-        return most - ofUser[user, default: 0]
-    }
-}
-
-// MARK: - Lanes
-
-/// A lane, and the job that is claimed from it next. A lane is a pair of host and user, by which the limits count.
-struct LaneHead<Lane>: Comparable {
-    var priority: Int
-    var job: Int64
-    var lane: Lane
-
-    /// The job that is claimed first is the least.
-    static func < (one: Self, other: Self) -> Bool {
-        (other.priority, one.job) < (one.priority, other.job)
-    }
-
-    static func == (one: Self, other: Self) -> Bool {
-        (one.priority, one.job) == (other.priority, other.job)
-    }
-}
-
-extension LaneHead: Sendable where Lane: Sendable {}
 
 // MARK: - Hosts
 

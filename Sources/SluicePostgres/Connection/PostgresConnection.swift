@@ -239,7 +239,7 @@ extension PostgresConnection {
                 guard let handle else { throw end ?? .closed(subject) }
                 let error: PostgresError
                 do {
-                    return try await withDeadline(timeout: timeout) { try await exchange(statements, handle) }
+                    return try await withDeadline(timeout: timeout) { try await roundTrip(statements, handle) }
                 } catch is DeadlineExceeded {
                     error = .timedOut(subject, after: timeout)
                 } catch let failure {
@@ -252,7 +252,7 @@ extension PostgresConnection {
         }.value
     }
 
-    private func exchange(
+    private func roundTrip(
         _ statements: [PostgresStatement], _ handle: OpaquePointer
     ) async throws -> PipelineOutcome {
         for statement in statements where !statement.send(on: handle) { return lose() }

@@ -38,21 +38,21 @@ package struct PostgresStatement: Sendable, Hashable {
         var bytes: [UInt8] = []
         var types: [Oid] = []
         // Where each parameter is in `bytes`, or `nil` for NULL.
-        var places: [Range<Int>?] = []
+        var ranges: [Range<Int>?] = []
         for parameter in parameters {
             let start = bytes.count
             let isPresent = parameter.append(to: &bytes)
             types.append(parameter.type)
-            places.append(isPresent ? start..<bytes.count : nil)
+            ranges.append(isPresent ? start..<bytes.count : nil)
         }
         guard bytes.count <= Int(CInt.max) else { return false }
-        let lengths = places.map { CInt($0?.count ?? 0) }
+        let lengths = ranges.map { CInt($0?.count ?? 0) }
         let binary = [CInt](repeating: 1, count: parameters.count)
         // An empty array may have no address, and a parameter without one is NULL.
         bytes.append(0)
         return bytes.withUnsafeBytes { memory in
             let start = memory.baseAddress!.assumingMemoryBound(to: CChar.self)
-            let values = places.map { place in place.map { start + $0.lowerBound } }
+            let values = ranges.map { range in range.map { start + $0.lowerBound } }
             return PQsendQueryParams(handle, sql, CInt(parameters.count), types, values, lengths, binary, 0) == 1
         }
     }

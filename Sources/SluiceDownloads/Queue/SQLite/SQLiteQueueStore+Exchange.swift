@@ -201,76 +201,54 @@ extension Database {
     /// written.
     fileprivate func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
         guard claim.count > 0 else { return [] }
-        var running = try runningCounts()
-        guard running.total < claim.limits.total else { return [] }
-        for host in claim.avoiding { running.hostLimits[host] = 0 }
-        if let batch = claim.batch, !batch.isEmpty { return try self.claim(claim, of: batch, running, now: now) }
-        var heads = try Heads(self, resolves: claim.resolves)
-        var claimed: [ClaimedJob] = []
-        while claimed.count < claim.count, running.total < claim.limits.total,
-            let head = try heads.next(&running, claim.limits, now: now)
-        {
-            // The job may have been claimed from the line of another member, or the batch may want a later one.
-            let job = try jobRow(head.job)
-            if let job, job.state == .ready, claim.batch.map(job.members.hasActive) ?? true {
-                guard let charged = job.members.withRoom(host: job.host, running, claim.limits) else { continue }
-                claimed.append(try hand(job, to: claim, charging: charged, now: now))
-                running.add(host: job.host, user: charged.user)
-            }
-            // A lane without room has none until the end of this claim.
-            guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0 else { continue }
-            if let next = try self.head(of: head.lane.id, in: claim.batch) {
-                // Claimed jobs have left their lines. In a damaged file, this loop could go on forever.
-                _ = try required(next.job == head.job ? nil : next.job, "a job of a line")
-                heads.insert(LaneHead(priority: ~next.rank, job: next.job, lane: head.lane))
-            }
+        var rule = ClaimRule(claim, try runningCounts())
+        guard rule.running.total < claim.limits.total else { return [] }
+        if let batch = claim.batch, !batch.isEmpty {
+            var jobs = BatchLine(database: self, now: now, batch: batch)
+            return try rule.handOut(from: &jobs)
         }
-        return claimed
+        var heads = try Heads(self, now: now)
+        return try rule.handOut(from: &heads)
+    }
+}
+
+extension JobRow: ClaimableJob {}
+
+private struct QueueLane: ClaimLane {
+    /// 0 if the lane isn't in the table.
+    var id: Int64 = 0
+    var host: String
+    var user = ""
+    var isUnresolved = false
+}
+
+private protocol SQLiteClaimSource: ClaimSource where Lane == QueueLane, WaitingJob == JobRow {
+    var database: Database { get }
+    var now: Int64 { get }
+}
+
+extension SQLiteClaimSource {
+    /// A claim looks up the few hosts that it considers, because thousands may be down.
+    func learnLimit(of host: String, _ running: inout RunningCounts) throws {
+        guard running.hostLimits[host] == nil else { return }
+        running.hostLimits[host] = try database.health(of: host)?.limit(now: now) ?? .max
     }
 
-    /// Hands out jobs of one batch, in the order of its line, which has no others.
-    private func claim(
-        _ claim: JobClaim, of batch: String, _ running: RunningCounts, now: Int64
-    ) throws -> [ClaimedJob] {
-        var running = running
-        var claimed: [ClaimedJob] = []
-        var last: (rank: Int, job: Int64) = (.min, -1)
-        var size = 16
-        while true {
-            let query = try cachedStatement(
-                sql: """
-                    SELECT rank, job, host FROM batch_line
-                    WHERE batch = ? AND (rank, job) > (?, ?) ORDER BY rank, job LIMIT ?
-                    """)
-            let page = try Row.fetchAll(query, arguments: [batch, last.rank, last.job, size])
-            for row in page {
-                last = (try row.value("rank"), try row.value("job"))
-                let host: String = try row.value("host")
-                try learnLimit(of: host, &running, now: now)
-                guard running.room(host: host, under: claim.limits) > 0,
-                    let job = try jobRow(last.job), job.state == .ready, claim.resolves || !job.isUnresolved,
-                    let charged = job.members.withRoom(host: job.host, running, claim.limits)
-                else { continue }
-                claimed.append(try hand(job, to: claim, charging: charged, now: now))
-                running.add(host: job.host, user: charged.user)
-                if claimed.count == claim.count || running.total >= claim.limits.total { return claimed }
-            }
-            if page.count < size { return claimed }
-            size = 256
-        }
+    func waitingJob(_ head: LaneHead<QueueLane>) throws -> JobRow? {
+        let job = try database.jobRow(head.job)
+        return job?.state == .ready ? job : nil
     }
 
-    private func hand(
-        _ job: JobRow, to claim: JobClaim, charging charged: JobMembers.Element, now: Int64
-    ) throws -> ClaimedJob {
+    func handOut(_ job: JobRow, to claim: JobClaim, charging charged: JobMembers.Element) throws -> ClaimedJob {
         let token = Int64.random(in: 1 ... .max)
-        try leaveLines(job)
-        try run(
+        try database.leaveLines(job)
+        try database.run(
             "UPDATE job SET state = \(JobState.running), worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
-        try record(EventContent(.started, user: charged.user), job.id, now: now)
+        try database.record(EventContent(.started, user: charged.user), job.id, now: now)
         let query = "SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?"
-        let row = try required(Row.fetchOne(cachedStatement(sql: query), arguments: [job.id]), "a job")
+        let row = try database.required(
+            Row.fetchOne(database.cachedStatement(sql: query), arguments: [job.id]), "a job")
         return ClaimedJob(
             lease: JobLease(job: JobID(rawValue: job.id), token: token),
             request: try DownloadRequest(row: row, user: charged.user), host: job.host,
@@ -279,90 +257,114 @@ extension Database {
     }
 }
 
-private struct Lane {
-    var id: Int64
-    var host: String
-    var user: String
-    var isUnresolved: Bool
+/// The jobs of one batch, in the order of its line, which has no others. Each counts as a lane of its own, whose users aren't known.
+private struct BatchLine: SQLiteClaimSource {
+    let database: Database
+    let now: Int64
+    let batch: String
+    private var last: (rank: Int, job: Int64) = (.min, -1)
+    private var page: ArraySlice<Row> = []
+    private var size = 16
+    private var isAtEnd = false
+
+    init(database: Database, now: Int64, batch: String) {
+        (self.database, self.now, self.batch) = (database, now, batch)
+    }
+
+    mutating func nextLane(before _: LaneHead<QueueLane>?) throws -> LaneHead<QueueLane>? {
+        if page.isEmpty, !isAtEnd {
+            let query = """
+                SELECT rank, job, host FROM batch_line
+                WHERE batch = ? AND (rank, job) > (?, ?) ORDER BY rank, job LIMIT ?
+                """
+            page = ArraySlice(
+                try Row.fetchAll(
+                    database.cachedStatement(sql: query), arguments: [batch, last.rank, last.job, size]))
+            isAtEnd = page.count < size
+            size = 256
+        }
+        guard let row = page.popFirst() else { return nil }
+        last = (try row.value("rank"), try row.value("job"))
+        return LaneHead(priority: ~last.rank, job: last.job, lane: QueueLane(host: try row.value("host")))
+    }
+
+    func next(after head: LaneHead<QueueLane>, in batch: String?) -> LaneHead<QueueLane>? { nil }
+
+    func passed(_ head: LaneHead<QueueLane>, _ rule: inout ClaimRule) {}
 }
 
-/// The heads of the lanes with room, in the order in which their jobs are claimed.
+/// The lanes in the order of their heads.
 ///
-/// One stream reads all heads in order. If it passes too many lanes without room, the rest is read by one stream for each host with room,
-/// or by one for each user: a full host may have ten thousand users before the first lane with room, but no more users are full than jobs
-/// run. The streams go on from the current position.
-private struct Heads {
+/// One stream reads all heads in order. If a claim passes over too many lanes without room, the rest is read by one stream for each host
+/// with room, or by one for each user: a full host may have ten thousand users before the first lane with room, but no more users are full
+/// than jobs run. The streams go on from the current position.
+private struct Heads: SQLiteClaimSource {
     private struct Entry: Comparable {
-        var head: LaneHead<Lane>
-        /// The index of its stream, or `nil` if it was inserted.
-        var stream: Int?
+        var head: LaneHead<QueueLane>
+        /// The index of its stream.
+        var stream: Int
 
         static func < (one: Self, other: Self) -> Bool { one.head < other.head }
         static func == (one: Self, other: Self) -> Bool { one.head == other.head }
     }
 
-    private let database: Database
-    /// Whether the claim wants jobs whose URLs have to be resolved.
-    private let resolves: Bool
+    let database: Database
+    let now: Int64
     private var streams: [HeadStream] = []
     private var entries = Heap<Entry>()
-    private var passed = 0
+    private var passedCount = 0
 
-    /// The number of lanes to pass before the stream is divided.
+    /// The number of lanes to pass over before the stream is divided.
     private static let patience = 64
 
-    init(_ database: Database, resolves: Bool) throws {
-        self.database = database
-        self.resolves = resolves
-        streams = [HeadStream(.all, after: nil)]
-        try advance(0)
+    init(_ database: Database, now: Int64) throws {
+        (self.database, self.now) = (database, now)
+        try read([HeadStream(.all, after: nil)])
     }
 
-    mutating func insert(_ head: LaneHead<Lane>) { entries.insert(Entry(head: head)) }
-
-    mutating func next(
-        _ running: inout RunningCounts, _ limits: DownloadCoordinator.Limits, now: Int64
-    ) throws -> LaneHead<Lane>? {
-        while let entry = entries.popMin() {
-            if let stream = entry.stream { try advance(stream) }
-            try database.learnLimit(of: entry.head.lane.host, &running, now: now)
-            if resolves || !entry.head.lane.isUnresolved,
-                running.room(host: entry.head.lane.host, user: entry.head.lane.user, under: limits) > 0
-            {
-                return entry.head
-            }
-            passed += 1
-            if passed == Self.patience { try divide(after: entry.head, &running, limits, now: now) }
-        }
-        return nil
+    mutating func nextLane(before head: LaneHead<QueueLane>?) throws -> LaneHead<QueueLane>? {
+        guard let entry = entries.min, head.map({ entry.head < $0 }) ?? true else { return nil }
+        entries.removeMin()
+        try advance(entry.stream)
+        return entry.head
     }
 
-    private mutating func advance(_ stream: Int) throws {
-        guard let head = try streams[stream].next(database) else { return }
-        entries.insert(Entry(head: head, stream: stream))
+    func next(after head: LaneHead<QueueLane>, in batch: String?) throws -> LaneHead<QueueLane>? {
+        guard let next = try database.head(of: head.lane.id, in: batch) else { return nil }
+        // Claimed jobs have left their lines. In a damaged file, a claim could go on forever.
+        _ = try database.required(next.job == head.job ? nil : next.job, "a job of a line")
+        return LaneHead(priority: ~next.rank, job: next.job, lane: head.lane)
     }
 
-    private mutating func divide(
-        after head: LaneHead<Lane>, _ running: inout RunningCounts, _ limits: DownloadCoordinator.Limits, now: Int64
-    ) throws {
+    mutating func passed(_ head: LaneHead<QueueLane>, _ rule: inout ClaimRule) throws {
+        passedCount += 1
+        guard passedCount == Self.patience else { return }
         var hosts = try database.distinct("host", atMost: 64)
         var users = hosts.count < 64 ? nil : try database.distinct("user", atMost: 64)
         if hosts.count == 64, users?.count == 64 {
             hosts = try database.distinct("host", atMost: .max)
             users = try database.distinct("user", atMost: hosts.count)
         }
-        // What was inserted stays; the stream of all lanes ends here.
-        let inserted = entries.unordered.filter { $0.stream == nil }
-        entries = Heap(inserted)
+        let limits = rule.claim.limits
         if let users, users.count < hosts.count {
-            let open = users.filter { running.room(user: $0, under: limits) > 0 }
-            streams = open.map { HeadStream(.ofUser($0), after: head) }
+            let open = users.filter { rule.running.room(user: $0, under: limits) > 0 }
+            try read(open.map { HeadStream(.ofUser($0), after: head) })
         } else {
-            for host in hosts { try database.learnLimit(of: host, &running, now: now) }
-            let open = hosts.filter { running.room(host: $0, under: limits) > 0 }
-            streams = open.map { HeadStream(.ofHost($0), after: head) }
+            for host in hosts { try learnLimit(of: host, &rule.running) }
+            let open = hosts.filter { rule.running.room(host: $0, under: limits) > 0 }
+            try read(open.map { HeadStream(.ofHost($0), after: head) })
         }
+    }
+
+    /// The former streams end here.
+    private mutating func read(_ streams: [HeadStream]) throws {
+        (self.streams, entries) = (streams, Heap())
         for stream in streams.indices { try advance(stream) }
+    }
+
+    private mutating func advance(_ stream: Int) throws {
+        guard let head = try streams[stream].next(database) else { return }
+        entries.insert(Entry(head: head, stream: stream))
     }
 }
 
@@ -376,20 +378,20 @@ private struct HeadStream {
 
     private let lanes: Lanes
     private var last: (rank: Int, job: Int64)
-    private var page: ArraySlice<LaneHead<Lane>> = []
+    private var page: ArraySlice<LaneHead<QueueLane>> = []
     private var isAtEnd = false
 
-    init(_ lanes: Lanes, after head: LaneHead<Lane>?) {
+    init(_ lanes: Lanes, after head: LaneHead<QueueLane>?) {
         self.lanes = lanes
         last = head.map { (~$0.priority, $0.job) } ?? (.min, -1)
     }
 
-    mutating func next(_ database: Database) throws -> LaneHead<Lane>? {
-        if page.isEmpty, !isAtEnd { try turn(database) }
+    mutating func next(_ database: Database) throws -> LaneHead<QueueLane>? {
+        if page.isEmpty, !isAtEnd { try readPage(database) }
         return page.popFirst()
     }
 
-    private mutating func turn(_ database: Database) throws {
+    private mutating func readPage(_ database: Database) throws {
         var condition = ""
         var arguments: StatementArguments = []
         var size = 16
@@ -408,7 +410,7 @@ private struct HeadStream {
             try rows.map { row in
                 LaneHead(
                     priority: ~(try row.value("head_rank", as: Int.self)), job: try row.value("head_job"),
-                    lane: Lane(
+                    lane: QueueLane(
                         id: try row.value("id"), host: try row.value("host"), user: try row.value("user"),
                         isUnresolved: try row.value("is_unresolved")))
             })
@@ -443,14 +445,7 @@ extension Database {
         return hosts
     }
 
-    /// Notes how many jobs of a host may run, once for a claim. A claim looks up the few hosts that it considers, because thousands may be
-    /// down.
-    fileprivate func learnLimit(of host: String, _ running: inout RunningCounts, now: Int64) throws {
-        guard running.hostLimits[host] == nil else { return }
-        running.hostLimits[host] = try health(of: host)?.limit(now: now) ?? .max
-    }
-
-    private func health(of host: String) throws -> HostHealth? {
+    fileprivate func health(of host: String) throws -> HostHealth? {
         let query = "SELECT until, failures, is_open FROM host WHERE name = ?"
         return try Row.fetchOne(cachedStatement(sql: query), arguments: [host]).map(HostHealth.init)
     }

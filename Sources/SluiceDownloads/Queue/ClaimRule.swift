@@ -1,0 +1,152 @@
+import HeapModule
+
+/// The rule by which the stores in memory and on SQLite hand out jobs: a pure value, which counts what runs. (PostgreSQL has its own, in SQL.)
+///
+/// Jobs are handed out by priority, then by number. A job is passed over if its host or its users have no room under the limits, if the
+/// claim avoids its host, wants another batch or can't resolve its URL. The members of a job are charged in their order: the first one
+/// whose user has room.
+///
+/// Waiting jobs stand in **lanes**: those of a pair of host and user. A store offers the lanes in the order of their first jobs, and then
+/// the next job of a lane that has had its turn. So a claim looks at the first jobs only, however many wait.
+struct ClaimRule {
+    let claim: JobClaim
+    /// With the jobs that this claim has handed out.
+    var running: RunningCounts
+
+    init(_ claim: JobClaim, _ running: RunningCounts) {
+        (self.claim, self.running) = (claim, running)
+        for host in claim.avoiding { self.running.hostLimits[host] = 0 }
+    }
+
+    private var hasRoom: Bool { running.total < claim.limits.total }
+
+    private func hasRoom(_ lane: some ClaimLane) -> Bool {
+        running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
+    }
+
+    /// Hands out jobs until the claim has enough, or the store has no more with room.
+    mutating func handOut<Source: ClaimSource>(from source: inout Source) throws -> [ClaimedJob] {
+        var claimed: [ClaimedJob] = []
+        // The next jobs of lanes that had their turn.
+        var heads = Heap<LaneHead<Source.Lane>>()
+        while claimed.count < claim.count, hasRoom,
+            let head = try source.nextLane(before: heads.min) ?? heads.popMin()
+        {
+            try source.learnLimit(of: head.lane.host, &running)
+            guard claim.resolves || !head.lane.isUnresolved, hasRoom(head.lane) else {
+                try source.passed(head, &self)
+                continue
+            }
+            // The job may have been claimed from the lane of another member.
+            if let job = try source.waitingJob(head), claim.resolves || !job.isUnresolved,
+                claim.batch.map(job.members.hasActive) ?? true
+            {
+                let charged = job.members.withRoom(host: job.host, running, claim.limits)
+                guard let charged else { continue }
+                claimed.append(try source.handOut(job, to: claim, charging: charged))
+                running.add(host: job.host, user: charged.user)
+            }
+            // A lane without room has none until the end of this claim.
+            if hasRoom(head.lane), let next = try source.next(after: head, in: claim.batch) { heads.insert(next) }
+        }
+        return claimed
+    }
+}
+
+/// The waiting jobs of a store, for one claim.
+protocol ClaimSource {
+    associatedtype Lane: ClaimLane
+    associatedtype WaitingJob: ClaimableJob
+
+    /// Takes the next lane, in the order of their first jobs, if its first job comes before another one. No lane comes twice.
+    mutating func nextLane(before head: LaneHead<Lane>?) throws -> LaneHead<Lane>?
+
+    /// The first job of a lane, among those with an active member of the batch if there is one. `head`, which was the first, is no longer
+    /// in the lane, or isn't of the batch.
+    func next(after head: LaneHead<Lane>, in batch: String?) throws -> LaneHead<Lane>?
+
+    /// Notes how many jobs of a host may run, if that isn't known yet.
+    func learnLimit(of host: String, _ running: inout RunningCounts) throws
+
+    /// A lane without room was passed over, and the first job of all others comes later.
+    mutating func passed(_ head: LaneHead<Lane>, _ rule: inout ClaimRule) throws
+
+    /// Returns `nil` if the job no longer waits.
+    func waitingJob(_ head: LaneHead<Lane>) throws -> WaitingJob?
+
+    /// Leases a job, which leaves its lanes.
+    mutating func handOut(_ job: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element) throws
+        -> ClaimedJob
+}
+
+/// The jobs of a host and a user, by which the limits count.
+protocol ClaimLane {
+    var host: String { get }
+    var user: String { get }
+    /// Whether the URLs of its jobs have to be resolved.
+    var isUnresolved: Bool { get }
+}
+
+protocol ClaimableJob {
+    var host: String { get }
+    var isUnresolved: Bool { get }
+    var members: JobMembers { get }
+}
+
+/// A lane, and the job that is claimed from it next.
+struct LaneHead<Lane>: Comparable {
+    var priority: Int
+    var job: Int64
+    var lane: Lane
+
+    /// The job that is claimed first is the least.
+    static func < (one: Self, other: Self) -> Bool {
+        (other.priority, one.job) < (one.priority, other.job)
+    }
+
+    static func == (one: Self, other: Self) -> Bool {
+        (one.priority, one.job) == (other.priority, other.job)
+    }
+}
+
+extension LaneHead: Sendable where Lane: Sendable {}
+
+// MARK: - Limits
+
+/// How many jobs run, in all, from each host and for each user.
+struct RunningCounts {
+    private(set) var total = 0
+    private var ofHost: [String: Int] = [:]
+    private var ofUser: [String: Int] = [:]
+    /// The number of jobs that may run from hosts that aren't well.
+    var hostLimits: [String: Int] = [:]
+
+    mutating func add(host: String, user: String) {
+        total += 1
+        ofHost[host, default: 0] += 1
+        if !user.isEmpty { ofUser[user, default: 0] += 1 }
+    }
+
+    mutating func remove(host: String, user: String) {
+        total -= 1
+        ofHost[host] = ofHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }
+        if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+
+    /// The number of running jobs that are charged to a user; 0 for requests without a user, which aren't counted.
+    func count(ofUser user: String) -> Int { ofUser[user] ?? 0 }
+
+    func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
+        min(room(host: host, under: limits), room(user: user, under: limits))
+    }
+
+    func room(host: String, under limits: DownloadCoordinator.Limits) -> Int {
+        let most = min(limits.perHost ?? .max, hostLimits.isEmpty ? .max : hostLimits[host] ?? .max)
+        return min(limits.total - total, most == .max ? .max : most - ofHost[host, default: 0])
+    }
+
+    func room(user: String, under limits: DownloadCoordinator.Limits) -> Int {
+        guard let most = limits.perUser, !user.isEmpty else { return .max }
+        return most - ofUser[user, default: 0]
+    }
+}
