@@ -2,12 +2,12 @@
 import Foundation
 import LoopbackOrigin
 import SluiceConcurrency
-import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 import TestSupport
 import Testing
 
+@testable import SluiceDownloads
 @testable import SluicePostgres
 
 @Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A queue whose server fails` {
@@ -216,6 +216,259 @@ import Testing
             _ = try await database.run([PostgresStatement("DROP SCHEMA lost_claim_tests CASCADE")])
         }
         try await store.close()
+    }
+}
+
+/// A program that Control-Z, a debugger or a cut cable stops can hold the queue's lock, which all others need.
+@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A program that stops while it holds the lock of a queue` {
+    private static let begin = PostgresStatement("BEGIN")
+
+    /// A store that soon looks for the holder of the lock.
+    private func withStore(_ body: (PostgresQueueStore, _ lock: Int64) async throws -> Void) async throws {
+        let queue = "stopped \(UInt64.random(in: 0 ... .max))"
+        let store = PostgresQueueStore(
+            try Servers.url, queue: queue, namespace: QueueFixture.namespace,
+            configuration: .init(concurrency: 2, lockTimeout: .milliseconds(200)))
+        try await store.prepare()
+        try await body(store, PostgresQueueStore.lock(QueueFixture.namespace, queue))
+        try await store.close()
+    }
+
+    @Test func `is disconnected, and the others go on`() async throws {
+        try await withStore { store, lock in
+            let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            _ = try await stopped.run([Self.begin, .lock(lock)])
+            let added = try await store.enqueue([.numbered(1)], options: .init())
+            #expect(added.map(\.outcome) == [.added])
+            await expectPostgresError(.connectionLost) { _ = try await stopped.run([PostgresStatement("COMMIT")]) }
+            stopped.close()
+        }
+    }
+
+    /// It can't receive more than the socket holds, so the server waits for it inside of a statement.
+    @Test func `is disconnected too if it no longer receives its results`() async throws {
+        try await withStore { store, lock in
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = [
+                "psql", "-X", "-q", try Servers.url, "-c",
+                """
+                BEGIN; SELECT pg_advisory_xact_lock(\(lock)); SELECT pg_sleep(0.5);
+                SELECT repeat('x', 1000000) FROM generate_series(1, 100);
+                """,
+            ]
+            (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+            try process.run()
+            try await withDatabase { database in
+                func wait(_ condition: String) async throws {
+                    let isMet = PostgresStatement(
+                        """
+                        SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory'
+                            AND granted AND (classid::int8 << 32 | objid::int8) = $1 AND \(condition)
+                        """, [.integer(lock)])
+                    while try await database.run([isMet])[0].scalar() == false {}
+                }
+                try await wait("true")
+                kill(process.processIdentifier, SIGSTOP)
+                try await wait("wait_event = 'ClientWrite'")
+            }
+            let added = try await store.enqueue([.numbered(1)], options: .init())
+            #expect(added.map(\.outcome) == [.added])
+            kill(process.processIdentifier, SIGKILL)
+            await offPool { process.waitUntilExit() }
+        }
+    }
+
+    @Test func `is waited for if it works`() async throws {
+        try await withStore { store, lock in
+            let working = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            async let work = working.run([
+                Self.begin, .lock(lock), PostgresStatement("SELECT pg_sleep(1)"), PostgresStatement("COMMIT"),
+            ])
+            try await withDatabase { database in
+                let held = PostgresStatement(
+                    "SELECT count(*) FROM pg_locks WHERE (classid::int8 << 32 | objid::int8) = $1", [.integer(lock)])
+                while try await database.run([held])[0].scalar() == 0 {}
+            }
+            _ = try await store.enqueue([.numbered(1)], options: .init())
+            #expect(try await work.count == 4)
+            working.close()
+        }
+    }
+
+    @Test func `doesn't delay a program that opens a queue`() async throws {
+        try await withStore { _, _ in
+            let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            let schema = PostgresQueueSchema.schema(namespace: QueueFixture.namespace)
+            _ = try await stopped.run([Self.begin, .lock(schema.lock)])
+            let store = PostgresQueueStore(
+                try Servers.url, queue: "opened \(UInt64.random(in: 0 ... .max))", namespace: QueueFixture.namespace)
+            _ = try await store.enqueue([.numbered(1)], options: .init())
+            _ = try await stopped.run([PostgresStatement("COMMIT")])
+            stopped.close()
+            try await store.close()
+        }
+    }
+
+    @Test func `is disconnected after the time limit between two statements`() async throws {
+        try await withDatabase { (database) async throws in
+            let settings = PostgresTransaction(clientTimeout: .milliseconds(100))
+            let connection = try await PostgresConnection.open(database.address)
+            await expectPostgresError(.connectionLost) {
+                try await connection.transaction(settings) { connection in
+                    let process = try await connection.process()
+                    let isThere = PostgresStatement(
+                        "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", [.integer(process)])
+                    while try await database.run([isThere])[0].scalar() == 1 {}
+                    _ = try await connection.run([PostgresStatement("SELECT 1")])
+                }
+            }
+            connection.close()
+        }
+    }
+}
+
+/// Delays and leases are measured by the server's clock, which a test sets here.
+@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A server whose clock is set` {
+    /// A queue with two jobs, and two workers with leases of a minute.
+    private static func withClock(
+        _ test: @Sendable (Guarded<Int64>, PostgresQueueStore, _ workers: [QueueWorker]) async throws -> Void
+    ) async throws {
+        let now = Guarded<Int64>(10_000_000)
+        try await QueueFixture.with(time: QueueTime { now.withLock { $0 } }) { fixture in
+            let store = fixture.store
+            _ = try await store.enqueue([.numbered(1), .numbered(2)], options: .init())
+            try await test(now, store, [try await store.attach(), try await store.attach()])
+        }
+    }
+
+    private static func claim(
+        _ store: PostgresQueueStore, _ worker: QueueWorker, count: Int = 1
+    ) async throws -> JobExchange {
+        let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
+        return try await store.exchange(
+            [], claiming: JobClaim(worker: worker, count: count, limits: limits, lease: .seconds(60)))
+    }
+
+    @Test func `forward: all leases are over, and their tokens record nothing more`() async throws {
+        try await Self.withClock { now, store, workers in
+            let lost = try await Self.claim(store, workers[0]).claimed[0]
+            now.withLock { $0 += 3_600_000 }
+            #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 2)
+            let late = JobSettlement(lease: lost.lease, outcome: .done(bytes: 1))
+            #expect(try await store.exchange([late], claiming: nil).refused == [lost.lease])
+            #expect(try await store.renew(workers[0], lease: .seconds(60)) == [])
+        }
+    }
+
+    @Test func `back: leases are renewed as before`() async throws {
+        try await Self.withClock { now, store, workers in
+            let held = try await Self.claim(store, workers[0]).claimed[0]
+            now.withLock { $0 -= 3_600_000 }
+            #expect(try await store.renew(workers[0], lease: .seconds(60)).map(\.lease) == [held.lease])
+            #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 1)
+            #expect(try await store.renew(workers[0], lease: .seconds(60)).map(\.lease) == [held.lease])
+        }
+    }
+
+    @Test func `back: the job of a dead worker is claimed after the time of a lease`() async throws {
+        try await Self.withClock { now, store, workers in
+            let lost = try await Self.claim(store, workers[0]).claimed[0]
+            now.withLock { $0 -= 3_600_000 }
+            #expect(try await Self.claim(store, workers[1]).claimed.count == 1)
+            let exchange = try await Self.claim(store, workers[1])
+            #expect(exchange.claimed == [] && exchange.nextDue == .seconds(60))
+            now.withLock { $0 += 60_000 }
+            let claimed = try await Self.claim(store, workers[1], count: 2).claimed
+            #expect(claimed.map(\.lease.job).contains(lost.lease.job))
+        }
+    }
+
+    @Test func `back: a delay lasts until the clock has the time again`() async throws {
+        try await Self.withClock { now, store, workers in
+            let claimed = try await Self.claim(store, workers[0]).claimed[0]
+            let retry = JobSettlement(lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "slow"))
+            _ = try await store.exchange([retry], claiming: nil)
+            now.withLock { $0 -= 3_600_000 }
+            #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 1)
+            now.withLock { $0 += 3_605_000 }
+            let again = try await Self.claim(store, workers[1], count: 2).claimed
+            #expect(again.map(\.lease.job).contains(claimed.lease.job))
+        }
+    }
+}
+
+/// Which errors a worker waits out, and which end it.
+@Suite struct `Errors of a queue on PostgreSQL` {
+    @Test(
+        arguments: [
+            // What passes by itself.
+            ("08000", .connectionLost, .unavailable), ("08003", .connectionLost, .unavailable),
+            ("08006", .connectionLost, .unavailable), ("08P01", .connectionLost, .unavailable),
+            ("25006", .readOnly, .unavailable), ("25P03", .connectionLost, .unavailable),
+            ("25P04", .connectionLost, .unavailable), ("40001", .serializationFailure, .busy),
+            ("40P01", .deadlock, .busy), ("53000", .unavailable, .unavailable), ("53200", .unavailable, .unavailable),
+            ("53300", .unavailable, .unavailable), ("53400", .unavailable, .unavailable), ("55P03", .timedOut, .busy),
+            ("57014", .timedOut, .busy), ("57P01", .connectionLost, .unavailable),
+            ("57P02", .connectionLost, .unavailable), ("57P03", .unavailable, .unavailable),
+            ("57P05", .connectionLost, .unavailable),
+            // What a person has to change.
+            ("22021", .other, .other), ("23505", .constraintViolated, .unusable),
+            ("28000", .loginRefused, .notWritable),
+            ("28P01", .loginRefused, .notWritable), ("3D000", .unknownDatabase, .unusable),
+            ("42501", .notPermitted, .notWritable), ("42P01", .other, .other), ("53100", .full, .full),
+            ("58030", .full, .full), ("XX001", .other, .other),
+        ] as [(String, PostgresError.Code, QueueStoreError.Code)])
+    func `each has a meaning`(_ state: String, _ code: PostgresError.Code, _ queueCode: QueueStoreError.Code) {
+        let error = PostgresError(sqlState: state, serverMessage: "something", subject: "postgres://db/queue")
+        #expect(error.code == code && error.remedy != nil)
+        let queueError = QueueStoreError(error)
+        #expect(queueError.code == queueCode)
+        #expect(queueError.isOutage == [.unavailable, .busy].contains(queueCode))
+    }
+
+    @Test func `no text of the server repeats a password, in any form that a URL can have`() throws {
+        let address = try PostgresAddress("postgres://me:pass%2Fword@db/queue?sslpassword=key%20word")
+        for secret in ["pass/word", "pass%2Fword", "key word", "key%20word"] {
+            #expect(!address.withoutSecrets("FATAL: refused \(secret) today").contains("word"))
+            #expect(!PostgresError.lost(address, "no \(secret)").description.contains("word"))
+        }
+    }
+
+    /// As after a failover, while the new primary is still a standby.
+    @Test(.needsPostgres, .timeLimit(.minutes(2)))
+    func `a server that can only be read makes a running worker wait, and a new one fail`() async throws {
+        try await Servers.withMortal { url in
+            let store = PostgresQueueStore(
+                url, queue: "failover \(UInt64.random(in: 0 ... .max))", namespace: QueueFixture.namespace,
+                configuration: .init(retryTimeout: .zero))
+            let worker = try await store.attach()
+            try await withDatabase(url) { database in
+                let others = PostgresStatement(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = current_user"
+                )
+                func setReadOnly(_ value: String) async throws {
+                    _ = try await database.run([
+                        PostgresStatement("SET TRANSACTION READ WRITE"),
+                        PostgresStatement("ALTER ROLE sluice SET default_transaction_read_only = \(value)"),
+                    ])
+                    _ = try await database.run([others])
+                }
+                try await setReadOnly("on")
+                let claim = JobClaim(worker: worker, count: 1, limits: .init(total: 1), lease: .seconds(60))
+                for operation in [
+                    { _ = try await store.exchange([], claiming: claim) },
+                    { _ = try await store.renew(worker, lease: .seconds(1)) }, { _ = try await store.attach() },
+                ] as [() async throws -> Void] {
+                    let error = await #expect(throws: QueueStoreError.self) { try await operation() }
+                    #expect(error?.isOutage == true && error?.remedy?.contains("primary") == true)
+                }
+                #expect(try await store.snapshot(listing: 1).counts == [:])
+                try await setReadOnly("off")
+            }
+            _ = try await store.renew(worker, lease: .seconds(1))
+            try await store.close()
+        }
     }
 }
 #endif
