@@ -121,10 +121,10 @@ import Testing
                     try queue.worker(
                         Self.limits, ["batch": "lane \(lane)", "clock": clocks[lane].file.path, "lease": "4"])
                 }
-                defer { for worker in workers { worker.abandon() } }
+                defer { for worker in workers { worker.signal(SIGKILL) } }
                 for worker in workers {
                     let end = await worker.end()
-                    #expect(!end.wasKilled && end.status == 0, "\(end.errors)")
+                    #expect(!end.wasKilled && end.status == 0, "\(end.error)")
                 }
             }
             let history = try await queue.history()

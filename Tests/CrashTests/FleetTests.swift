@@ -106,7 +106,7 @@ import Testing
             options["count"] = "\(kill.count)"
             let end = try await queue.worker(limits, options).end()
             guard end.wasKilled else {
-                tally.problems.append("\(kill) of lane \(lane): exit \(end.status), not killed. \(end.errors)")
+                tally.problems.append("\(kill) of lane \(lane): exit \(end.status), not killed. \(end.error)")
                 continue
             }
             tally.kills += 1
@@ -116,7 +116,7 @@ import Testing
         }
         options["step"] = nil
         let last = try await queue.worker(limits, options).end()
-        if last.wasKilled || last.status != 0 { tally.problems.append("lane \(lane): \(last.errors)") }
+        if last.wasKilled || last.status != 0 { tally.problems.append("lane \(lane): \(last.error)") }
         return tally
     }
 

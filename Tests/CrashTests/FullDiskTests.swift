@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import SluiceFiles
+import TestSupport
 import SluiceHTTP
 import Testing
 
@@ -239,7 +240,7 @@ import SluicePostgres
     }
 
     private func shell(_ command: String) async throws -> Int32 {
-        try await Victim(URL(filePath: "/bin/bash"), ["-c", "\(command) </dev/null 2>/dev/null"]).end().status
+        try await ChildProcess.shell("exec bash -c '\(command)' 2>/dev/null").status
     }
     #endif
 }

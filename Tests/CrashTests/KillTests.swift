@@ -65,7 +65,7 @@ import Testing
                 for kill in kills {
                     let end = try await Self.run(evening, kill, lists, seed: seed)
                     guard end.wasKilled else {
-                        Issue.record("\(kill) of evening \(seed): exit \(end.status), not killed. \(end.errors)")
+                        Issue.record("\(kill) of evening \(seed): exit \(end.status), not killed. \(end.error)")
                         continue
                     }
                     tally.kills += 1
@@ -79,7 +79,7 @@ import Testing
                 }
                 // One more, which isn't killed.
                 let last = try await Self.get(evening, lists.get).end()
-                #expect(!last.wasKilled && last.status == 0, "evening \(seed): \(last.errors)")
+                #expect(!last.wasKilled && last.status == 0, "evening \(seed): \(last.error)")
                 let wrong = try evening.checkFiles(isLast: true)
                 #expect(wrong == [], "at the end of evening \(seed): \(wrong.joined(separator: ", "))")
                 #expect(try await evening.checkDone(origin) == [], "at the end of evening \(seed)")
@@ -96,15 +96,15 @@ import Testing
     /// Runs a process until it is killed or all jobs have ended.
     private static func run(
         _ evening: Evening, _ kill: Kill, _ lists: (worker: URL, get: URL), seed: UInt64
-    ) async throws -> Victim.End {
+    ) async throws -> ChildProcess.End {
         switch kill {
         case .bytes(let bytes):
-            let victim = try get(evening, lists.get) { evening.setBomb(for: $0, at: bytes) }
+            let process = try get(evening, lists.get) { evening.setBomb(for: $0, at: bytes) }
             defer { evening.removeBomb() }
-            return await victim.end()
+            return await process.end()
         case .step(let step, let count):
             let durability = seed % 2 == 0 ? "none" : "data"
-            return try await Victim(
+            return try await ChildProcess(
                 builtProgram("CrashWorker"),
                 [
                     "--db", evening.database.path, "--directory", evening.files.path, "--list", lists.worker.path,
@@ -117,8 +117,8 @@ import Testing
     /// Runs the command-line program.
     private static func get(
         _ evening: Evening, _ list: URL, begun: (pid_t) -> Void = { _ in }
-    ) throws -> Victim {
-        try Victim(
+    ) throws -> ChildProcess {
+        try ChildProcess(
             builtProgram("sluice"),
             [
                 "get", "--db", evening.database.path, "-d", evening.files.path, "-j", "3", "-q", "--durability", "none",

@@ -83,13 +83,13 @@ struct SharedQueue: Sendable {
     /// Starts a worker with these options, and `limits`.
     func worker(
         _ limits: DownloadCoordinator.Limits, _ options: [String: String], begun: (pid_t) -> Void = { _ in }
-    ) throws -> Victim {
+    ) throws -> ChildProcess {
         var all = options
         all["total"] = "\(limits.total)"
         all["per-host"] = limits.perHost.map { "\($0)" }
         all["per-user"] = limits.perUser.map { "\($0)" }
         let pairs = all.sorted { $0.key < $1.key }.flatMap { ["--\($0.key)", $0.value] }
-        return try Victim(builtProgram("CrashWorker"), arguments + pairs, begun: begun)
+        return try ChildProcess(builtProgram("CrashWorker"), arguments + pairs, begun: begun)
     }
 
     func history() async throws -> History {
@@ -154,5 +154,34 @@ struct History: Sendable {
         return jobs.values.filter { $0.state != .done || done[$0.id] != 1 }.map {
             "\($0.request.name) is \($0.state), was done \(done[$0.id] ?? 0) times: \($0.message ?? "")"
         }
+    }
+}
+
+// MARK: - Processes that are killed or stopped
+
+extension ChildProcess {
+    /// Waits until the process has stopped itself with SIGSTOP, or has ended. A program that is stopped in a transaction blocks the
+    /// others: as long as the process is in one, it continues for a moment, and stops itself again.
+    func stopped(outside isInTransaction: () throws -> Bool) async throws {
+        while isRunning {
+            let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+            if line.split(separator: ")").last?.hasPrefix(" T") == true {
+                guard try isInTransaction() else { return }
+                signal(SIGCONT)
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}
+
+extension ChildProcess.End {
+    /// The jobs that a `CrashWorker` held when it sent itself a signal.
+    var held: [Substring] { lines(after: "holds ").last?.split(separator: ",") ?? [] }
+
+    /// The jobs of which a `CrashWorker` has recorded the end.
+    var finished: [Substring] { lines(after: "ended ") }
+
+    private func lines(after start: String) -> [Substring] {
+        error.split(separator: "\n").filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackOrigin
+import TestSupport
 import Testing
 
 @testable import SluiceDownloads
@@ -39,20 +40,20 @@ import Testing
                 let barrier = queue.directory.appending(path: "go on")
                 let sleeper = try queue.worker(
                     Self.limits, options.merging(["step": step, "signal": "STOP", "until": barrier.path]) { $1 })
-                defer { sleeper.abandon() }
+                defer { sleeper.signal(SIGKILL) }
                 try await sleeper.stopped(outside: queue.isLocked)
                 let heir = try queue.worker(Self.limits, options)
-                defer { heir.abandon() }
+                defer { heir.signal(SIGKILL) }
                 // The lost job may have to wait, because the stopped process has locked its partial file. The others don't.
                 let taken = try await queue.history { history in
                     history.counts(.done).filter { $0.key != first }.count == requests.count - 1
                 }
                 let before = try Self.numbers(queue)
                 try Data().write(to: barrier)
-                sleeper.resume()
+                sleeper.signal(SIGCONT)
                 let (slept, inherited) = (await sleeper.end(), await heir.end())
-                #expect(!slept.wasKilled && slept.status == 0, "\(slept.errors)")
-                #expect(!inherited.wasKilled && inherited.status == 0, "\(inherited.errors)")
+                #expect(!slept.wasKilled && slept.status == 0, "\(slept.error)")
+                #expect(!inherited.wasKilled && inherited.status == 0, "\(inherited.error)")
 
                 let history = try await queue.history()
                 if step == "recorded" {

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import LoopbackOrigin
-import SluiceConcurrency
 import SluiceFiles
 import TestSupport
 import Testing
@@ -36,16 +35,14 @@ import Testing
                 await reached.arrivals(1)
                 // What was sent has arrived when it is in the partial file, or about to be.
                 for try await change in changes where change.name == "second.sluice.part" { break }
-                kill(first.process.processIdentifier, SIGINT)
-                await first.ended.wait()
-                #expect(first.process.terminationStatus == 7)
+                first.signal(SIGINT)
+                #expect(await first.end().status == 7)
                 let kept = try Self.size(of: files.appending(path: "second.sluice.part"))
                 #expect(kept > 0)
 
                 stalls.withLock { $0 = false }
                 let second = try Self.start(hasDatabase ? arguments : arguments + ["--no-clobber"])
-                await second.ended.wait()
-                #expect(second.process.terminationStatus == 0)
+                #expect(await second.end().status == 0)
                 #expect(ranges.values == ["/first whole", "/second whole", "/second bytes=\(kept)-", "/third whole"])
                 #expect(
                     try FileManager.default.contentsOfDirectory(atPath: files.path).sorted()
@@ -64,14 +61,8 @@ import Testing
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
-    private static func start(_ arguments: [String]) throws -> (process: Process, ended: Condition) {
-        let process = Process()
-        process.executableURL = try builtProgram("sluice")
-        process.arguments = arguments
-        let (ended, end) = Condition.makeCondition()
-        process.terminationHandler = { _ in end.signal() }
-        try process.run()
-        return (process, ended)
+    private static func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(builtProgram("sluice"), arguments)
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
@@ -84,21 +75,13 @@ import Testing
                 return OriginResponse(
                     announcedLength: 900_000, steps: [.send(Array(repeating: 1, count: 400_000)), .stall])
             } during: { origin in
-                let process = Process()
-                process.executableURL = try builtProgram("sluice")
-                process.arguments = ["get", "-j", "1", "-d", directory.path] + ["/whole", "/a", "/b"].map(origin.url)
-                let errors = Pipe()
-                process.standardError = errors
-                let (ended, end) = Condition.makeCondition()
-                process.terminationHandler = { _ in end.signal() }
-                try process.run()
+                let process = try Self.start(
+                    ["get", "-j", "1", "-d", directory.path] + ["/whole", "/a", "/b"].map(origin.url))
                 await stalled.arrivals(1)
-                kill(process.processIdentifier, signal)
-                await ended.wait()
-                let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                #expect(process.terminationReason == .exit)
-                #expect(process.terminationStatus == 7, "\(text)")
-                #expect(text.contains("1 of 3 files are complete") && text.contains("--no-clobber"))
+                process.signal(signal)
+                let ended = await process.end()
+                #expect(!ended.wasSignalled && ended.status == 7, "\(ended)")
+                #expect(ended.error.contains("1 of 3 files are complete") && ended.error.contains("--no-clobber"))
                 #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["whole"])
             }
         }
@@ -114,12 +97,12 @@ import Testing
             let list = directory.appending(path: "list")
             #expect(mkfifo(list.path, 0o600) == 0)
             let arguments = ["get", "-d", directory.appending(path: "files").path, "-i", list.path]
-            let ended = try await ChildProgram.run(#"exec "$@""#, arguments) { process in
+            let ended = try await ChildProcess.sluice(arguments) { process in
                 // When the program has opened it
                 let writer = await offPool { open(list.path, O_WRONLY) }
-                kill(process.processIdentifier, signal)
+                process.signal(signal)
                 // Until its end: a closed FIFO would end the list.
-                await offPool { process.waitUntilExit() }
+                await process.exit()
                 close(writer)
             }
             // Then

@@ -44,8 +44,9 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 // When
                 let files = directory.appending(path: "files")
                 let arguments = ["get", "-d", files.path, "--db", directory.appending(path: "queue.db").path]
-                let ended = try await ChildProgram.run(closed.line, arguments + ["/a", "/b"].map(origin.url)) { child in
-                    process.withState { $0 = child.processIdentifier }
+                let ended = try await ChildProcess.sluice(closed.line, arguments + ["/a", "/b"].map(origin.url)) {
+                    child in
+                    process.withState { $0 = child.pid }
                 }
                 // Then
                 #expect(ended.status == 0 && !ended.wasSignalled, "\(ended)")
@@ -73,7 +74,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
             // The null device is what standard input is here.
-            let read = try await ChildProgram.run(closed.line, ["show", "-"])
+            let read = try await ChildProcess.sluice(closed.line, ["show", "-"])
             let isReadable = !closed.contains(.input)
             #expect(read.status == (isReadable ? 0 : 3) && !read.wasSignalled, "\(read)")
             #expect(read.output == "")
@@ -81,7 +82,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 #expect(read.error.contains("Could not read 'standard input'") == !isReadable, "\(read)")
             }
 
-            let written = try await ChildProgram.run(closed.line, ["show", document.path])
+            let written = try await ChildProcess.sluice(closed.line, ["show", document.path])
             let isWritable = !closed.contains(.output)
             #expect(written.status == (isWritable ? 0 : 3) && !written.wasSignalled, "\(written)")
             #expect(written.output == (isWritable ? "text\n" : ""))
@@ -100,7 +101,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
             let filled = arguments.map { $0.replacing("{document}", with: document.path) }
-            let ended = try await ChildProgram.run(#"exec "$@" > /dev/full"#, filled)
+            let ended = try await ChildProcess.sluice(#"exec "$@" > /dev/full"#, filled)
             #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
             #expect(ended.error.hasPrefix("sluice: Could not write 'standard output': "), "\(ended)")
             #expect(ended.error.contains("(ENOSPC)") && ended.error.split(separator: "\n").count == 1)
@@ -121,13 +122,13 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1, 2, 3])
             } during: { origin in
                 let arguments = ["get", "--progress", style, "-d", directory.path]
-                let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
+                let ended = try await ChildProcess.sluice(line, arguments + ["/a", "/b"].map(origin.url))
                 #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a", "b"])
                 let message = "sluice: Could not write 'standard output': "
                 #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
                 // The failure of a download is worse than lost messages, but not than lost output.
-                let failed = try await ChildProgram.run(line, arguments + [origin.url("/bad")])
+                let failed = try await ChildProcess.sluice(line, arguments + [origin.url("/bad")])
                 #expect(failed.status == (style == "json" ? 3 : 8), "\(failed)")
             }
         }
@@ -138,7 +139,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let document = directory.appending(path: "notes.md")
             try await Data(String(repeating: "word\n\n", count: 20_000).utf8).asyncWrite(to: document)
             let line = #"{ "$@"; echo "status $?" >&2; } | head -n 1"#
-            let ended = try await ChildProgram.run(line, ["show", document.path])
+            let ended = try await ChildProcess.sluice(line, ["show", document.path])
             #expect(ended.output == "word\n" && ended.error == "status 0\n", "\(ended)")
         }
     }
@@ -203,13 +204,13 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     }
 
     /// Downloads a file under a limit.
-    private func get(_ line: String) async throws -> ChildProgram.Ended {
+    private func get(_ line: String) async throws -> ChildProcess.End {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: [1, 2, 3])
             } during: { origin in
                 let arguments = ["get", "-d", directory.path, "--db", directory.appending(path: "queue.db").path]
-                let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
+                let ended = try await ChildProcess.sluice(line, arguments + ["/a", "/b"].map(origin.url))
                 let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
                 #expect(names.contains("a") == (ended.status == 0), "\(ended)")
                 return ended

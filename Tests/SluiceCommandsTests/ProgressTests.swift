@@ -211,8 +211,8 @@ private let job = JobID(rawValue: 1)
 
     /// Runs a download of many files. Its output isn't read before all files were requested and `watching` has returned.
     private func run(
-        watching: @escaping @Sendable (Process) async -> Void = { _ in }
-    ) async throws -> (ended: ChildProgram.Ended, names: [String]) {
+        watching: @escaping @Sendable (ChildProcess) async -> Void = { _ in }
+    ) async throws -> (ended: ChildProcess.End, names: [String]) {
         let (asked, allAsked) = (Monitor(0), Condition.makeCondition())
         let (watched, endOfWatch) = Condition.makeCondition()
         return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -228,14 +228,13 @@ private let job = JobID(rawValue: 1)
                 let urls = (1...Self.count).map { origin.url("/\($0)") }.joined(separator: "\n")
                 try await Data(urls.utf8).asyncWrite(to: list)
                 let files = directory.appending(path: "files")
-                let ended = try await ChildProgram.run(
-                    #"exec "$@""#,
+                let ended = try await ChildProcess.sluice(
                     ["get", "--progress", "json", "--durability", "none", "-d", files.path, "-i", list.path]
                 ) { process in
                     await allAsked.condition.wait()
                     await watching(process)
                     endOfWatch.signal()
-                } readsOutput: {
+                } readable: {
                     await watched.wait()
                 }
                 return (ended, try FileManager.default.contentsOfDirectory(atPath: files.path))
@@ -268,9 +267,9 @@ private let job = JobID(rawValue: 1)
     @Test func `delays no second signal`() async throws {
         let (ended, _) = try await run { process in
             // Two kinds: a signal that is pending already isn't sent twice (signal(7)).
-            kill(process.processIdentifier, SIGTERM)
-            kill(process.processIdentifier, SIGINT)
-            await offPool { process.waitUntilExit() }
+            process.signal(SIGTERM)
+            process.signal(SIGINT)
+            await process.exit()
         }
         #expect(ended.status == 7 && !ended.wasSignalled, "\(ended.error)")
     }

@@ -113,7 +113,7 @@ import Testing
     ])
     func `is in no output and in no queue when a proxy comes from the environment`(variables: [String]) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
-            let ended = try await ChildProgram.run(
+            let ended = try await ChildProcess.sluice(
                 "cd \(directory.path) && \(variables.joined(separator: " ")) \"$@\"",
                 [
                     "get", "--retries", "1", "--progress", "json", "--trace", "-", "--db", "q.db", "-d", ".",

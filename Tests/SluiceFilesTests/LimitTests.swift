@@ -152,12 +152,12 @@ private final class FewDescriptors: Sendable {
     }
 
     @Test func `ten thousand whole files are read concurrently with 256 descriptors`() async throws {
-        let worker = try #require(Child.program("FileWorker"))
+        let worker = try builtProgram("FileWorker")
         try await withIO(in: memoryDirectory) { _, directory in
             for index in 0..<20 {
                 try Data(repeating: 0x6F, count: 5000).write(to: directory.appending(path: "\(index)"))
             }
-            let end = await Child.run(worker, ["limited", "256", directory.path])
+            let end = try await ChildProcess(worker, ["limited", "256", directory.path]).end()
             #expect(end.status == 0, "\(end)")
         }
     }
@@ -169,7 +169,7 @@ private final class FewDescriptors: Sendable {
 @Suite(.timeLimit(.minutes(2))) struct `Limits of a process` {
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can become a user that has no other process"))
     func `a pool works with the threads that it gets, and without any the error names the limit`() async throws {
-        let end = await Child.run(try builtProgram("FileWorker"), ["threads"])
+        let end = try await ChildProcess(builtProgram("FileWorker"), ["threads"]).end()
         #expect(end.status == 0, "\(end)")
     }
 
@@ -182,7 +182,7 @@ private final class FewDescriptors: Sendable {
             try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
             let script =
                 "\"$0\" closed \"$1\" \(closed); status=$?; [ $status = 0 ] || echo \"status $status\" >&2; exit $status"
-            let end = await Child.run(URL(filePath: "/bin/sh"), ["-c", script, worker.path, inner.path])
+            let end = try await ChildProcess(URL(filePath: "/bin/sh"), ["-c", script, worker.path, inner.path]).end()
             #expect(end.status == 0, "\(end)")
         }
     }

@@ -2,6 +2,7 @@
 import Foundation
 import LoopbackOrigin
 import SluiceCommands
+import TestSupport
 import Testing
 
 @Suite(.needsPostgres) struct `A queue on PostgreSQL` {
@@ -94,9 +95,9 @@ import Testing
             let password = "PGPASSWORD='\(try PostgresServer.password)' "
             let name = scene.database.split(separator: "#").last.map(String.init) ?? ""
             let list = ["queue", "list", "--db", "postgres:///#\(name)"]
-            let found = try await ChildProgram.run("\(variables) \(password) exec \"$@\"", list)
+            let found = try await ChildProcess.sluice("\(variables) \(password) exec \"$@\"", list)
             #expect(found.status == 0 && found.output.hasPrefix("0 running, 1 waiting\n"), "\(found)")
-            let refused = try await ChildProgram.run("\(variables) PGPASSWORD=wrong-secret exec \"$@\"", list)
+            let refused = try await ChildProcess.sluice("\(variables) PGPASSWORD=wrong-secret exec \"$@\"", list)
             #expect(refused.status == ExitStatus.store.rawValue)
             #expect(refused.error.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:"), "\(refused.error)")
             #expect(!refused.error.contains("secret"))

@@ -11,14 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `Workers of a queue` {
     private static let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    private static func start(_ arguments: [String]) throws -> (process: Process, ended: Condition) {
-        let process = Process()
-        process.executableURL = try builtProgram("sluice")
-        process.arguments = arguments
-        let (ended, end) = Condition.makeCondition()
-        process.terminationHandler = { _ in end.signal() }
-        try process.run()
-        return (process, ended)
+    private static func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(builtProgram("sluice"), arguments)
     }
 
     @Test(arguments: QueueScene.Place.usable, [SIGKILL, SIGINT])
@@ -43,14 +37,13 @@ import Testing
             #expect(running.map(\.name) == ["song"] && running.first?.total == 900_000)
             #expect((running.first?.received ?? 0) > 0)
             // When
-            kill(first.process.processIdentifier, signal)
-            await first.ended.wait()
+            first.signal(signal)
+            let ended = await first.end()
             // Then
-            #expect(first.process.terminationStatus == (signal == SIGKILL ? SIGKILL : 7))
+            #expect(ended.status == (signal == SIGKILL ? SIGKILL : 7))
             stalls.withLock { $0 = false }
             let second = try Self.start(["queue", "work", "--db", scene.database, "-q", "--until-empty"])
-            await second.ended.wait()
-            #expect(second.process.terminationStatus == 0)
+            #expect(await second.end().status == 0)
             #expect(scene.names == ["song"])
             #expect(try Data(contentsOf: scene.files.appending(path: "song")).elementsEqual(Self.content))
             #expect(ranges.values == [false, true])
@@ -77,9 +70,8 @@ import Testing
             let listing = try await scene.listing()
             #expect(listing.running.isEmpty && listing.paused.map(\.id) == [1] && listing.ended.map(\.id) == [2])
             #expect(!scene.names.contains { $0.hasPrefix("b") }, "\(scene.names)")
-            kill(worker.process.processIdentifier, SIGTERM)
-            await worker.ended.wait()
-            #expect(worker.process.terminationStatus == 7)
+            worker.signal(SIGTERM)
+            #expect(await worker.end().status == 7)
         }
         await reached.open()
     }
@@ -94,8 +86,8 @@ import Testing
             await scene.add(["/a"])
             let worker = try Self.start(["queue", "work", "--db", scene.database, "-q"])
             await reached.arrivals(1)
-            kill(worker.process.processIdentifier, SIGKILL)
-            await worker.ended.wait()
+            worker.signal(SIGKILL)
+            await worker.end()
             let ended = await scene.queue("cancel", "--all", "--json")
             #expect(ended.output == #"{"changed":1,"continuing":0,"running":0,"unknown":[]}"# + "\n")
             #expect(scene.names == [])
@@ -119,8 +111,7 @@ import Testing
             let arguments = ["queue", "work", "--db", scene.database, "-q", "--per-user", "1", "--until-empty"]
             let workers = [try Self.start(arguments), try Self.start(arguments)]
             for worker in workers {
-                await worker.ended.wait()
-                #expect(worker.process.terminationStatus == 0)
+                #expect(await worker.end().status == 0)
             }
             #expect(scene.names.count == 30)
             #expect(open.state.most == 1)
@@ -186,7 +177,7 @@ import Testing
         defer { unlink(pipe.path) }
         #expect(mkfifo(pipe.path, 0o600) == 0)
         let peak = Guarded(0)
-        let ended = try await ChildProgram.run(
+        let ended = try await ChildProcess.sluice(
             "exec \"$@\" >'\(pipe.path)'",
             ["queue", "add", "--db", scene.database, "-d", scene.files.path, "-i", list.path, "--json"]
         ) { process in
@@ -198,7 +189,7 @@ import Testing
                 var waited = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
                 _ = poll(&waited, 1, -1)
                 let status =
-                    (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
+                    (try? String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)) ?? ""
                 var buffer = [UInt8](repeating: 0, count: 65536)
                 while read(reading, &buffer, buffer.count) > 0 {}
                 let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""

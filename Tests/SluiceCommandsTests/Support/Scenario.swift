@@ -3,6 +3,7 @@ import LoopbackOrigin
 import SluiceCommands
 import SluiceConcurrency
 import SluiceFiles
+import TestSupport
 
 /// One run of the program in a temporary directory, against a server that answers well or badly, depending on the request's path.
 struct Scenario: Sendable {
@@ -81,5 +82,23 @@ final class RecordedConsole: Sendable {
         _ stream: Console.Stream = .output, where isReached: @escaping @Sendable (String) -> Bool
     ) async throws {
         try await texts.waitUnlessCancelled(where: { isReached($0[stream, default: ""]) })
+    }
+}
+
+extension ChildProcess {
+    /// Runs the program `sluice` that was built with these tests, to its end.
+    static func sluice(
+        _ arguments: [String], watching: (ChildProcess) async throws -> Void = { _ in },
+        readable: @escaping @Sendable () async -> Void = {}
+    ) async throws -> End {
+        try await sluice(#"exec "$@""#, arguments, watching: watching, readable: readable)
+    }
+
+    /// Runs a line of shell code, in which `"$@"` are the program `sluice` and its arguments.
+    static func sluice(
+        _ line: String, _ arguments: [String], watching: (ChildProcess) async throws -> Void = { _ in },
+        readable: @escaping @Sendable () async -> Void = {}
+    ) async throws -> End {
+        try await shell(line, [builtProgram("sluice").path] + arguments, watching: watching, readable: readable)
     }
 }

@@ -41,16 +41,8 @@ enum Servers {
     /// Kills the mortal server as a crash does, or starts it again.
     static func control(_ verb: String) async throws {
         let command = try variable("SLUICE_POSTGRES_CONTROL")
-        let status = await offPool { () -> Int32 in
-            let process = Process()
-            process.executableURL = URL(filePath: "/bin/bash")
-            process.arguments = ["-c", "\(command) \(verb)"]
-            process.standardInput = FileHandle.nullDevice
-            guard (try? process.run()) != nil else { return -1 }
-            process.waitUntilExit()
-            return process.terminationStatus
-        }
-        try #require(status == 0, "\(command) \(verb)")
+        let ended = try await ChildProcess.shell("\(command) \(verb)")
+        try #require(ended.status == 0, "\(command) \(verb): \(ended)")
     }
 
     /// The URL with another part: a password, port or database.
