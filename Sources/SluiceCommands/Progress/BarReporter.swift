@@ -137,11 +137,6 @@ struct ProgressBoard: Sendable {
         var isWaiting = false
     }
 
-    struct Sample: Sendable, Equatable {
-        var time: Duration
-        var bytes: Int64
-    }
-
     let names: ProgressNames
     /// The number of downloads in each state of a queue.
     var counts: [QueuedDownload.State: Int] = [:]
@@ -152,8 +147,8 @@ struct ProgressBoard: Sendable {
     private(set) var retries = 0
     /// The bytes of the finished files and those that the running ones have so far.
     private(set) var bytes: Int64 = 0
-    /// Of the last few seconds, oldest first.
-    private(set) var samples: [Sample] = []
+    private var smoothed = SmoothedRate()
+    private var sampled: (time: Duration, bytes: Int64)?
 
     init(names: ProgressNames) {
         self.names = names
@@ -218,19 +213,14 @@ struct ProgressBoard: Sendable {
         rows[index]?.received = 0
     }
 
-    static let rateWindow = Duration.seconds(3)
-
+    /// Notes how many bytes there are at this time, for the rate.
     mutating func sample(at time: Duration) {
-        samples.append(Sample(time: time, bytes: bytes))
-        // The newest sample that is older than the window is kept as the start of the window.
-        while samples.count > 2, samples[1].time <= time - Self.rateWindow { samples.removeFirst() }
+        if let sampled { smoothed.add(max(0, bytes - sampled.bytes), over: time - sampled.time) }
+        sampled = (time, bytes)
     }
 
-    /// The bytes per second over ``rateWindow``; 0 with fewer than two samples.
-    var rate: Double {
-        guard let first = samples.first, let last = samples.last, last.time > first.time else { return 0 }
-        return max(0, Double(last.bytes - first.bytes) / ((last.time - first.time) / .seconds(1)))
-    }
+    /// The bytes per second of the last seconds; 0 with fewer than two samples.
+    var rate: Double { smoothed.bytesPerSecond ?? 0 }
 }
 
 // MARK: - The lines

@@ -100,18 +100,20 @@ struct TransferMeter: Sendable {
 ///
 /// Numerator and denominator are integrals over the past with this weight. So the mean is right from the first interval on, and doesn't
 /// depend on how the time is divided into intervals.
-struct SmoothedRate: Sendable, Hashable {
+package struct SmoothedRate: Sendable, Hashable {
     /// τ, in seconds.
     static let timeConstant = 3.0
 
     private var bytes = 0.0
     private var seconds = 0.0
 
+    package init() {}
+
     /// The mean, or `nil` before the first interval.
-    var bytesPerSecond: Double? { seconds > 0 ? bytes / seconds : nil }
+    package var bytesPerSecond: Double? { seconds > 0 ? bytes / seconds : nil }
 
     /// Adds bytes that arrived evenly over an interval.
-    mutating func add(_ count: Int64, over interval: Duration) {
+    package mutating func add(_ count: Int64, over interval: Duration) {
         let length = interval / .seconds(1)
         guard length > 0 else {
             bytes += Double(count)
