@@ -197,19 +197,11 @@ extension ResourceCache {
     ) async throws -> Result {
         let cache = try await ResourceCache(
             directory: directory, configuration: configuration, transport: transport, using: files)
-        return try await cache.shutDown(after: body)
-    }
-
-    func shutDown<R>(after body: (ResourceCache) async throws -> R) async throws -> R {
-        let result: R
-        do {
-            result = try await body(self)
-        } catch {
-            try? await shutdown()
-            throw error
+        return try await scoped {
+            try await body(cache)
+        } finally: {
+            try await cache.shutdown()
         }
-        try await shutdown()
-        return result
     }
 }
 

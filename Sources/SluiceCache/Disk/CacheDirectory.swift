@@ -50,15 +50,15 @@ package struct CacheDirectory: Sendable {
             throw (error.cause as? DatabaseFailure).map(unusable) ?? error
         }
         let cache = CacheDirectory(store: store, policy: CachePolicy(salt: store.salt), now: now)
-        let result: R
-        do {
-            result = try await body(cache)
-        } catch {
-            try? await store.close()
-            throw (error as? DatabaseFailure).map(unusable) ?? error
+        return try await scoped {
+            do {
+                return try await body(cache)
+            } catch let failure as DatabaseFailure {
+                throw unusable(failure)
+            }
+        } finally: {
+            try await store.close()
         }
-        try await store.close()
-        return result
     }
 
     // MARK: Checking before opening

@@ -1,4 +1,5 @@
 import HTTPTypes
+import SluiceFiles
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -149,15 +150,11 @@ public final class HTTPTransport: Transport {
     }
 
     package func whileOpen<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
-        let result: Result
-        do {
-            result = try await body(self)
-        } catch {
+        try await scoped {
+            try await body(self)
+        } finally: {
             await shutdown()
-            throw error
         }
-        await shutdown()
-        return result
     }
 
     /// Ends all exchanges, closes all connections and waits until that is done. Further calls have no effect.

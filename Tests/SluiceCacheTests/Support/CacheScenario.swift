@@ -86,7 +86,11 @@ func withCache<R>(
         directory: directory, configuration: configuration, transport: transport, files: files, clock: clock,
         now: wall.now, largestInIndex: largestInIndex
     )
-    return try await cache.shutDown(after: body)
+    return try await scoped {
+        try await body(cache)
+    } finally: {
+        try await cache.shutdown()
+    }
 }
 
 /// Opens a cache in a directory of its own, which is removed afterwards.
