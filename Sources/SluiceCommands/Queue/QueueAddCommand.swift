@@ -135,8 +135,8 @@ private struct QueueAdd: Sendable {
         _ = try database.store()
         let entries = try await QueueEntries(urls: urls, lists: lists)
         try await check(entries)
-        let result = try await database.withQueue(creating: true) { _, queue in
-            let result = try await add(entries, to: queue)
+        let result = try await database.withQueue(creating: true) { downloads in
+            let result = try await add(entries, to: downloads)
             await report(result)
             return result
         }
@@ -186,7 +186,7 @@ private struct QueueAdd: Sendable {
     }
 
     /// Stops between two chunks if the task is cancelled.
-    private func add(_ entries: QueueEntries, to queue: any QueueStore) async throws -> Result {
+    private func add(_ entries: QueueEntries, to downloads: DownloadCoordinator) async throws -> Result {
         var result = Result()
         var maker = requestMaker
         var requests: [DownloadRequest] = []
@@ -202,14 +202,14 @@ private struct QueueAdd: Sendable {
                     return error.line
                 }
                 if requests.count == Self.chunk {
-                    try await store(requests, in: queue, &result)
+                    try await add(requests, to: downloads, &result)
                     requests.removeAll(keepingCapacity: true)
                     try Task.checkCancellation()
                 }
                 return nil
             }
             try Task.checkCancellation()
-            if !requests.isEmpty { try await store(requests, in: queue, &result) }
+            if !requests.isEmpty { try await add(requests, to: downloads, &result) }
             for problem in problems { await console.report(problem) }
         } catch is CancellationError {
             // The chunks so far are in the queue.
@@ -218,32 +218,23 @@ private struct QueueAdd: Sendable {
         return result
     }
 
-    private func store(_ requests: [DownloadRequest], in queue: any QueueStore, _ result: inout Result) async throws {
-        var options = EnqueueOptions(batch: batch, keepsFinished: true, place: queue.place)
-        var jobs = try await queue.enqueue(requests, options: options)
-        // A download that is done is repeated if its file is gone. The file of a relative target is in the directory of its worker.
-        let kept = jobs.indices.filter { jobs[$0].outcome == .kept && !requests[$0].isRelative }
-        if !kept.isEmpty {
-            let names = kept.map { (requests[$0].directory, requests[$0].name) }
-            let statuses = (try? await FileIO.shared.statuses(of: names, followingLinks: false)) ?? []
-            let gone = zip(kept, statuses).filter { if case .success(nil) = $1 { true } else { false } }.map(\.0)
-            options.keepsFinished = false
-            let again = try await queue.enqueue(gone.map { requests[$0] }, options: options)
-            for (index, job) in zip(gone, again) { jobs[index] = job }
-        }
-        for (request, job) in zip(requests, jobs) {
-            switch job.outcome {
+    private func add(
+        _ requests: [DownloadRequest], to downloads: DownloadCoordinator, _ result: inout Result
+    ) async throws {
+        for handle in try await downloads.enqueue(requests, batch: batch, keepsFinished: true) {
+            switch handle.outcome {
             case .added: result.added += 1
             case .joined: result.joined += 1
             case .kept: result.kept += 1
             case .conflict(let other):
                 result.conflicts.append(
                     Result.Conflict(
-                        url: request.url.redactedForDisplay, file: request.target.path(percentEncoded: false),
-                        id: job.id.rawValue, other: other.redactedForDisplay))
+                        url: handle.request.url.redactedForDisplay,
+                        file: handle.request.target.path(percentEncoded: false),
+                        id: handle.id.rawValue, other: other.redactedForDisplay))
                 continue
             }
-            if isJSON { result.ids.append(job.id.rawValue) }
+            if isJSON { result.ids.append(handle.id.rawValue) }
         }
     }
 

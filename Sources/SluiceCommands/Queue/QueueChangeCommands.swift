@@ -2,7 +2,35 @@ import ArgumentParser
 import SluiceDownloads
 import SluiceHTTP
 
-struct QueuePauseCommand: ConsoleCommand {
+// MARK: - The commands
+
+/// A command that changes selected downloads.
+protocol QueueChangeCommand: ConsoleCommand {
+    static var action: QueueAction { get }
+
+    var queue: QueueOption { get }
+    var selected: QueueSelectionOptions { get }
+    /// Whether `--waiting` is given; `nil` for a command without this option.
+    var selectsWaiting: Bool? { get }
+    var json: Bool { get }
+}
+
+extension QueueChangeCommand {
+    var selectsWaiting: Bool? { nil }
+
+    func run(_ console: Console) async throws -> ExitStatus {
+        let name = Self.action.rawValue
+        let selection = try selected.selection(for: name, isWaiting: selectsWaiting)
+        return try await QueueActionRun(
+            action: Self.action, database: QueueDatabase(name: queue.db, command: name), selection: selection,
+            isJSON: json, console: console
+        ).run()
+    }
+}
+
+struct QueuePauseCommand: QueueChangeCommand {
+    static let action = QueueAction.pause
+
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Stops downloads until they are resumed. They keep their partial files.",
@@ -32,16 +60,12 @@ struct QueuePauseCommand: ConsoleCommand {
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
     var json = false
 
-    func run(_ console: Console) async throws -> ExitStatus {
-        let selection = try selected.selection(for: "pause", isWaiting: waiting)
-        return try await QueueChange(
-            kind: .pause, database: QueueDatabase(name: queue.db, command: "pause"), selection: selection, isJSON: json,
-            console: console
-        ).run()
-    }
+    var selectsWaiting: Bool? { waiting }
 }
 
-struct QueueResumeCommand: ConsoleCommand {
+struct QueueResumeCommand: QueueChangeCommand {
+    static let action = QueueAction.resume
+
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Lets paused downloads wait for a worker again.",
@@ -63,17 +87,11 @@ struct QueueResumeCommand: ConsoleCommand {
 
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
     var json = false
-
-    func run(_ console: Console) async throws -> ExitStatus {
-        let selection = try selected.selection(for: "resume")
-        return try await QueueChange(
-            kind: .resume, database: QueueDatabase(name: queue.db, command: "resume"), selection: selection,
-            isJSON: json, console: console
-        ).run()
-    }
 }
 
-struct QueueCancelCommand: ConsoleCommand {
+struct QueueCancelCommand: QueueChangeCommand {
+    static let action = QueueAction.cancel
+
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Cancels downloads and removes their partial files.",
@@ -105,16 +123,12 @@ struct QueueCancelCommand: ConsoleCommand {
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
     var json = false
 
-    func run(_ console: Console) async throws -> ExitStatus {
-        let selection = try selected.selection(for: "cancel", isWaiting: waiting)
-        return try await QueueChange(
-            kind: .cancel, database: QueueDatabase(name: queue.db, command: "cancel"), selection: selection,
-            isJSON: json, console: console
-        ).run()
-    }
+    var selectsWaiting: Bool? { waiting }
 }
 
-struct QueueRetryCommand: ConsoleCommand {
+struct QueueRetryCommand: QueueChangeCommand {
+    static let action = QueueAction.retry
+
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Lets failed and cancelled downloads wait for a worker again.",
@@ -139,17 +153,11 @@ struct QueueRetryCommand: ConsoleCommand {
 
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
     var json = false
-
-    func run(_ console: Console) async throws -> ExitStatus {
-        let selection = try selected.selection(for: "retry")
-        return try await QueueChange(
-            kind: .retry, database: QueueDatabase(name: queue.db, command: "retry"), selection: selection,
-            isJSON: json, console: console
-        ).run()
-    }
 }
 
-struct QueueRemoveCommand: ConsoleCommand {
+struct QueueRemoveCommand: QueueChangeCommand {
+    static let action = QueueAction.remove
+
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Removes downloads that have ended from a queue. Their files stay.",
@@ -172,14 +180,6 @@ struct QueueRemoveCommand: ConsoleCommand {
 
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
     var json = false
-
-    func run(_ console: Console) async throws -> ExitStatus {
-        let selection = try selected.selection(for: "remove")
-        return try await QueueChange(
-            kind: .remove, database: QueueDatabase(name: queue.db, command: "remove"), selection: selection,
-            isJSON: json, console: console
-        ).run()
-    }
 }
 
 enum QueueChangeHelp {
@@ -246,33 +246,46 @@ struct QueueSelectionOptions: ParsableArguments {
 
 // MARK: - One run
 
-/// A command that changes selected downloads, and its messages.
-private struct QueueChange: Sendable {
-    enum Kind: String, Sendable {
-        case pause, resume, cancel, retry, remove
+/// What a command does with the selected downloads, and its words.
+enum QueueAction: String, Sendable {
+    case pause, resume, cancel, retry, remove
 
-        var pastTense: String {
-            switch self {
-            case .pause: "Paused"
-            case .resume: "Resumed"
-            case .cancel: "Cancelled"
-            case .retry: "Retrying"
-            case .remove: "Removed"
-            }
-        }
-
-        /// The downloads that the command changes, for a message when there are none.
-        var subjects: String {
-            switch self {
-            case .pause: "waiting or running"
-            case .resume: "paused"
-            case .cancel: "waiting, running or paused"
-            case .retry: "failed or cancelled"
-            case .remove: "done, failed or cancelled"
-            }
+    var pastTense: String {
+        switch self {
+        case .pause: "Paused"
+        case .resume: "Resumed"
+        case .cancel: "Cancelled"
+        case .retry: "Retrying"
+        case .remove: "Removed"
         }
     }
 
+    /// The downloads that the command changes, for a message when there are none.
+    var subjects: String {
+        switch self {
+        case .pause: "waiting or running"
+        case .resume: "paused"
+        case .cancel: "waiting, running or paused"
+        case .retry: "failed or cancelled"
+        case .remove: "done, failed or cancelled"
+        }
+    }
+
+    func perform(
+        on selection: QueuedDownload.Selection, in downloads: DownloadCoordinator
+    ) async throws -> DownloadCoordinator.ChangeReport {
+        switch self {
+        case .pause: try await downloads.pause(selection, waits: false)
+        case .resume: try await downloads.resume(selection)
+        case .cancel: try await downloads.cancel(selection, waits: false)
+        case .retry: try await downloads.retry(selection)
+        case .remove: try await downloads.remove(selection)
+        }
+    }
+}
+
+/// One run of a command that changes selected downloads.
+private struct QueueActionRun: Sendable {
     /// The JSON of the command.
     struct Result: Sendable, Equatable, Encodable {
         /// The number of changed downloads.
@@ -285,32 +298,29 @@ private struct QueueChange: Sendable {
         var unknown: [Int64] = []
     }
 
-    var kind: Kind
+    var action: QueueAction
     var database: QueueDatabase
     var selection: QueuedDownload.Selection
     var isJSON: Bool
     var console: Console
 
     func run() async throws -> ExitStatus {
-        let result = try await database.withQueue { downloads, queue in
-            var unknown: Set<QueuedDownload.ID> = []
-            // Before the change: removed downloads have no numbers.
-            if case .ids(let ids) = selection { unknown = Set(ids).subtracting(try await queue.jobs(ids).map(\.id)) }
-            // A new worker takes back the jobs of dead ones, which nothing would stop until their leases expire.
-            if kind == .pause || kind == .cancel { try await queue.detach(queue.attach()) }
-            var (result, running) = try await change(downloads, queue)
-            result.unknown = unknown.map(\.rawValue).sorted()
-            if !running.isEmpty, console.isTerminal {
-                let verb = running.count == 1 ? "has" : "have"
-                await console.report("Waiting until \(Format.count(running.count, "download")) \(verb) stopped.")
+        let result = try await database.withQueue { downloads in
+            let report = try await action.perform(on: selection, in: downloads)
+            if !report.stopping.isEmpty, console.isTerminal {
+                let verb = report.stopping.count == 1 ? "has" : "have"
+                await console.report(
+                    "Waiting until \(Format.count(report.stopping.count, "download")) \(verb) stopped.")
             }
-            result.running = try await stillRunning(running, queue)
-            return result
+            return Result(
+                changed: report.changedCount, continuing: report.continuingCount,
+                running: try await runningAfterWait(report.stopping, downloads),
+                unknown: report.unknown.map(\.rawValue))
         }
         if isJSON {
             await console.writeWhole(try CommandJSON.line(result), to: .output)
         } else {
-            await console.writeWhole(Self.text(kind, result) + "\n", to: .output)
+            await console.writeWhole(text(result) + "\n", to: .output)
         }
         for id in result.unknown {
             await console.report(
@@ -324,51 +334,21 @@ private struct QueueChange: Sendable {
         return result.unknown.isEmpty ? .success : .other
     }
 
-    /// Returns what has changed, and the running downloads that their workers are going to stop.
-    private func change(
-        _ downloads: DownloadCoordinator, _ queue: any QueueStore
-    ) async throws -> (Result, running: [QueuedDownload.ID]) {
-        switch kind {
-        case .pause: return Self.counted(try await queue.pause(selection), running: \.pausing)
-        case .cancel:
-            let change = try await queue.cancel(selection)
-            await downloads.discardPartialFiles(of: change.stopped)
-            return Self.counted(change, running: \.cancelling)
-        case .resume: return (Result(changed: try await downloads.resume(selection)), [])
-        case .retry: return (Result(changed: try await downloads.retry(selection)), [])
-        case .remove: return (Result(changed: try await downloads.remove(selection)), [])
-        }
-    }
-
-    private static func counted(
-        _ change: JobChange, running: KeyPath<JobChange, [QueuedDownload.ID]>
-    ) -> (Result, running: [QueuedDownload.ID]) {
-        let changed = Set(change.stopped.map(\.id) + change.cancelling + change.pausing + change.continuing).count
-        // A job that continues for paused members only is in both lists.
-        let continuing = Set(change.continuing).subtracting(change.pausing).count
-        return (Result(changed: changed, continuing: continuing), change[keyPath: running])
-    }
-
     /// Waits until workers have stopped these downloads. Returns how many still run if the task is cancelled.
-    private func stillRunning(_ ids: [QueuedDownload.ID], _ queue: any QueueStore) async throws -> Int {
-        guard !ids.isEmpty else { return 0 }
-        // A claim of zero jobs takes back those of dead workers. It leases nothing, so the length of the lease doesn't matter.
-        let nothing = JobClaim(
-            worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
-        while true {
-            _ = try await queue.exchange([], claiming: nothing)
-            // A download that was resumed, or enqueued again, meanwhile runs on.
-            let running = try await queue.jobs(ids).count(where: \.isStopping)
-            if running == 0 || Task.isCancelled { return running }
-            try? await Task.sleep(for: .milliseconds(200))
+    private func runningAfterWait(_ ids: [QueuedDownload.ID], _ downloads: DownloadCoordinator) async throws -> Int {
+        do {
+            try await downloads.waitUntilStopped(ids)
+            return 0
+        } catch is CancellationError {
+            return try await downloads.downloads(.ids(ids), atMost: ids.count).count(where: \.isStopping)
         }
     }
 
-    static func text(_ kind: Kind, _ result: Result) -> String {
+    private func text(_ result: Result) -> String {
         guard result.changed > 0 else {
-            return "\(kind.pastTense) 0 downloads: none of the selected ones is \(kind.subjects)."
+            return "\(action.pastTense) 0 downloads: none of the selected ones is \(action.subjects)."
         }
-        var text = "\(kind.pastTense) \(Format.count(result.changed, "download"))"
+        var text = "\(action.pastTense) \(Format.count(result.changed, "download"))"
         if result.continuing > 0 {
             let subject = result.continuing == result.changed ? "which" : "of which \(result.continuing)"
             text += ", \(subject) \(result.continuing == 1 ? "goes" : "go") on for other users or batches"

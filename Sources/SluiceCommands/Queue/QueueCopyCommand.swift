@@ -60,13 +60,12 @@ struct QueueCopyCommand: ConsoleCommand {
                 "--to \(target.title): This is the same queue as --from. Name another queue. See 'sluice queue copy --help'."
             )
         }
-        return try await source.withQueue { _, old in
-            try await target.withQueue(creating: true) { _, new in
-                guard let old = old as? any CopyableQueue, let new = new as? any CopyableQueue else {
-                    throw CommandFailure(.other, "--from \(source.title): This kind of queue can't be copied.")
-                }
+        return try await source.withQueue { old in
+            try await target.withQueue(creating: true) { new in
                 let base = relativeTo.map { URL(filePath: $0, directoryHint: .isDirectory) }
-                return try await QueueCopy(base: base, console: console, isJSON: json).run(from: old, to: new)
+                return try await QueueCopy(
+                    base: base, spansMachines: target.spansMachines, console: console, isJSON: json
+                ).run(from: old, to: new)
             }
         }
     }
@@ -84,39 +83,28 @@ private struct QueueCopy: Sendable {
 
     /// Directories below this one become relative.
     var base: URL?
+    /// Whether workers on several machines can use the new queue.
+    var spansMachines: Bool
     var console: Console
     var isJSON: Bool
 
-    /// The number of downloads that are stored in one step.
-    private static let chunk = 500
-
-    func run(from old: any CopyableQueue, to new: any CopyableQueue) async throws -> ExitStatus {
+    func run(from old: DownloadCoordinator, to new: DownloadCoordinator) async throws -> ExitStatus {
         var result = Result()
-        var latest = QueuedDownload.ID(rawValue: .min)
         var absoluteCount = 0
-        while !Task.isCancelled {
-            var downloads = try await old.unfinished(after: latest, atMost: Self.chunk)
-            guard let last = downloads.last else { break }
-            latest = last.id
-            if let base {
-                for index in downloads.indices {
-                    guard let request = downloads[index].request.relative(to: base) else { continue }
-                    downloads[index].request = request
-                }
-            }
-            if new.spansMachines { absoluteCount += downloads.count { !$0.request.isRelative } }
-            for (download, job) in zip(downloads, try await new.add(downloads, place: new.place)) {
-                switch job.outcome {
-                case .added: result.copied += 1
-                case .joined: result.joined += 1
-                case .kept: result.kept += 1
-                case .conflict(let other):
-                    result.conflicts += 1
-                    await console.report(
-                        "\(download.request.url.redactedForDisplay): In the other queue, the unfinished download \(job.id) of "
-                            + "\(other.redactedForDisplay) writes the same file, "
-                            + "'\(download.request.target.path(percentEncoded: false))'. Cancel one of them.")
-                }
+        try await new.copyUnfinished(from: old) { request in
+            if let relative = base.flatMap({ request.relative(to: $0) }) { request = relative }
+        } _: { download, id, outcome in
+            if spansMachines, !download.request.isRelative { absoluteCount += 1 }
+            switch outcome {
+            case .added: result.copied += 1
+            case .joined: result.joined += 1
+            case .kept: result.kept += 1
+            case .conflict(let other):
+                result.conflicts += 1
+                await console.report(
+                    "\(download.request.url.redactedForDisplay): In the other queue, the unfinished download \(id) of "
+                        + "\(other.redactedForDisplay) writes the same file, "
+                        + "'\(download.request.target.path(percentEncoded: false))'. Cancel one of them.")
             }
         }
         let text = isJSON ? try CommandJSON.line(result) : Self.text(result) + "\n"

@@ -89,13 +89,13 @@ struct QueueDatabase: Sendable {
     /// - Throws: ``CommandFailure``; the error of `body`.
     func withQueue<Value: Sendable>(
         creating isCreated: Bool = false,
-        _ body: @Sendable (DownloadCoordinator, any QueueStore) async throws -> Value
+        _ body: @Sendable (DownloadCoordinator) async throws -> Value
     ) async throws -> Value {
         try await withStore { store in
             if !isCreated { try await checkExistence(of: store) }
             let downloads = DownloadCoordinator(store: store)
             try await downloads.open()
-            return try await body(downloads, store.queue)
+            return try await body(downloads)
         }
     }
 

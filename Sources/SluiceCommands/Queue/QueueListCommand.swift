@@ -45,7 +45,7 @@ struct QueueListCommand: ConsoleCommand {
                 .usage, "--limit \(limit): The number must be from 0 to 1000000. See 'sluice queue list --help'.")
         }
         let database = QueueDatabase(name: queue.db, command: "list")
-        let report = try await database.withQueue { downloads, _ in
+        let report = try await database.withQueue { downloads in
             try await QueueReport.read(downloads, limit: limit, findingFailures: true)
         }
         if json {

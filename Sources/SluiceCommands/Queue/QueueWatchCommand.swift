@@ -50,7 +50,7 @@ struct QueueWatchCommand: ConsoleCommand {
                 .usage, "--limit \(limit): The number must be from 0 to 10000. See 'sluice queue watch --help'.")
         }
         let database = QueueDatabase(name: queue.db, command: "watch")
-        return try await database.withQueue { downloads, _ in
+        return try await database.withQueue { downloads in
             let reports = QueueReports(downloads: downloads, limit: limit)
             if json || !console.canShowScreen { return try await lines(of: reports, console) }
             return try await WatchScreen(title: database.shortTitle, console: console).show(reports)

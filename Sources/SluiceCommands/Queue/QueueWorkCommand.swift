@@ -141,7 +141,7 @@ private struct QueueWork: Sendable {
         let result = await Result {
             try await downloads.open()
             return try await reporter.showing(summarizedBy: \WorkTally.summary) {
-                let feed = WorkFeed(queue: store.queue, names: names, reporter: reporter)
+                let feed = WorkFeed(downloads: downloads, names: names, reporter: reporter)
                 // Not a child task: the remaining events are reported even if the work is cancelled.
                 let feeding = Task { await feed.run() }
                 let result = await Result {
@@ -219,13 +219,13 @@ private struct WorkTally: Sendable {
 /// An event has only the number of its download. The first event of a download therefore needs a look into the queue, which one task makes
 /// for all events that have arrived meanwhile.
 private final class WorkFeed: Sendable {
-    private let queue: any QueueStore
+    private let downloads: DownloadCoordinator
     private let names: QueueNames
     private let reporter: any ProgressReporter
     private let events = AsyncQueue<DownloadEvent>()
 
-    init(queue: any QueueStore, names: QueueNames, reporter: any ProgressReporter) {
-        self.queue = queue
+    init(downloads: DownloadCoordinator, names: QueueNames, reporter: any ProgressReporter) {
+        self.downloads = downloads
         self.names = names
         self.reporter = reporter
     }
@@ -242,7 +242,8 @@ private final class WorkFeed: Sendable {
             while let next = events.tryDequeue() { batch.append(next) }
             let unknown = Set(batch.map(\.job)).filter { !names.contains(Int($0.rawValue)) }
             // Without its name, a download is shown by its number.
-            for download in (try? await queue.jobs(Array(unknown))) ?? [] {
+            let found = try? await downloads.downloads(.ids(Array(unknown)), atMost: unknown.count)
+            for download in found ?? [] {
                 names[Int(download.id.rawValue)] = download.request.name
             }
             for event in batch {

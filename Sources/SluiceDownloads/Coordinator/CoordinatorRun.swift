@@ -29,7 +29,7 @@ final class CoordinatorRun: Sendable {
     private let onWarning: @Sendable (QueueStoreError) -> Void
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<Errand>()
-    private let wakes = Changes()
+    private let wakes = ChangeSignal()
     let directories: DirectoryMaker
     /// The directory of relative targets.
     private let directory: URL

@@ -53,7 +53,7 @@ extension DownloadCoordinator {
         }
         let there = indices.filter { sightings[$0]?.isThereAndTidy == true }
         if !there.isEmpty { indices = indices.filter { sightings[$0]?.isThereAndTidy != true } }
-        let jobs = try await enqueueList(indices.map { requests[$0] }, batch)
+        let jobs = try await enqueueMissing(indices.map { requests[$0] }, batch: batch, looksUpRelative: true)
         var places: [JobID: Int] = [:]
         places.reserveCapacity(indices.count)
         for (index, job) in zip(indices, jobs) { places[job.id] = index }
@@ -150,29 +150,6 @@ extension DownloadCoordinator {
             ends.append((index, .finished(job: job, outcome: outcome)))
         }
         return ends
-    }
-
-    /// A download that is done isn't repeated if its file still exists.
-    private func enqueueList(_ requests: [DownloadRequest], _ batch: String) async throws -> [EnqueuedJob] {
-        let place = store.place
-        var jobs = try await store.enqueue(
-            requests, options: EnqueueOptions(batch: batch, keepsFinished: true, place: place))
-        let resolved = resolved(requests)
-        let kept = jobs.indices.filter { jobs[$0].outcome == .kept }
-        guard !kept.isEmpty else { return jobs }
-        // A process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint.
-        let untidy = try? await Transfer.mayResume(kept.map { resolved[$0] }, files: files)
-        for (index, isUntidy) in zip(kept, untidy ?? []) where isUntidy {
-            try? await Transfer.discardPartial(of: resolved[index], files: files)
-        }
-        let statuses = try? await files.statuses(of: kept.map { resolved[$0].targetPlace }, followingLinks: false)
-        let gone = zip(kept, statuses ?? []).filter { _, status in
-            if case .success(nil) = status { true } else { false }
-        }.map(\.0)
-        let again = try await store.enqueue(
-            gone.map { requests[$0] }, options: EnqueueOptions(batch: batch, place: place))
-        for (index, job) in zip(gone, again) { jobs[index] = job }
-        return jobs
     }
 }
 

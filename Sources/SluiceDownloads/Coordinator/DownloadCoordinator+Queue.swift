@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import SluiceFiles
 import SluiceLock
 
 // MARK: - Enqueuing
@@ -9,7 +10,7 @@ extension DownloadCoordinator {
     ///     let handles = try await downloads.enqueue(songs, batch: "top 500")
     ///     let song = try await handles[0].result
     ///
-    /// When the method returns, all requests are in the store. If it throws, none of them is.
+    /// When the method returns, all requests are in the store. If it throws, none of them is, unless `keepsFinished` is `true`.
     ///
     /// A job is identified by its URL and its target. A request for an unfinished job joins that job: its user and batch become a member
     /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for an ended job starts it again, unless it is
@@ -20,15 +21,20 @@ extension DownloadCoordinator {
     ///
     /// - Parameters:
     ///   - requests: The files to download.
-    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:)``. A job can belong to several batches.
-    ///   - keepsFinished: Whether a job that is done stays done. By default the file is downloaded again.
-    /// - Throws: ``QueueStoreError``.
+    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:waits:)``. A job can belong to several batches.
+    ///   - keepsFinished: Whether a job that is done stays done if its file still exists. By default the file is downloaded again. The files of
+    ///     relative requests are looked for in the directory of the configuration; if it has none, only the workers know where these files
+    ///     are, and the jobs stay done.
+    /// - Throws: ``QueueStoreError``. With `keepsFinished`, jobs whose files are gone are added in a second step. If that step throws, the other
+    ///   requests are in the store; repeat the call.
     @discardableResult
     @concurrent public func enqueue(
         _ requests: [DownloadRequest], batch: String? = nil, keepsFinished: Bool = false
     ) async throws -> [DownloadHandle] {
-        let jobs = try await store.enqueue(
-            requests, options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished, place: store.place))
+        let jobs =
+            keepsFinished
+            ? try await enqueueMissing(requests, batch: batch, looksUpRelative: configuration.directory != nil)
+            : try await store.enqueue(requests, options: EnqueueOptions(batch: batch, place: store.place))
         current.withLock { $0 }?.wake()
         observers.changes.note()
         return zip(requests, jobs).map {
@@ -37,11 +43,77 @@ extension DownloadCoordinator {
                 ended: observers.outcome(of: $1.id))
         }
     }
+
+    /// Adds requests, except those for jobs that are done and whose files still exist.
+    ///
+    /// - Parameter looksUpRelative: Whether relative requests belong in ``directory``. If not, their jobs stay done.
+    func enqueueMissing(
+        _ requests: [DownloadRequest], batch: String?, looksUpRelative: Bool
+    ) async throws -> [EnqueuedJob] {
+        var options = EnqueueOptions(batch: batch, keepsFinished: true, place: store.place)
+        var jobs = try await store.enqueue(requests, options: options)
+        let kept = jobs.indices.filter { jobs[$0].outcome == .kept && (looksUpRelative || !requests[$0].isRelative) }
+        guard !kept.isEmpty else { return jobs }
+        let files = files
+        let targets = resolved(kept.map { requests[$0] })
+        // A process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint.
+        let untidy = try? await Transfer.mayResume(targets, files: files)
+        for (target, isUntidy) in zip(targets, untidy ?? []) where isUntidy {
+            try? await Transfer.discardPartial(of: target, files: files)
+        }
+        let statuses = try? await files.statuses(of: targets.map(\.targetPlace), followingLinks: false)
+        let gone = zip(kept, statuses ?? []).filter { _, status in
+            if case .success(nil) = status { true } else { false }
+        }.map(\.0)
+        guard !gone.isEmpty else { return jobs }
+        options.keepsFinished = false
+        let again = try await store.enqueue(gone.map { requests[$0] }, options: options)
+        for (index, job) in zip(gone, again) { jobs[index] = job }
+        return jobs
+    }
 }
 
 // MARK: - Changing
 
 extension DownloadCoordinator {
+    /// What a change of selected downloads has done.
+    ///
+    ///     let change = try await downloads.cancel(.user(me), waits: false)
+    ///     show("Cancelled \(change.changedCount) downloads. \(change.stopping.count) are stopping.")
+    ///     try await downloads.waitUntilStopped(change.stopping)
+    ///
+    /// A change can affect a million downloads, so they are counted. Only those that run are listed, which the limits keep few.
+    public struct ChangeReport: Sendable, Hashable {
+        /// The number of downloads that were changed.
+        public var changedCount: Int
+        /// How many of them go on for other users or batches, because only some of their members were cancelled or paused.
+        public var continuingCount: Int
+        /// Those that are being cancelled or paused, and still run until their workers have stopped them. Empty if the method has waited.
+        public var stopping: [QueuedDownload.ID]
+        /// The numbers in the selection that no download had, in their order.
+        public var unknown: [QueuedDownload.ID]
+
+        /// Creates a report, for previews and tests of a user interface.
+        public init(
+            changedCount: Int = 0, continuingCount: Int = 0, stopping: [QueuedDownload.ID] = [],
+            unknown: [QueuedDownload.ID] = []
+        ) {
+            self.changedCount = changedCount
+            self.continuingCount = continuingCount
+            self.stopping = stopping
+            self.unknown = unknown
+        }
+
+        init(_ change: JobChange, unknown: [QueuedDownload.ID]) {
+            let stopping = change.cancelling + change.pausing
+            // A job that continues for paused members only is in both lists.
+            let continuing = Set(change.continuing).subtracting(stopping)
+            self.init(
+                changedCount: change.stopped.count + Set(stopping).union(continuing).count,
+                continuingCount: continuing.count, stopping: stopping.sorted(), unknown: unknown)
+        }
+    }
+
     /// Cancels downloads, waits until they have stopped, and removes their partial files.
     ///
     ///     try await downloads.cancel(.all)
@@ -52,16 +124,27 @@ extension DownloadCoordinator {
     /// and only the handles of the cancelled requests complete, with the state ``QueuedDownload/State/cancelled``. Downloads that are done
     /// stay done, and their files aren't removed.
     ///
-    /// A download that another process runs is stopped by that process within a third of its lease. If that process has died, this method
-    /// waits until the lease has expired. Partial files that can't be removed stay; a later attempt uses or replaces them.
+    /// A download that another process runs is stopped by that process within a third of its lease. Downloads of processes that are known to
+    /// have died are cancelled immediately, and those of other dead processes when their leases have expired. Partial files that can't be
+    /// removed stay; a later attempt uses or replaces them.
     ///
+    /// - Parameters:
+    ///   - selection: The downloads.
+    ///   - waits: Whether the method waits until running downloads have stopped, as ``waitUntilStopped(_:)`` does. If not, the report lists
+    ///     them.
     /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are cancelled
     ///   nevertheless.
-    @concurrent public func cancel(_ selection: QueuedDownload.Selection) async throws {
+    @discardableResult
+    @concurrent public func cancel(
+        _ selection: QueuedDownload.Selection, waits: Bool = true
+    ) async throws -> ChangeReport {
+        let unknown = try await unknownIDs(in: selection)
+        try await store.releaseJobsOfDeadWorkers()
         let change = try await store.cancel(selection)
         let run = current.withLock { $0 }
         run?.stop(change.cancelling, because: .cancelled)
         run?.stop(change.pausing, because: .paused)
+        let directory = directory
         for job in change.stopped {
             observers.note(.cancelled, of: job.id)
             observers.note(.finished(job: job.id, outcome: .cancelled))
@@ -69,7 +152,7 @@ extension DownloadCoordinator {
         }
         for job in change.continuing { observers.noteEnd(of: selection, in: job) }
         observers.changes.note()
-        try await waitUntilStopped(change.cancelling)
+        return try await finish(ChangeReport(change, unknown: unknown), waits: waits)
     }
 
     /// Pauses downloads, and waits until they have stopped. They keep their partial files.
@@ -81,31 +164,79 @@ extension DownloadCoordinator {
     /// for them. Requests that are enqueued later aren't paused, and enqueuing a paused request again resumes it. Paused downloads survive
     /// the end of the process as waiting ones do.
     ///
-    /// A download that another process runs is stopped by that process within a third of its lease.
+    /// Downloads of other processes stop as they do for ``cancel(_:waits:)``.
     ///
+    /// - Parameters:
+    ///   - selection: The downloads.
+    ///   - waits: Whether the method waits until running downloads have stopped, as ``waitUntilStopped(_:)`` does. If not, the report lists
+    ///     them.
     /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are paused
     ///   nevertheless.
-    @concurrent public func pause(_ selection: QueuedDownload.Selection) async throws {
+    @discardableResult
+    @concurrent public func pause(
+        _ selection: QueuedDownload.Selection, waits: Bool = true
+    ) async throws -> ChangeReport {
+        let unknown = try await unknownIDs(in: selection)
+        try await store.releaseJobsOfDeadWorkers()
         let change = try await store.pause(selection)
         current.withLock { $0 }?.stop(change.pausing, because: .paused)
         observers.changes.note()
-        try await waitUntilStopped(change.pausing)
+        return try await finish(ChangeReport(change, unknown: unknown), waits: waits)
     }
 
-    /// Resumes paused downloads, and returns how many wait now. They continue with the bytes of their partial files.
+    /// Waits until downloads that are being cancelled or paused have stopped. Nothing is written to their files afterwards.
+    ///
+    ///     let change = try await downloads.pause(.all, waits: false)
+    ///     show("Waiting for \(change.stopping.count) downloads…")
+    ///     try await downloads.waitUntilStopped(change.stopping)
+    ///
+    /// Downloads that another call has resumed or enqueued again aren't waited for, and neither are unknown numbers.
+    ///
+    /// The method notices immediately when a run of this process has stopped a download. Other processes don't announce it: the method
+    /// polls the store, first after 0.1 seconds, then less and less often, at last every second. It also takes back the downloads of processes
+    /// that have died meanwhile.
+    ///
+    /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled before the downloads have stopped.
+    @concurrent public func waitUntilStopped(_ ids: [QueuedDownload.ID]) async throws {
+        var pause = min(.milliseconds(100), timing.poll)
+        var nextPoll = timing.now() + pause.milliseconds
+        var change = observers.changes.next
+        // A job that was resumed may run again before anything shows that it had stopped.
+        while !ids.isEmpty, try await store.jobs(ids).contains(where: \.isStopping) {
+            try Task.checkCancellation()
+            await timing.wait(for: change, until: nextPoll)
+            change = observers.changes.next
+            guard timing.now() >= nextPoll else { continue }
+            pause = min(2 * pause, timing.poll)
+            nextPoll = timing.now() + pause.milliseconds
+            // No other process may be running to notice that a worker has died.
+            try await store.releaseJobsOfDeadWorkers()
+        }
+    }
+
+    private func finish(_ report: ChangeReport, waits: Bool) async throws -> ChangeReport {
+        guard waits else { return report }
+        try await waitUntilStopped(report.stopping)
+        var report = report
+        report.stopping = []
+        return report
+    }
+
+    /// Resumes paused downloads, and reports how many wait now. They continue with the bytes of their partial files.
     ///
     ///     try await downloads.resume(.all)
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
-    @concurrent public func resume(_ selection: QueuedDownload.Selection) async throws -> Int {
+    @concurrent public func resume(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
+        let unknown = try await unknownIDs(in: selection)
         let jobs = try await store.resume(selection)
         current.withLock { $0 }?.wake()
         observers.changes.note()
-        return jobs.count
+        return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
 
-    /// Tries failed and cancelled downloads again, and returns how many wait now.
+    /// Tries failed and cancelled downloads again, and reports how many wait now.
     ///
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
@@ -115,14 +246,15 @@ extension DownloadCoordinator {
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
-    @concurrent public func retry(_ selection: QueuedDownload.Selection) async throws -> Int {
+    @concurrent public func retry(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
+        let unknown = try await unknownIDs(in: selection)
         let jobs = try await store.retry(selection)
         current.withLock { $0 }?.wake()
         observers.changes.note()
-        return jobs.count
+        return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
 
-    /// Changes the priority of unfinished downloads, and returns how many there are.
+    /// Changes the priority of unfinished downloads, and reports how many there are.
     ///
     ///     try await downloads.prioritize(.user(me), priority: 10)
     ///
@@ -131,13 +263,16 @@ extension DownloadCoordinator {
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
-    @concurrent public func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
+    @concurrent public func prioritize(
+        _ selection: QueuedDownload.Selection, priority: Int
+    ) async throws -> ChangeReport {
+        let unknown = try await unknownIDs(in: selection)
         let count = try await store.prioritize(selection, priority: priority)
         observers.changes.note()
-        return count
+        return ChangeReport(changedCount: count, unknown: unknown)
     }
 
-    /// Removes ended downloads from the queue, and returns how many there were. Their files stay.
+    /// Removes ended downloads from the queue, and reports how many there were. Their files stay.
     ///
     ///     try await downloads.remove(.state(.done))
     ///
@@ -147,11 +282,13 @@ extension DownloadCoordinator {
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
-    @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
+    @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
+        // Before the change: removed downloads have no numbers.
+        let unknown = try await unknownIDs(in: selection)
         let count = try await store.remove(selection)
         if count > 0 { observers.forgetOutcomes() }
         observers.changes.note()
-        return count
+        return ChangeReport(changedCount: count, unknown: unknown)
     }
 
     /// Removes ended jobs that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
@@ -166,18 +303,32 @@ extension DownloadCoordinator {
         observers.changes.note()
     }
 
-    /// Waits until jobs have stopped, or another call has revoked the stop. A job that was resumed may run again before anything shows that
-    /// it had stopped.
-    private func waitUntilStopped(_ jobs: [JobID]) async throws {
-        guard !jobs.isEmpty else { return }
-        var change = observers.changes.next
-        while try await store.jobs(jobs).contains(where: \.isStopping) {
-            try Task.checkCancellation()
-            await timing.wait(for: change, atMost: timing.poll)
-            change = observers.changes.next
-            // No other process may be running to notice that a lease has expired; claiming no job checks that.
-            _ = try await store.exchange([], claiming: .nothing)
-        }
+    private func unknownIDs(in selection: QueuedDownload.Selection) async throws -> [QueuedDownload.ID] {
+        guard case .ids(let ids) = selection else { return [] }
+        return Set(ids).subtracting(try await store.jobs(ids).map(\.id)).sorted()
+    }
+}
+
+// MARK: - Reading
+
+extension DownloadCoordinator {
+    /// The selected downloads, in the order of their numbers.
+    ///
+    ///     let playlist = try await downloads.downloads(.batch("playlist 7"))
+    ///     let failed = try await downloads.downloads(.state(.failed), atMost: 20)
+    ///
+    /// To read a long queue in steps, pass the number of the last download. Each call finds the numbers of all selected downloads before it
+    /// reads some of them. To show the whole queue as it changes, use ``snapshots(listing:)``.
+    ///
+    /// - Parameters:
+    ///   - selection: The downloads.
+    ///   - id: The number after which the list begins; `nil` to begin with the first download.
+    ///   - count: The maximum number of downloads to return.
+    /// - Throws: ``QueueStoreError``.
+    @concurrent public func downloads(
+        _ selection: QueuedDownload.Selection, after id: QueuedDownload.ID? = nil, atMost count: Int = 100
+    ) async throws -> [QueuedDownload] {
+        try await store.jobs(in: selection, after: id, atMost: count)
     }
 }
 
@@ -315,5 +466,38 @@ private struct QueueEvents: AsyncSequence, Sendable {
             last = page.first?.id
             return page.popFirst()
         }
+    }
+}
+
+// MARK: - Copying
+
+extension DownloadCoordinator {
+    /// Copies the unfinished downloads of another queue, with their members and failed attempts, and tells what was done with each. They
+    /// get new numbers, and the other queue isn't changed.
+    ///
+    /// It copies 500 downloads at a time. If the task is cancelled, it returns between two such steps.
+    ///
+    /// - Parameters:
+    ///   - other: The coordinator of the other queue.
+    ///   - change: A function that may change a request before it is added.
+    ///   - note: A function that is called with each download, its number here, and what was done with it.
+    package func copyUnfinished(
+        from other: DownloadCoordinator, changing change: @Sendable (inout DownloadRequest) -> Void,
+        _ note: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Outcome) async -> Void
+    ) async throws {
+        guard let old = other.store as? any CopyableQueue, let new = store as? any CopyableQueue else {
+            throw QueueStoreError(.other, subject: "queue in memory", message: "This kind of queue can't be copied.")
+        }
+        var latest = QueuedDownload.ID(rawValue: .min)
+        while !Task.isCancelled {
+            var downloads = try await old.unfinished(after: latest, atMost: 500)
+            guard let last = downloads.last else { break }
+            latest = last.id
+            for index in downloads.indices { change(&downloads[index].request) }
+            for (download, job) in zip(downloads, try await new.add(downloads, place: new.place)) {
+                await note(download, job.id, job.outcome)
+            }
+        }
+        observers.changes.note()
     }
 }

@@ -379,14 +379,6 @@ extension DownloadCoordinator {
             throw error.with(operation: "create a file in", path: directory.path(percentEncoded: false))
         }
     }
-
-    /// Removes the partial files of cancelled downloads. Those that can't be removed stay.
-    package func discardPartialFiles(of downloads: [QueuedDownload]) async {
-        let directory = directory
-        for download in downloads {
-            try? await Transfer.discardPartial(of: download.request.resolved(in: directory), files: files)
-        }
-    }
 }
 
 // MARK: - Events

@@ -21,7 +21,7 @@ final class QueueObservers: Sendable {
     }
 
     /// The changes of all jobs.
-    let changes = Changes()
+    let changes = ChangeSignal()
     private let state = Lock(State())
 
     /// A condition that is signalled when the job ends, or when one of its members leaves. Look at the job after taking it.
@@ -191,13 +191,13 @@ final class JobOutcome: Sendable {
     }
 }
 
-// MARK: - Changes
+// MARK: - The signal of changes
 
-/// Changes of something, for which any number of tasks wait.
+/// Tells any number of waiting tasks that something has changed, but not what.
 ///
 /// A task first takes ``next``, then looks at what may change, and then waits for the condition. A change after `next` ends the wait, so none
 /// is missed.
-final class Changes: Sendable {
+final class ChangeSignal: Sendable {
     private struct State {
         var pair = Condition.makeCondition()
         /// Whether a task may wait for the condition.

@@ -451,6 +451,11 @@ struct MemoryQueueState {
         return jobs.values.filter(isSelected).map(\.download.id).sorted()
     }
 
+    func seen(in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int) -> [QueuedDownload] {
+        let later = jobs(in: selection) { _ in true }.drop { other in id.map { other <= $0 } ?? false }
+        return later.prefix(max(0, count)).compactMap { jobs[$0]?.seen }
+    }
+
     mutating func prune(endedBefore limit: Int64, keeping count: Int) {
         let ended = endedLatestFirst
         for (index, job) in ended.enumerated().reversed() where index >= count || job.ended! < limit {

@@ -29,6 +29,11 @@ package final class MemoryQueueStore: QueueStore {
         try access { $0.releaseJobs(of: worker, now: time.now()) }
     }
 
+    package func releaseJobsOfDeadWorkers() async throws {
+        // All workers are in this process.
+        try access { $0.takeBackExpiredLeases(now: time.now()) }
+    }
+
     package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         try access { state in requests.map { state.enqueue($0, options) } }
     }
@@ -82,6 +87,12 @@ package final class MemoryQueueStore: QueueStore {
 
     package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try access { state in ids.compactMap { state.jobs[$0]?.seen } }
+    }
+
+    package func jobs(
+        in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
+    ) async throws -> [QueuedDownload] {
+        try access { $0.seen(in: selection, after: id, atMost: count) }
     }
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {

@@ -77,6 +77,10 @@ package protocol QueueStore: Sendable {
     /// The jobs that the worker still holds wait again.
     func detach(_ worker: QueueWorker) async throws
 
+    /// Takes back the jobs of workers that are known to be dead, and those whose leases have expired: they wait again, or have stopped if
+    /// they were cancelled or paused.
+    func releaseJobsOfDeadWorkers() async throws
+
     /// Adds requests, in this order, and returns what was done with each. All of them are stored, or none.
     ///
     /// A job is identified by its URL and its target. A request for an unfinished job becomes a member of it. If there is a member of the
@@ -120,6 +124,11 @@ package protocol QueueStore: Sendable {
 
     /// Returns the jobs with these numbers, in this order. Jobs that were removed are left out.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
+
+    /// Returns the first selected jobs with greater numbers than `id`, at most `count`, in the order of their numbers.
+    func jobs(
+        in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
+    ) async throws -> [QueuedDownload]
 
     /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
@@ -261,10 +270,6 @@ package struct JobClaim: Sendable, Hashable {
     package var place: String?
     /// Hosts from which the stores in memory and on SQLite claim no job.
     package var avoiding: Set<String>
-
-    /// A request for no jobs, which still takes back expired leases.
-    static let nothing = JobClaim(
-        worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
 
     package init(
         worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,

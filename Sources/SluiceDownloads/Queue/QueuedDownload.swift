@@ -115,8 +115,8 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// Whether the download runs and is being cancelled.
     package var isCancelling = false
 
-    /// Whether the download runs and is being cancelled or paused.
-    package var isStopping: Bool {
+    /// Whether the download still runs, but is being cancelled or paused: its worker stops it as soon as it notices.
+    public var isStopping: Bool {
         state == .running && (isCancelling || !members.isEmpty && members.allSatisfy(\.isPaused))
     }
 

@@ -121,6 +121,26 @@ extension PostgresQueueStore {
         try await count(changedBy: "remove", selection, QueuedDownload.State.allCases.filter(\.isFinal))
     }
 
+    package func jobs(
+        in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
+    ) async throws -> [QueuedDownload] {
+        let find = Operation(
+            // One by one: the server may read the whole queue for a condition on the numbers.
+            sql: """
+                SELECT download.* FROM (
+                    SELECT id FROM unnest(selected($1, $2, $3, $4, $5)) AS selected (id)
+                    WHERE id > $6 ORDER BY id LIMIT $7) AS listed
+                CROSS JOIN LATERAL (
+                    SELECT * FROM download WHERE queue = $1 AND download.id = listed.id OFFSET 0) AS download
+                ORDER BY listed.id
+                """,
+            parameters: selection.parameters(QueuedDownload.State.allCases) + [
+                .integer(id?.rawValue ?? .min), .integer(Int64(max(0, count))),
+            ])
+        let rows = try await read([find])[0]
+        return try decoding { try rows.map(QueuedDownload.init) }
+    }
+
     package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         // More events than are promised, because a list of many requests has many events.
         let operation = call(

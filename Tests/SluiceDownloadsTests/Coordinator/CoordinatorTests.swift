@@ -116,9 +116,9 @@ import TestSupport
                 let handles = try await downloads.enqueue(try requests(2, origin, directory))
                 for handle in handles { #expect(try await handle.result.state == .failed) }
                 isThere.withLock { $0 = true }
-                #expect(try await downloads.retry(.ids([handles[0].id])) == 1)
+                #expect(try await downloads.retry(.ids([handles[0].id])).changedCount == 1)
                 #expect(try await handles[0].result.bytes == 1000)
-                #expect(try await downloads.remove(.state(.failed)) == 1)
+                #expect(try await downloads.remove(.state(.failed)).changedCount == 1)
                 let error = await #expect(throws: QueueStoreError.self) { try await handles[1].result }
                 #expect(error?.code == .removed)
             }
@@ -277,7 +277,7 @@ import TestSupport
             }
             await arrived.arrivals(4)
             fails.flag.store(true, ordering: .relaxed)
-            try? await downloads.cancel(.all)
+            _ = try? await downloads.cancel(.all)
             try await downloads.enqueue([])
             await #expect(throws: QueueStoreError.self) { try await run.value }
             await arrived.open()
@@ -403,7 +403,7 @@ import TestSupport
                     return ends
                 }
                 await stopping.open()
-                try await cancelling.value
+                _ = try await cancelling.value
                 let outcomes = await ends.value
                 guard case .done = outcomes.first else { return #expect(Bool(false), "\(outcomes)") }
                 #expect(try await second.result.state == .done)

@@ -100,7 +100,7 @@ import Testing
                 #expect(paused.paused.map(\.id) == [handle.id] && paused.openCount == 0)
                 #expect(try names(in: directory).contains("song.sluice.part"))
                 let events = handle.events()
-                #expect(try await downloads.resume(.all) == 1)
+                #expect(try await downloads.resume(.all).changedCount == 1)
                 var resumed: Int64?
                 for await event in events { if case .responded(_, _, let bytes) = event { resumed = bytes } }
                 #expect(try await handle.result.bytes == 900_000)
@@ -130,7 +130,7 @@ import Testing
             try await running(downloads) {
                 let handle = try await downloads.enqueue([song])[0]
                 await gate.arrivals(1)
-                async let stopping: Void = isCancelled ? downloads.cancel(.all) : downloads.pause(.all)
+                async let stopping = isCancelled ? downloads.cancel(.all) : downloads.pause(.all)
                 await isRevoked.arrivals(1)
                 if isCancelled {
                     try await downloads.enqueue([song])
@@ -139,7 +139,8 @@ import Testing
                 }
                 await isRevoked.open()
                 await gate.arrivals(2)
-                try await stopping
+                let report = try await stopping
+                #expect(report == .init(changedCount: 1))
                 #expect(try await downloads.snapshot().counts == [.running: 1])
                 await gate.open()
                 if !isCancelled { #expect(try await handle.result.state == .done) }
@@ -158,9 +159,9 @@ import Testing
                 let handle = try await downloads.enqueue([try request("song", origin, directory, user: nil)])[0]
                 await gate.arrivals(1)
                 for _ in 0..<20 {
-                    async let pausing: Void = downloads.pause(.all)
+                    async let pausing = downloads.pause(.all)
                     try await downloads.resume(.all)
-                    try await pausing
+                    _ = try await pausing
                     try await downloads.resume(.all)
                 }
                 await gate.open()

@@ -137,6 +137,28 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `expired leases are taken back without a claim, and jobs that were to stop have stopped`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
+            let lost = try await fixture.claim(3, lease: .seconds(10))
+            let held = try await fixture.claim(lease: .seconds(60))
+            let ids = lost.map(\.lease.job)
+            #expect(try await fixture.store.cancel(.ids([ids[1]])).cancelling == [ids[1]])
+            #expect(try await fixture.store.pause(.ids([ids[2]])).pausing == [ids[2]])
+            try await fixture.store.releaseJobsOfDeadWorkers()
+            #expect(try await fixture.counts() == [.running: 4])
+            fixture.time.advance(by: .seconds(10))
+            try await fixture.store.releaseJobsOfDeadWorkers()
+            #expect(try await fixture.store.jobs(ids).map(\.state) == [.waiting, .cancelled, .paused])
+            #expect(try await !fixture.settle(lost[0], .done(bytes: 1)))
+            #expect(try await fixture.settle(held[0], .done(bytes: 1)))
+            #expect(try await fixture.claim(9).map(\.mayBePublished) == [true])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a job whose late settlement says that it is done may be published`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a")
@@ -198,6 +220,8 @@ import Testing
             let operations: [() async throws -> Void] = [
                 { _ = try await store.attach() },
                 { try await store.detach(fixture.worker) },
+                { try await store.releaseJobsOfDeadWorkers() },
+                { _ = try await store.jobs(in: .all, after: nil, atMost: 1) },
                 { _ = try await store.enqueue([.named("b")], options: .init()) },
                 { _ = try await fixture.claim() },
                 { _ = try await store.renew(fixture.worker, lease: .seconds(1)) },

@@ -52,6 +52,38 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `the jobs of each selection are listed in the order of their numbers, a part of them as asked`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            try await fixture.add("a", user: "ann", batch: "list")
+            try await fixture.add("b", user: "ben", priority: 7, batch: "list")
+            try await fixture.add("c", host: "other.example", user: "ann")
+            let last = try await fixture.add("d")
+            // "b"
+            try await fixture.settle(try await fixture.claim()[0], .done(bytes: 1))
+            _ = try await fixture.claim()
+            let unknown = JobID(rawValue: 77)
+            let selections: [(QueuedDownload.Selection, [String])] = [
+                (.all, ["a", "b", "c", "d"]), (.waiting, ["c", "d"]), (.state(.running), ["a"]), (.state(.done), ["b"]),
+                (.state(.failed), []), (.batch("list"), ["a", "b"]), (.batch("a\0b"), []), (.user("ann"), ["a", "c"]),
+                (.user(""), ["d"]), (.user("cat"), []), (.host("other.example"), ["c"]),
+                (.ids([last, unknown, JobID(rawValue: 1), last]), ["a", "d"]),
+            ]
+            for (selection, names) in selections {
+                let jobs = try await fixture.store.jobs(in: selection, after: nil, atMost: 9)
+                #expect(jobs.map(\.request.name) == names, "\(selection)")
+                #expect(try await fixture.store.jobs(jobs.map(\.id)) == jobs)
+                let rest = try await fixture.store.jobs(in: selection, after: JobID(rawValue: 1), atMost: 1)
+                #expect(rest == Array(jobs.filter { $0.id.rawValue > 1 }.prefix(1)))
+            }
+            for count in [0, -1] {
+                #expect(try await fixture.store.jobs(in: .all, after: nil, atMost: count).isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `only ended jobs are pruned`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let ids = [try await fixture.add("a"), try await fixture.add("b"), try await fixture.add("c")]

@@ -46,6 +46,7 @@ final class InterceptedStore: QueueStore {
 
     func attach() async throws -> QueueWorker { try await store.attach() }
     func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
+    func releaseJobsOfDeadWorkers() async throws { try await store.releaseJobsOfDeadWorkers() }
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         enqueued.note(options)
         return try await store.enqueue(requests, options: options)
@@ -65,6 +66,11 @@ final class InterceptedStore: QueueStore {
     }
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int { try await store.remove(selection) }
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
+    func jobs(
+        in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
+    ) async throws -> [QueuedDownload] {
+        try await store.jobs(in: selection, after: id, atMost: count)
+    }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
     func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
         try await store.events(after: number, atMost: count)

@@ -21,4 +21,5 @@ func render(_ snapshot: QueueSnapshot) {}
 nonisolated(unsafe) var saved = QueueEvent.Cursor(rawValue: 0)
 
 func show(_ event: DownloadEvent) {}
+func show(_ text: String) {}
 func notify(_ user: String?, about job: QueuedDownload.ID) {}

@@ -282,7 +282,7 @@ extension SQLiteQueueStore {
 
 extension Database {
     /// Returns the selected jobs in these states, in the order of their numbers.
-    fileprivate func jobs(in selection: QueuedDownload.Selection, _ states: [QueuedDownload.State]) throws -> [Int64] {
+    func jobs(in selection: QueuedDownload.Selection, _ states: [QueuedDownload.State]) throws -> [Int64] {
         let columns = states.map(\.columns).joined(separator: ", ")
         func jobs(_ condition: String, _ arguments: StatementArguments = []) throws -> [Int64] {
             let query = "SELECT id FROM job WHERE state IN (\(columns)) AND \(condition) ORDER BY id"

@@ -128,8 +128,9 @@ extension Database {
         }
     }
 
-    fileprivate func takeBackExpiredLeases(now: Int64, lease: Int64) throws {
-        // A lease that ends in the far future is from before the clock was set back. A claim of nothing has no lease.
+    /// - Parameter lease: The length of a lease, or 0 if it isn't known.
+    func takeBackExpiredLeases(now: Int64, lease: Int64) throws {
+        // A lease that ends in the far future is from before the clock was set back.
         let latest = now + max(600_000, 10 * min(lease, 1 << 50))
         if lease > 0 {
             try run(

@@ -113,6 +113,11 @@ package final class SQLiteQueueStore: QueueStore {
         await lock?.release()
     }
 
+    package func releaseJobsOfDeadWorkers() async throws {
+        try await releaseJobsOfTheDead(beside: URL(filePath: try await opened.path, directoryHint: .notDirectory))
+        try await write { try $0.takeBackExpiredLeases(now: $1, lease: 0) }
+    }
+
     /// Takes back the jobs of dead workers that had a lock. The leases of other workers have to expire.
     private func releaseJobsOfTheDead(beside url: URL) async throws {
         let names = try await read { database, _ in
@@ -165,6 +170,16 @@ extension Database {
 extension SQLiteQueueStore {
     package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
+    }
+
+    package func jobs(
+        in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
+    ) async throws -> [QueuedDownload] {
+        try await read { database, _ in
+            let ids = try database.jobs(in: selection, QueuedDownload.State.allCases)
+            let later = ids.drop { other in id.map { other <= $0.rawValue } ?? false }
+            return try later.prefix(max(0, count)).compactMap { try database.queuedDownload($0) }
+        }
     }
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {

@@ -120,6 +120,24 @@ import Testing
         }
     }
 
+    @Test func `a dead worker's jobs are released without another worker, a live one's are not`() async throws {
+        try await withQueueFile { url in
+            let dying = try await SQLiteQueueStore.open(at: url)
+            let living = try await SQLiteQueueStore.open(at: url)
+            _ = try await dying.enqueue([.named("a"), .named("b")], options: .init())
+            let lost = try await claim(dying, dying.attach())
+            let kept = try await claim(living, living.attach())
+            // Its lock goes, its jobs stay: as after a kill.
+            try await dying.close()
+            try await living.releaseJobsOfDeadWorkers()
+            let ids = [lost, kept].map { $0[0].lease.job }
+            #expect(try await living.jobs(ids).map(\.state) == [.waiting, .running])
+            let done = JobSettlement(lease: kept[0].lease, outcome: .done(bytes: 1))
+            #expect(try await living.exchange([done], claiming: nil).refused.isEmpty)
+            try await living.close()
+        }
+    }
+
     @Test func `a worker that could not take a lock is not taken for dead`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
