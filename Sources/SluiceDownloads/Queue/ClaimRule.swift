@@ -6,8 +6,8 @@ import HeapModule
 /// claim avoids its host, wants another batch or can't resolve its URL. The members of a job are charged in their order: the first one
 /// whose user has room.
 ///
-/// Waiting jobs stand in **lanes**: those of a pair of host and user. A store offers the lanes in the order of their first jobs, and then
-/// the next job of a lane that has had its turn. So a claim looks at the first jobs only, however many wait.
+/// Waiting jobs stand in lines, one for each pair of host and user (a row of the table `lane`). A store offers the lines in the order of
+/// their first jobs, and then the next job of a line that was looked at. So a claim looks at the first jobs only, however many wait.
 struct ClaimRule {
     let claim: JobClaim
     /// With the jobs that this claim has handed out.
@@ -20,24 +20,24 @@ struct ClaimRule {
 
     private var hasRoom: Bool { running.total < claim.limits.total }
 
-    private func hasRoom(_ lane: some ClaimLane) -> Bool {
-        running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
+    private func hasRoom(_ line: Line) -> Bool {
+        running.room(host: line.host, user: line.user, under: claim.limits) > 0
     }
 
     /// Hands out jobs until the claim has enough, or the store has no more with room.
     mutating func handOut<Source: ClaimSource>(from source: inout Source) throws -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
-        // The next jobs of lanes that had their turn.
-        var heads = Heap<LaneHead<Source.Lane>>()
+        // The next jobs of lines that were looked at.
+        var heads = Heap<LineHead>()
         while claimed.count < claim.count, hasRoom,
-            let head = try source.nextLane(before: heads.min) ?? heads.popMin()
+            let head = try source.nextLine(before: heads.min) ?? heads.popMin()
         {
-            try source.learnLimit(of: head.lane.host, &running)
-            guard claim.resolves || !head.lane.isUnresolved, hasRoom(head.lane) else {
+            try source.learnLimit(of: head.line.host, &running)
+            guard claim.resolves || !head.line.isUnresolved, hasRoom(head.line) else {
                 try source.passed(head, &self)
                 continue
             }
-            // The job may have been claimed from the lane of another member.
+            // The job may have been claimed from the line of another member.
             if let job = try source.waitingJob(head), claim.resolves || !job.isUnresolved,
                 claim.batch.map(job.members.hasActive) ?? true
             {
@@ -46,8 +46,8 @@ struct ClaimRule {
                 claimed.append(try source.handOut(job, to: claim, charging: charged))
                 running.add(host: job.host, user: charged.user)
             }
-            // A lane without room has none until the end of this claim.
-            if hasRoom(head.lane), let next = try source.next(after: head, in: claim.batch) { heads.insert(next) }
+            // A line without room has none until the end of this claim.
+            if hasRoom(head.line), let next = try source.next(after: head, in: claim.batch) { heads.insert(next) }
         }
         return claimed
     }
@@ -55,36 +55,27 @@ struct ClaimRule {
 
 /// The waiting jobs of a store, for one claim.
 protocol ClaimSource {
-    associatedtype Lane: ClaimLane
     associatedtype WaitingJob: ClaimableJob
 
-    /// Takes the next lane, in the order of their first jobs, if its first job comes before another one. No lane comes twice.
-    mutating func nextLane(before head: LaneHead<Lane>?) throws -> LaneHead<Lane>?
+    /// Takes the next line, in the order of their first jobs, if its first job comes before another one. No line comes twice.
+    mutating func nextLine(before head: LineHead?) throws -> LineHead?
 
-    /// The first job of a lane, among those with an active member of the batch if there is one. `head`, which was the first, is no longer
-    /// in the lane, or isn't of the batch.
-    func next(after head: LaneHead<Lane>, in batch: String?) throws -> LaneHead<Lane>?
+    /// The first job of a line, among those with an active member of the batch if there is one. `head`, which was the first, is no longer
+    /// in the line, or isn't of the batch.
+    func next(after head: LineHead, in batch: String?) throws -> LineHead?
 
     /// Notes how many jobs of a host may run, if that isn't known yet.
     func learnLimit(of host: String, _ running: inout RunningCounts) throws
 
-    /// A lane without room was passed over, and the first job of all others comes later.
-    mutating func passed(_ head: LaneHead<Lane>, _ rule: inout ClaimRule) throws
+    /// A line without room was passed over, and the first job of all others comes later.
+    mutating func passed(_ head: LineHead, _ rule: inout ClaimRule) throws
 
     /// Returns `nil` if the job no longer waits.
-    func waitingJob(_ head: LaneHead<Lane>) throws -> WaitingJob?
+    func waitingJob(_ head: LineHead) throws -> WaitingJob?
 
-    /// Leases a job, which leaves its lanes.
+    /// Leases a job, which leaves its lines.
     mutating func handOut(_ job: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element) throws
         -> ClaimedJob
-}
-
-/// The jobs of a host and a user, by which the limits count.
-protocol ClaimLane {
-    var host: String { get }
-    var user: String { get }
-    /// Whether the URLs of its jobs have to be resolved.
-    var isUnresolved: Bool { get }
 }
 
 protocol ClaimableJob {
@@ -93,11 +84,20 @@ protocol ClaimableJob {
     var members: JobMembers { get }
 }
 
-/// A lane, and the job that is claimed from it next.
-struct LaneHead<Lane>: Comparable {
+/// The waiting jobs of a host and a user, by which the limits count. Jobs whose URLs have to be resolved have lines of their own.
+struct Line: Hashable {
+    var host: String
+    var user = ""
+    var isUnresolved = false
+    /// The key of its row, on SQLite.
+    var id: Int64 = 0
+}
+
+/// A line, and the job that is claimed from it next.
+struct LineHead: Comparable {
     var priority: Int
     var job: Int64
-    var lane: Lane
+    var line: Line
 
     /// The job that is claimed first is the least.
     static func < (one: Self, other: Self) -> Bool {
@@ -108,8 +108,6 @@ struct LaneHead<Lane>: Comparable {
         (one.priority, one.job) == (other.priority, other.job)
     }
 }
-
-extension LaneHead: Sendable where Lane: Sendable {}
 
 // MARK: - Limits
 

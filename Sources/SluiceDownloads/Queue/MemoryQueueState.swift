@@ -22,7 +22,7 @@ struct MemoryQueueState {
         let target: TargetPath
         let isUnresolved: Bool
 
-        func lane(of user: String) -> Lane { Lane(host: host, user: user, isUnresolved: isUnresolved) }
+        func line(of user: String) -> Line { Line(host: host, user: user, isUnresolved: isUnresolved) }
 
         var isCancelled: Bool { lease?.isCancelled == true }
 
@@ -46,20 +46,14 @@ struct MemoryQueueState {
         var isCancelled = false
     }
 
-    struct Lane: Hashable, ClaimLane {
-        var host: String
-        var user: String
-        var isUnresolved: Bool
-    }
-
     private(set) var jobs: [JobID: Job] = [:]
     /// The jobs that can be claimed. A job stands in the line of each user with an active member.
-    private(set) var lines: [Lane: MemoryQueueLine] = [:]
+    private(set) var lines: [Line: MemoryQueueLine] = [:]
     /// The first jobs of the lines, so that a claim needn't look at every line. Each line's present first job is here; entries of others are
     /// outdated, and left out when a claim meets them.
-    private var firsts = Heap<LaneHead<Lane>>()
-    /// During a claim, the lanes that it has taken from ``firsts``.
-    private var taken: Set<Lane> = []
+    private var firsts = Heap<LineHead>()
+    /// During a claim, the lines that it has taken from ``firsts``.
+    private var taken: Set<Line> = []
     /// The jobs that wait for a delay, with the time at which it ends.
     private var delayed: [JobID: Int64] = [:]
     private var firstDelayOver = Int64.max
@@ -162,10 +156,10 @@ struct MemoryQueueState {
         else { return }
         let priority = jobs.values[index].download.request.priority
         for user in jobs.values[index].members.activeUsers {
-            let lane = jobs.values[index].lane(of: user)
-            lines[lane, default: MemoryQueueLine()].insert(id, priority: priority)
-            if lines[lane]?.isFirst(id) == true {
-                firsts.insert(LaneHead(priority: priority, job: id.rawValue, lane: lane))
+            let line = jobs.values[index].line(of: user)
+            lines[line, default: MemoryQueueLine()].insert(id, priority: priority)
+            if lines[line]?.isFirst(id) == true {
+                firsts.insert(LineHead(priority: priority, job: id.rawValue, line: line))
             }
         }
     }
@@ -175,13 +169,13 @@ struct MemoryQueueState {
         else { return }
         let priority = jobs.values[index].download.request.priority
         for user in jobs.values[index].members.activeUsers {
-            let lane = jobs.values[index].lane(of: user)
-            guard let line = lines.index(forKey: lane) else { continue }
-            let wasFirst = lines.values[line].isFirst(id)
-            lines.values[line].remove(id, priority: priority)
-            if lines.values[line].isEmpty {
-                lines.remove(at: line)
-            } else if wasFirst, let next = first(of: lane) {
+            let line = jobs.values[index].line(of: user)
+            guard let found = lines.index(forKey: line) else { continue }
+            let wasFirst = lines.values[found].isFirst(id)
+            lines.values[found].remove(id, priority: priority)
+            if lines.values[found].isEmpty {
+                lines.remove(at: found)
+            } else if wasFirst, let next = first(of: line) {
                 firsts.insert(next)
             }
         }
@@ -202,15 +196,15 @@ struct MemoryQueueState {
         var rule = ClaimRule(claim, consume counts)
         defer {
             running = rule.running
-            for lane in taken { if let first = first(of: lane) { firsts.insert(first) } }
+            for line in taken { if let first = first(of: line) { firsts.insert(first) } }
             taken = []
         }
         return try rule.handOut(from: &self)
     }
 
-    private func first(of lane: Lane, in batch: String? = nil) -> LaneHead<Lane>? {
-        let head = lines[lane]?.first { id in batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true }
-        return head.map { LaneHead(priority: $0.priority, job: $0.id.rawValue, lane: lane) }
+    private func first(of line: Line, in batch: String? = nil) -> LineHead? {
+        let head = lines[line]?.first { id in batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true }
+        return head.map { LineHead(priority: $0.priority, job: $0.id.rawValue, line: line) }
     }
 
     /// Returns `false` if the lease is no longer valid.
@@ -231,41 +225,23 @@ struct MemoryQueueState {
             return false
         }
         endLease(id, at: index)
+        if let failure = settlement.outcome.failure {
+            jobs.values[index].download.failureCount += 1
+            jobs.values[index].download.message = failure
+        }
+        if let host = settlement.outcome.newHost { jobs.values[index].host = host }
         switch settlement.outcome {
         case .done(let bytes):
-            jobs.values[index].download.bytes = bytes
-            jobs.values[index].download.message = nil
+            (jobs.values[index].download.bytes, jobs.values[index].download.message) = (bytes, nil)
             end(at: index, .done, now: now)
-        case .failed(let message):
-            noteFailure(at: index, message)
-            end(at: index, .failed, now: now)
-        case .retry(let delay, let message):
-            noteFailure(at: index, message)
-            if lease.isCancelled {
-                end(at: index, .cancelled, now: now)
-            } else {
-                wait(id, until: now + delay.milliseconds)
-            }
-        case .postponed(let delay, let host):
-            if let host { jobs.values[index].host = host }
-            if lease.isCancelled {
-                end(at: index, .cancelled, now: now)
-            } else {
-                wait(id, until: now + delay.milliseconds)
-            }
-        case .moved(let host):
-            jobs.values[index].host = host
-            if lease.isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
-        case .released, .cancelled:
-            if lease.isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
+        case .failed: end(at: index, .failed, now: now)
+        // A job that was cancelled while it failed isn't tried again.
+        case _ where lease.isCancelled: end(at: index, .cancelled, now: now)
+        case .retry, .postponed, .moved, .released, .cancelled:
+            wait(id, until: settlement.outcome.delay.map { now + $0.milliseconds })
         }
         record(EventContent(jobs.values[index].download.state, after: settlement.outcome), id)
         return true
-    }
-
-    private mutating func noteFailure(at index: Index, _ message: String) {
-        jobs.values[index].download.failureCount += 1
-        jobs.values[index].download.message = message
     }
 
     private mutating func endLease(_ id: JobID, at index: Index) {
@@ -342,7 +318,7 @@ struct MemoryQueueState {
         // Usually one of the running jobs is in the batch, or the next one to run, or nothing waits at all.
         if leased.contains(where: isOpen) { return true }
         if lines.isEmpty, delayed.isEmpty { return false }
-        if let first = firsts.min, first == self.first(of: first.lane), isOpen(JobID(rawValue: first.job)) {
+        if let first = firsts.min, first == self.first(of: first.line), isOpen(JobID(rawValue: first.job)) {
             return true
         }
         return jobs.values.contains {
@@ -510,8 +486,10 @@ struct MemoryQueueState {
 
     private func inLine(_ state: QueuedDownload.State, _ count: Int) -> [QueuedDownload] {
         jobs.values.filter { $0.download.state == state }
-            .map { LaneHead(priority: $0.download.request.priority, job: $0.download.id.rawValue, lane: ()) }
-            .sorted().prefix(count).compactMap { jobs[JobID(rawValue: $0.job)]?.seen }
+            .sorted { one, other in
+                let (first, second) = (one.download, other.download)
+                return (second.request.priority, first.id) < (first.request.priority, second.id)
+            }.prefix(count).map(\.seen)
     }
 }
 
@@ -525,22 +503,22 @@ extension MemoryQueueState: ClaimSource {
         let members: JobMembers
     }
 
-    mutating func nextLane(before head: LaneHead<Lane>?) -> LaneHead<Lane>? {
+    mutating func nextLine(before head: LineHead?) -> LineHead? {
         while let first = firsts.min, head.map({ first < $0 }) ?? true {
             firsts.removeMin()
-            if first == self.first(of: first.lane), taken.insert(first.lane).inserted { return first }
+            if first == self.first(of: first.line), taken.insert(first.line).inserted { return first }
         }
         return nil
     }
 
-    func next(after head: LaneHead<Lane>, in batch: String?) -> LaneHead<Lane>? { first(of: head.lane, in: batch) }
+    func next(after head: LineHead, in batch: String?) -> LineHead? { first(of: head.line, in: batch) }
 
     /// They are all known.
     func learnLimit(of host: String, _ running: inout RunningCounts) {}
 
-    func passed(_ head: LaneHead<Lane>, _ rule: inout ClaimRule) {}
+    func passed(_ head: LineHead, _ rule: inout ClaimRule) {}
 
-    func waitingJob(_ head: LaneHead<Lane>) -> WaitingJob? {
+    func waitingJob(_ head: LineHead) -> WaitingJob? {
         guard let index = jobs.index(forKey: JobID(rawValue: head.job)), jobs.values[index].lease == nil else {
             return nil
         }
@@ -584,7 +562,7 @@ extension MemoryQueueState.Job {
 
 // MARK: - Lines
 
-/// The jobs of a lane that can be claimed, by priority and then by number.
+/// The jobs of a line that can be claimed, by priority and then by number.
 struct MemoryQueueLine {
     /// One line for each priority, the highest first. There are seldom more than a few.
     private var lines: [(priority: Int, jobs: Deque<JobID>)] = []

@@ -22,7 +22,7 @@ struct JobMembers: Sendable, Hashable {
             if !request.headerFields.isEmpty { headerFields = request.headerFields }
         }
 
-        /// The name that lanes and limits use; empty if there is no user.
+        /// The name that lines and limits use; empty if there is no user.
         var user: String { member.user ?? "" }
         var batch: String { member.batch ?? "" }
     }

@@ -322,6 +322,31 @@ package struct JobSettlement: Sendable, Hashable {
         /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
         case cancelled
 
+        /// The message of a failed attempt.
+        package var failure: String? {
+            switch self {
+            case .failed(let message), .retry(_, let message): message
+            case .done, .released, .postponed, .moved, .cancelled: nil
+            }
+        }
+
+        /// The time until the job may be claimed again.
+        package var delay: Duration? {
+            switch self {
+            case .retry(let delay, _), .postponed(let delay, _): delay
+            case .done, .failed, .released, .moved, .cancelled: nil
+            }
+        }
+
+        /// Another host that the job waits for from now on.
+        package var newHost: String? {
+            switch self {
+            case .postponed(_, let host): host
+            case .moved(let host): host
+            case .done, .failed, .retry, .released, .cancelled: nil
+            }
+        }
+
         /// Whether the job ends with it.
         var isFinal: Bool {
             switch self {

@@ -160,15 +160,14 @@ extension ClaimedJob {
 extension JobSettlement.Outcome {
     /// The parameters of the function `settle`.
     fileprivate var columns: (state: JobState, amount: Int64?, message: String?, host: String?) {
-        switch self {
-        case .done(let bytes): (.done, bytes, nil, nil)
         // The server doesn't store NUL characters in a text.
-        case .failed(let message): (.failed, nil, message.replacing("\0", with: ""), nil)
-        case .retry(let delay, let message): (.delayed, delay.milliseconds, message.replacing("\0", with: ""), nil)
+        let message = failure?.replacing("\0", with: "")
+        return switch self {
+        case .done(let bytes): (.done, bytes, nil, nil)
+        case .failed: (.failed, nil, message, nil)
         // A delay without a message is no failure.
-        case .postponed(let delay, let host): (.delayed, delay.milliseconds, nil, host?.storedHost)
-        case .moved(let host): (.ready, nil, nil, host.storedHost)
-        case .released, .cancelled: (.ready, nil, nil, nil)
+        case .retry, .postponed: (.delayed, delay?.milliseconds, message, newHost?.storedHost)
+        case .moved, .released, .cancelled: (.ready, nil, nil, newHost?.storedHost)
         }
     }
 }

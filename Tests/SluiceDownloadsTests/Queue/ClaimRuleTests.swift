@@ -32,39 +32,33 @@ import Testing
 
     /// The simplest store: an array.
     struct WaitingList: ClaimSource {
-        struct Lane: ClaimLane, Hashable {
-            var host: String
-            var user: String
-            var isUnresolved: Bool
-        }
-
         var jobs: [Waiting?]
         var health: [String: HostHealth] = [:]
-        private var taken: Set<Lane> = []
+        private var taken: Set<Line> = []
 
         init(_ jobs: [Waiting], _ health: [String: HostHealth]) { (self.jobs, self.health) = (jobs, health) }
 
-        private var heads: [LaneHead<Lane>] {
+        private var heads: [LineHead] {
             jobs.enumerated().flatMap { number, job in
-                guard let job else { return [LaneHead<Lane>]() }
+                guard let job else { return [LineHead]() }
                 return job.members.activeUsers.map { user in
-                    LaneHead(
+                    LineHead(
                         priority: job.priority, job: Int64(number),
-                        lane: Lane(host: job.host, user: user, isUnresolved: job.isUnresolved))
+                        line: Line(host: job.host, user: user, isUnresolved: job.isUnresolved))
                 }
             }
         }
 
-        mutating func nextLane(before head: LaneHead<Lane>?) -> LaneHead<Lane>? {
-            guard let first = heads.filter({ !taken.contains($0.lane) }).min(), head.map({ first < $0 }) ?? true
+        mutating func nextLine(before head: LineHead?) -> LineHead? {
+            guard let first = heads.filter({ !taken.contains($0.line) }).min(), head.map({ first < $0 }) ?? true
             else { return nil }
-            taken.insert(first.lane)
+            taken.insert(first.line)
             return first
         }
 
-        func next(after head: LaneHead<Lane>, in batch: String?) -> LaneHead<Lane>? {
+        func next(after head: LineHead, in batch: String?) -> LineHead? {
             heads.filter { other in
-                other.lane == head.lane && batch.map { jobs[Int(other.job)]!.members.hasActive(in: $0) } ?? true
+                other.line == head.line && batch.map { jobs[Int(other.job)]!.members.hasActive(in: $0) } ?? true
             }.min()
         }
 
@@ -73,9 +67,9 @@ import Testing
             running.hostLimits[host] = health[host]?.limit(now: now) ?? .max
         }
 
-        func passed(_ head: LaneHead<Lane>, _ rule: inout ClaimRule) {}
+        func passed(_ head: LineHead, _ rule: inout ClaimRule) {}
 
-        func waitingJob(_ head: LaneHead<Lane>) -> Waiting? { jobs[Int(head.job)] }
+        func waitingJob(_ head: LineHead) -> Waiting? { jobs[Int(head.job)] }
 
         mutating func handOut(_ job: Waiting, to claim: JobClaim, charging charged: JobMembers.Element) -> ClaimedJob {
             let number = jobs.firstIndex { $0?.name == job.name }!
@@ -105,7 +99,7 @@ import Testing
     static let rows: [Row] = [
         Row(testDescription: "nothing waits", waiting: [], claimed: []),
         Row(
-            testDescription: "jobs of several lanes come by priority, then by number",
+            testDescription: "jobs of several lines come by priority, then by number",
             waiting: [
                 Waiting("a", "ann"), Waiting("b", "ben", priority: 2), Waiting("c", host: "x", priority: -1),
                 Waiting("d", "ann", priority: 2), Waiting("e", host: "x", priority: .max), Waiting("f", priority: .min),
@@ -132,7 +126,7 @@ import Testing
             waiting: [Waiting("a", "ann", "ben", "cleo"), Waiting("b", "dan!", "eva", "ben")],
             running: [("x", "ann")], limits: .init(total: 9, perHost: nil, perUser: 1), claimed: ["a ben", "b eva"]),
         Row(
-            testDescription: "a job in the lanes of several members is claimed once",
+            testDescription: "a job in the lines of several members is claimed once",
             waiting: [Waiting("a", "ann", "ben"), Waiting("b", "ben"), Waiting("c", "ann")],
             claimed: ["a ann", "b ben", "c ann"]),
         Row(

@@ -13,7 +13,7 @@ struct JobRow {
     var members: JobMembers
 
     var isRunning: Bool { state == .running }
-    var hasEnded: Bool { QueuedDownload.State(state).isFinal }
+    var hasEnded: Bool { state.state.isFinal }
 }
 
 extension Database {

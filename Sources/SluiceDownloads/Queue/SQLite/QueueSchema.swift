@@ -230,7 +230,7 @@ enum QueueSchema {
 
 /// The column `state` of the stores on SQLite and PostgreSQL. In a string, a state is its number, for SQL. The numbers are stored, so they
 /// never change; the migrations above spell them out.
-package enum JobState: Int, Sendable, CustomStringConvertible {
+package enum JobState: Int, CaseIterable, Sendable, CustomStringConvertible {
     /// Can be claimed.
     case ready
     case running, done, failed, cancelled
@@ -247,32 +247,23 @@ package enum JobState: Int, Sendable, CustomStringConvertible {
 
     /// What another program has written counts as failed.
     package init(column: Int) { self = Self(rawValue: column) ?? .failed }
+
+    var state: QueuedDownload.State {
+        switch self {
+        case .ready, .delayed: .waiting
+        case .running: .running
+        case .done: .done
+        case .failed: .failed
+        case .cancelled: .cancelled
+        case .paused: .paused
+        }
+    }
 }
 
 extension QueuedDownload.State {
-    package init(_ stored: JobState) {
-        switch stored {
-        case .ready, .delayed: self = .waiting
-        case .running: self = .running
-        case .done: self = .done
-        case .failed: self = .failed
-        case .cancelled: self = .cancelled
-        case .paused: self = .paused
-        }
-    }
+    package init(column: Int) { self = JobState(column: column).state }
 
-    package init(column: Int) { self.init(JobState(column: column)) }
-
-    package var stored: [JobState] {
-        switch self {
-        case .waiting: [.ready, .delayed]
-        case .running: [.running]
-        case .done: [.done]
-        case .failed: [.failed]
-        case .cancelled: [.cancelled]
-        case .paused: [.paused]
-        }
-    }
+    package var stored: [JobState] { JobState.allCases.filter { $0.state == self } }
 
     /// The stored states for `IN` of SQL.
     var columns: String { stored.map(\.description).joined(separator: ", ") }

@@ -268,7 +268,7 @@ extension SQLiteQueueStore {
                 var result = before
                 for id in step {
                     // Between the steps others may have changed it.
-                    guard let job = try database.jobRow(id), states.contains(QueuedDownload.State(job.state)),
+                    guard let job = try database.jobRow(id), states.contains(job.state.state),
                         job.members.contains(selection)
                     else { continue }
                     try body(database, job, now, &result)

@@ -58,25 +58,17 @@ extension Database {
         case .failed(let message):
             change = "state = \(JobState.failed), ended = ?, failures = failures + 1, message = ?"
             arguments = [now, message]
-        case .retry(let delay, let message):
+        case .retry, .postponed, .moved, .released, .cancelled:
+            let outcome = settlement.outcome
             // A job that was cancelled while it failed isn't tried again.
             change = """
-                \(Self.cancelled(or: .delayed)),
-                not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
+                host = coalesce(?, host), \(Self.cancelled(or: outcome.delay == nil ? .ready : .delayed)),
+                not_before = iif(is_cancelled, NULL, ?), failures = failures + ?, message = coalesce(?, message)
                 """
-            arguments = [now, now + delay.milliseconds, message]
-        case .postponed(let delay, let host):
-            change = """
-                host = coalesce(?, host), \(Self.cancelled(or: .delayed)),
-                not_before = iif(is_cancelled, NULL, ?)
-                """
-            arguments = [host, now, now + delay.milliseconds]
-        case .moved(let host):
-            change = "host = ?, \(Self.cancelled(or: .ready))"
-            arguments = [host, now]
-        case .released, .cancelled:
-            change = Self.cancelled(or: .ready)
-            arguments = [now]
+            arguments = [
+                outcome.newHost, now, outcome.delay.map { now + $0.milliseconds }, outcome.failure == nil ? 0 : 1,
+                outcome.failure,
+            ]
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run(
@@ -107,7 +99,7 @@ extension Database {
     @discardableResult
     private func wait(_ id: Int64) throws -> QueuedDownload.State {
         let job = try existingJob(id)
-        guard job.state == .ready || job.state == .delayed else { return QueuedDownload.State(job.state) }
+        guard job.state == .ready || job.state == .delayed else { return job.state.state }
         if job.members.arePaused {
             try run("UPDATE job SET state = \(JobState.paused) WHERE id = ?", [id])
             return .paused
@@ -215,15 +207,7 @@ extension Database {
 
 extension JobRow: ClaimableJob {}
 
-private struct QueueLane: ClaimLane {
-    /// 0 if the lane isn't in the table.
-    var id: Int64 = 0
-    var host: String
-    var user = ""
-    var isUnresolved = false
-}
-
-private protocol SQLiteClaimSource: ClaimSource where Lane == QueueLane, WaitingJob == JobRow {
+private protocol SQLiteClaimSource: ClaimSource where WaitingJob == JobRow {
     var database: Database { get }
     var now: Int64 { get }
 }
@@ -235,7 +219,7 @@ extension SQLiteClaimSource {
         running.hostLimits[host] = try database.health(of: host)?.limit(now: now) ?? .max
     }
 
-    func waitingJob(_ head: LaneHead<QueueLane>) throws -> JobRow? {
+    func waitingJob(_ head: LineHead) throws -> JobRow? {
         let job = try database.jobRow(head.job)
         return job?.state == .ready ? job : nil
     }
@@ -258,7 +242,7 @@ extension SQLiteClaimSource {
     }
 }
 
-/// The jobs of one batch, in the order of its line, which has no others. Each counts as a lane of its own, whose users aren't known.
+/// The jobs of one batch, in the order of its line, which has no others. Each counts as a line of its own, whose users aren't known.
 private struct BatchLine: SQLiteClaimSource {
     let database: Database
     let now: Int64
@@ -272,7 +256,7 @@ private struct BatchLine: SQLiteClaimSource {
         (self.database, self.now, self.batch) = (database, now, batch)
     }
 
-    mutating func nextLane(before _: LaneHead<QueueLane>?) throws -> LaneHead<QueueLane>? {
+    mutating func nextLine(before _: LineHead?) throws -> LineHead? {
         if page.isEmpty, !isAtEnd {
             let query = """
                 SELECT rank, job, host FROM batch_line
@@ -286,22 +270,22 @@ private struct BatchLine: SQLiteClaimSource {
         }
         guard let row = page.popFirst() else { return nil }
         last = (try row.value("rank"), try row.value("job"))
-        return LaneHead(priority: ~last.rank, job: last.job, lane: QueueLane(host: try row.value("host")))
+        return LineHead(priority: ~last.rank, job: last.job, line: Line(host: try row.value("host")))
     }
 
-    func next(after head: LaneHead<QueueLane>, in batch: String?) -> LaneHead<QueueLane>? { nil }
+    func next(after head: LineHead, in batch: String?) -> LineHead? { nil }
 
-    func passed(_ head: LaneHead<QueueLane>, _ rule: inout ClaimRule) {}
+    func passed(_ head: LineHead, _ rule: inout ClaimRule) {}
 }
 
-/// The lanes in the order of their heads.
+/// The lines in the order of their heads.
 ///
-/// One stream reads all heads in order. If a claim passes over too many lanes without room, the rest is read by one stream for each host
-/// with room, or by one for each user: a full host may have ten thousand users before the first lane with room, but no more users are full
+/// One stream reads all heads in order. If a claim passes over too many lines without room, the rest is read by one stream for each host
+/// with room, or by one for each user: a full host may have ten thousand users before the first line with room, but no more users are full
 /// than jobs run. The streams go on from the current position.
 private struct Heads: SQLiteClaimSource {
     private struct Entry: Comparable {
-        var head: LaneHead<QueueLane>
+        var head: LineHead
         /// The index of its stream.
         var stream: Int
 
@@ -315,7 +299,7 @@ private struct Heads: SQLiteClaimSource {
     private var entries = Heap<Entry>()
     private var passedCount = 0
 
-    /// The number of lanes to pass over before the stream is divided.
+    /// The number of lines to pass over before the stream is divided.
     private static let patience = 64
 
     init(_ database: Database, now: Int64) throws {
@@ -323,21 +307,21 @@ private struct Heads: SQLiteClaimSource {
         try read([HeadStream(.all, after: nil)])
     }
 
-    mutating func nextLane(before head: LaneHead<QueueLane>?) throws -> LaneHead<QueueLane>? {
+    mutating func nextLine(before head: LineHead?) throws -> LineHead? {
         guard let entry = entries.min, head.map({ entry.head < $0 }) ?? true else { return nil }
         entries.removeMin()
         try advance(entry.stream)
         return entry.head
     }
 
-    func next(after head: LaneHead<QueueLane>, in batch: String?) throws -> LaneHead<QueueLane>? {
-        guard let next = try database.head(of: head.lane.id, in: batch) else { return nil }
+    func next(after head: LineHead, in batch: String?) throws -> LineHead? {
+        guard let next = try database.head(of: head.line.id, in: batch) else { return nil }
         // Claimed jobs have left their lines. In a damaged file, a claim could go on forever.
         _ = try database.required(next.job == head.job ? nil : next.job, "a job of a line")
-        return LaneHead(priority: ~next.rank, job: next.job, lane: head.lane)
+        return LineHead(priority: ~next.rank, job: next.job, line: head.line)
     }
 
-    mutating func passed(_ head: LaneHead<QueueLane>, _ rule: inout ClaimRule) throws {
+    mutating func passed(_ head: LineHead, _ rule: inout ClaimRule) throws {
         passedCount += 1
         guard passedCount == Self.patience else { return }
         var hosts = try database.distinct("host", atMost: 64)
@@ -369,25 +353,25 @@ private struct Heads: SQLiteClaimSource {
     }
 }
 
-/// The heads of some lanes in order, read in pages.
+/// The heads of some lines in order, read in pages.
 private struct HeadStream {
-    enum Lanes {
+    enum Lines {
         case all
         case ofHost(String)
         case ofUser(String)
     }
 
-    private let lanes: Lanes
+    private let lines: Lines
     private var last: (rank: Int, job: Int64)
-    private var page: ArraySlice<LaneHead<QueueLane>> = []
+    private var page: ArraySlice<LineHead> = []
     private var isAtEnd = false
 
-    init(_ lanes: Lanes, after head: LaneHead<QueueLane>?) {
-        self.lanes = lanes
+    init(_ lines: Lines, after head: LineHead?) {
+        self.lines = lines
         last = head.map { (~$0.priority, $0.job) } ?? (.min, -1)
     }
 
-    mutating func next(_ database: Database) throws -> LaneHead<QueueLane>? {
+    mutating func next(_ database: Database) throws -> LineHead? {
         if page.isEmpty, !isAtEnd { try readPage(database) }
         return page.popFirst()
     }
@@ -396,7 +380,7 @@ private struct HeadStream {
         var condition = ""
         var arguments: StatementArguments = []
         var size = 16
-        switch lanes {
+        switch lines {
         case .all: break
         case .ofHost(let host): (condition, arguments, size) = ("host = ? AND", [host], 4)
         case .ofUser(let user): (condition, arguments, size) = ("user = ? AND", [user], 4)
@@ -409,11 +393,11 @@ private struct HeadStream {
         let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: arguments)
         page = ArraySlice(
             try rows.map { row in
-                LaneHead(
+                LineHead(
                     priority: ~(try row.value("head_rank", as: Int.self)), job: try row.value("head_job"),
-                    lane: QueueLane(
-                        id: try row.value("id"), host: try row.value("host"), user: try row.value("user"),
-                        isUnresolved: try row.value("is_unresolved")))
+                    line: Line(
+                        host: try row.value("host"), user: try row.value("user"),
+                        isUnresolved: try row.value("is_unresolved"), id: try row.value("id")))
             })
         isAtEnd = page.count < size
         if let head = page.last { last = (~head.priority, head.job) }
