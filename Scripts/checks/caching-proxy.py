@@ -425,8 +425,8 @@ class Runner:
         count = 0 if decision in ("serve", "fail") else max(1, len(finals))
         if len(requests) != count:
             raise Failed(f"the origin got {len(requests)} requests instead of {count}, and the client {answer}")
-        for index, request in enumerate(requests):
-            self.compare_request(request, method, target, sent if index == 0 else unchanged)
+        for index, got in enumerate(requests):
+            self.compare_request(got, method, target, sent if index == 0 else unchanged)
         if step.get("answer"):
             self.compare_answer(answer, step["answer"])
         return target
