@@ -1,69 +1,31 @@
-import Dispatch
 import Foundation
 import SluiceFiles
 import TestSupport
 import Testing
 
-/// A kernel with few descriptors, for one test.
-private final class FewDescriptors: Sendable {
-    private let limit: Int
-    private let state = Guarded((open: 0, refused: 0))
-
-    init(_ limit: Int) { self.limit = limit }
-
-    private let semaphore = DispatchSemaphore(value: 0)
-    private let firstRefusals = AsyncStream.makeStream(of: Void.self)
-
-    var refused: Int { state.withLock { $0.refused } }
-
-    /// Blocks the thread.
-    func waitUntilRefused() {
-        semaphore.wait()
-        semaphore.signal()
-    }
-
-    /// Waits until an open was refused.
-    func firstRefusal() async {
-        for await _ in firstRefusals.stream { return }
-    }
-
-    /// The system's calls, with EMFILE for an open that is one too many.
-    var calls: SystemCalls {
-        SystemCalls.system.intercepted { call in
-            guard call.opensDescriptor, call != .inlineOpen else { return call == .inlineOpen ? EAGAIN : nil }
-            return self.state.withLock { state in
-                if state.open == self.limit {
-                    state.refused += 1
-                    if state.refused == 1 {
-                        self.semaphore.signal()
-                        self.firstRefusals.continuation.yield()
-                    }
-                    return EMFILE
-                }
-                state.open += 1
-                return nil
-            }
-        } observing: { call, result in
-            // Counted before the call, so that no two threads take the last one.
-            if call.opensDescriptor && call != .inlineOpen && result < 0 && result != -Int(EMFILE) || call == .close {
-                self.state.withLock { $0.open -= 1 }
-            }
+/// The system's calls, with EMFILE for an open that is one too many.
+private func calls(withDescriptors limit: Int) -> SystemCalls {
+    let openCount = Guarded(0)
+    return SystemCalls.system.intercepted { call in
+        guard call.opensDescriptor, call != .inlineOpen else { return call == .inlineOpen ? EAGAIN : nil }
+        // Counted before the call, so that no two threads take the last one.
+        return openCount.withLock { count in
+            if count == limit { return EMFILE }
+            count += 1
+            return nil
+        }
+    } observing: { call, result in
+        if call.opensDescriptor && call != .inlineOpen && result < 0 && result != -Int(EMFILE) || call == .close {
+            openCount.withLock { $0 -= 1 }
         }
     }
 }
 
 @Suite(.timeLimit(.minutes(2))) struct `Few descriptors` {
-    @Test(arguments: [1, 2, 3])
-    func `whole files wait for each other's descriptors, down to the last one`(limit: Int) async throws {
-        let kernel = FewDescriptors(limit)
-        var calls = kernel.calls
-        let close = calls.close
-        calls.close = { descriptor in
-            // No task closes its descriptor before another task wants one more.
-            kernel.waitUntilRefused()
-            return close(descriptor)
-        }
-        try await withIO(concurrency: 8, calls: calls, in: memoryDirectory) { io, directory in
+    @Test(arguments: [1, 2, 4])
+    func `whole files hold at most one descriptor for each of the engine's threads`(concurrency: Int) async throws {
+        let calls = calls(withDescriptors: concurrency)
+        try await withIO(concurrency: concurrency, calls: calls, in: memoryDirectory) { io, directory in
             for index in 0..<8 {
                 try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)"))
             }
@@ -86,9 +48,8 @@ private final class FewDescriptors: Sendable {
         }
     }
 
-    @Test func `where there are none at all, each open hears of that, also one that counted on another`() async throws {
-        let kernel = FewDescriptors(0)
-        try await withIO(concurrency: 8, calls: kernel.calls, in: memoryDirectory) { io, directory in
+    @Test func `without any descriptor each open throws`() async throws {
+        try await withIO(concurrency: 8, calls: calls(withDescriptors: 0), in: memoryDirectory) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(300).write(to: url)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -99,55 +60,27 @@ private final class FewDescriptors: Sendable {
                 }
                 try await group.waitForAll()
             }
-            #expect(kernel.refused >= 2000)
         }
     }
 
-    @Test func `a stream that opens waits for a whole file, and not for a stream`() async throws {
-        let kernel = FewDescriptors(2)
-        let gate = ThreadGate()
-        var calls = kernel.calls
-        let read = calls.read
-        calls.read = { descriptor, buffer in
-            gate.pass()
-            return read(descriptor, buffer)
-        }
-        try await withIO(concurrency: 4, calls: calls) { io, directory in
+    @Test func `an open beyond the limit throws, counts the open files, and succeeds once one is closed`() async throws
+    {
+        try await withIO(concurrency: 4, calls: calls(withDescriptors: 2)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(300).write(to: url)
             let first = try await url.openForReading(using: io)
-            async let whole = Data(asyncContentsOf: url, using: io)
-            await gate.waitForThreads(1)
-            // Now the stream has one, and the whole file, stuck in its read, the other.
-            async let second = url.openForReading(using: io).close()
-            await kernel.firstRefusal()
-            gate.open()
-            try expectSame(await whole, pattern(300))
-            try await second
-
-            let third = try await url.openForReading(using: io)
-            let error = await expectFileError(.tooManyOpenFiles) { try await url.openForReading(using: io).close() }
-            #expect(error?.subject == url.path)
-            #expect(error?.remedy?.contains("the 2 files of this FileIO") == true)
+            let second = try await url.openForReading(using: io)
+            for error in [
+                await expectFileError(.tooManyOpenFiles) { try await url.openForReading(using: io).close() },
+                await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) },
+            ] {
+                #expect(error?.subject == url.path)
+                #expect(error?.remedy?.contains("the 2 files of this FileIO") == true)
+                #expect(error?.remedy?.contains("ulimit -n") == true)
+            }
             try await first.close()
-            try await third.close()
-        }
-    }
-
-    @Test func `a FIFO that is being read is not waited for`() async throws {
-        // One for the FIFO, two for the lane that waits for it.
-        let kernel = FewDescriptors(3)
-        try await withIO(concurrency: 4, calls: kernel.calls) { io, directory in
-            let (fifo, url) = (directory.appending(path: "fifo"), directory.appending(path: "file"))
-            try pattern(300).write(to: url)
-            #expect(mkfifo(fifo.path, 0o600) == 0)
-            async let read = Data(asyncContentsOf: fifo, using: io)
-            // Returns when the reader has opened it, and holds it open.
-            let writer = await offPool { Foundation.open(fifo.path, O_WRONLY) }
-            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
-            await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
-            Foundation.close(writer)
-            #expect(try await read.isEmpty)
+            try expectSame(await Data(asyncContentsOf: url, using: io), pattern(300))
+            try await second.close()
         }
     }
 

@@ -377,7 +377,7 @@ final class ChunkReader: Sendable {
             let (answer, reads) = ask(&state.chunks)
             return (answer, reads ? newJob(&state) : nil)
         }
-        if let job { io.submit(job) }
+        if let job { io.pool.submit(job) }
         return answer
     }
 
@@ -394,7 +394,7 @@ final class ChunkReader: Sendable {
 
     private func cancel(_ job: ChunkJob) {
         job.isCancelled.store(true, ordering: .sequentiallyConsistent)
-        io.withdraw(job)
+        io.pool.withdraw(job)
     }
 
     // MARK: The jobs
@@ -513,7 +513,7 @@ private final class ChunkJob: Job, @unchecked Sendable {
 
         func finish() {
             waiter?.resume(with: answer)
-            if let next { next.reader.io.submit(next) }
+            if let next { next.reader.io.pool.submit(next) }
         }
     }
 

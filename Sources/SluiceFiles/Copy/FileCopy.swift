@@ -222,8 +222,7 @@ extension Kernel {
             let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
             try copyAttributes(options.keeping, of: source, to: temporary)
             if !keepsMode, let replaced,
-                var rights = try rightsForReplacing(
-                    destination, known: replaced, permissions: newFile, temporary)
+                var rights = try rightsForReplacing(destination, known: replaced, permissions: newFile)
             {
                 if options.keeping.contains(.owner) {
                     rights = rights.kept(user: source.status.user, group: source.status.group)

@@ -29,7 +29,7 @@ public final class FileIO: Sendable {
     let inline: InlineLane
     let configuration: Configuration
     private let changes = StatisticsChanges()
-    private let pool: WorkerPool
+    let pool: WorkerPool
     let readiness: ReadinessLane
 
     @TaskLocal static var ignoresCancellation = false
@@ -72,30 +72,27 @@ public final class FileIO: Sendable {
 
     // MARK: Lanes
 
-    private var lane: any FileLane { pool }
-
-    /// Runs one operation on a lane and waits for it. If `mustRun` is true, the operation runs even if the task is cancelled or the
+    /// Runs one operation on the pool and waits for it. If `mustRun` is true, the operation runs even if the task is cancelled or the
     /// engine was shut down.
     func run<R: Sendable>(
         mustRun: Bool = false, _ body: @escaping @Sendable (borrowing Cancellation) throws -> R
     ) async throws -> R {
         let job = AwaitedJob(mustRun: mustRun, body)
-        let lane = lane
         if mustRun || Self.ignoresCancellation {
             return try await withCheckedThrowingContinuation { continuation in
                 job.begin(continuation)
-                lane.submit(job)
+                pool.submit(job)
             }
         }
         try Task.checkCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 job.begin(continuation)
-                lane.submit(job)
+                pool.submit(job)
             }
         } onCancel: {
             job.isCancelled.store(true, ordering: .sequentiallyConsistent)
-            lane.withdraw(job)
+            pool.withdraw(job)
         }
     }
 
@@ -120,12 +117,8 @@ public final class FileIO: Sendable {
 
     /// Runs work that no task waits for and that must always run.
     func runDetached(_ body: @escaping @Sendable () -> Void) {
-        lane.submit(DetachedJob(body))
+        pool.submit(DetachedJob(body))
     }
-
-    func submit(_ job: Job) { lane.submit(job) }
-
-    func withdraw(_ job: Job) { lane.withdraw(job) }
 }
 
 // MARK: - Configuration and statistics
@@ -196,15 +189,15 @@ extension FileIO {
 
     /// A snapshot of the counters. Reading it takes a lock for a short time.
     public var statistics: Statistics {
-        let lane = pool.statistics
+        let jobs = pool.statistics
         return Statistics(
-            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: lane.waiting,
-            runningCount: lane.running,
-            finishedCount: lane.finished, withdrawnCount: lane.withdrawn, readinessWaitingCount: readiness.waiting,
-            threadCount: lane.threads + readiness.threads,
+            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: jobs.waiting,
+            runningCount: jobs.running, finishedCount: jobs.finished, withdrawnCount: jobs.withdrawn,
+            readinessWaitingCount: readiness.waiting,
+            threadCount: jobs.threads + readiness.threads,
             completions: Completions(
                 inline: inline.completed.load(ordering: .relaxed), inlineMisses: inline.missed.load(ordering: .relaxed),
-                pool: lane.finished, readiness: readiness.completed.load(ordering: .relaxed)))
+                pool: jobs.finished, readiness: readiness.completed.load(ordering: .relaxed)))
     }
 
     /// Waits until a snapshot of the counters meets a condition, or until the task is cancelled. For tests.
@@ -357,4 +350,19 @@ final class StatisticsChanges: Sendable {
         }
         waiter?.continuation.resume(returning: isMet)
     }
+}
+
+// MARK: - Scopes
+
+/// Runs `body` and then `end`, even if `body` throws, like a `defer` that can await. An error of `body` takes precedence over one of `end`.
+package func scoped<R>(_ body: () async throws -> R, finally end: () async throws -> Void) async throws -> R {
+    let result: R
+    do {
+        result = try await body()
+    } catch {
+        try? await end()
+        throw error
+    }
+    try await end()
+    return result
 }

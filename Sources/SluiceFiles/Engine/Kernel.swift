@@ -8,8 +8,6 @@ final class Kernel: Sendable {
 
     let openCount = Atomic(0)
 
-    let brief = BriefDescriptors()
-
     /// The names of temporary files contain a random number per engine and a counter. O_EXCL detects the remaining collisions.
     private let seed = UInt64.random(in: .min ... .max)
     private let counter = Atomic<UInt64>(0)
@@ -39,14 +37,11 @@ final class Kernel: Sendable {
 
     // MARK: Open and close
 
-    /// Opens a file. Child processes don't inherit the descriptor. `isBrief` says that this job closes the file before it opens another:
-    /// see ``BriefDescriptors``. See open(2).
+    /// Opens a file. Child processes don't inherit the descriptor. See open(2).
     func open(
-        _ path: String, _ flags: CInt, permissions: UInt32 = 0, for operation: String = "open", isBrief: Bool = false
+        _ path: String, _ flags: CInt, permissions: UInt32 = 0, for operation: String = "open"
     ) throws(FileError) -> CInt {
-        let result = path.withCString { path in
-            brief.opening(isBrief: isBrief) { retrying { calls.open(path, flags | O_CLOEXEC, permissions) } }
-        }
+        let result = path.withCString { path in retrying { calls.open(path, flags | O_CLOEXEC, permissions) } }
         if result == -EMFILE { throw outOfDescriptors(operation, path) }
         try check(result, operation, path)
         openCount.add(1, ordering: .relaxed)
@@ -55,9 +50,7 @@ final class Kernel: Sendable {
 
     /// Opens a directory inside another one, without following a link. Returns minus the error number on failure.
     func openDirectory(_ name: UnsafePointer<CChar>, in directory: CInt) -> CInt {
-        let result = brief.opening(isBrief: false) {
-            retrying { calls.openAt(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
-        }
+        let result = retrying { calls.openAt(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         if result >= 0 { openCount.add(1, ordering: .relaxed) }
         return result
     }
@@ -79,14 +72,14 @@ final class Kernel: Sendable {
     /// exec yet holds a copy of the descriptor, and with it the lock. See flock(2).
     func close(_ descriptor: CInt, isLocked: Bool = false, _ path: String) throws(FileError) {
         if isLocked { _ = retrying { calls.unlock(descriptor) } }
-        let result = brief.closing(descriptor) { calls.close(descriptor) }
+        let result = calls.close(descriptor)
         openCount.subtract(1, ordering: .relaxed)
         if result != -EINTR { try check(result, "close", path) }
     }
 
     func closeQuietly(_ descriptor: CInt, isLocked: Bool = false) {
         if isLocked { _ = retrying { calls.unlock(descriptor) } }
-        _ = brief.closing(descriptor) { calls.close(descriptor) }
+        _ = calls.close(descriptor)
         openCount.subtract(1, ordering: .relaxed)
     }
 
@@ -119,7 +112,7 @@ final class Kernel: Sendable {
     /// Syncs the directory of `path`, which makes its names durable. EINVAL is ignored: the file system has no such operation.
     func syncDirectory(of path: String) throws(FileError) {
         let directory = Path.directory(of: path)
-        let descriptor = try open(directory, O_RDONLY | O_DIRECTORY, for: "open", isBrief: true)
+        let descriptor = try open(directory, O_RDONLY | O_DIRECTORY)
         let result = retrying { calls.syncDirectory(descriptor) }
         closeQuietly(descriptor)
         if result != -EINVAL { try check(result, "sync the directory", directory) }

@@ -78,37 +78,37 @@ extension FileIO {
     /// starts again. A FIFO is returned open, because opening it may have released a writer that waited for a reader.
     func contentsInline(of path: String, limit: Int) -> FileContents? {
         guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }
-        let contents = kernel.brief.passing { () -> FileContents? in
-            let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
-            guard descriptor >= 0 else {
-                if descriptor == -ENOSYS || descriptor == -EPERM { inline.localDirectories.stop() }
-                return nil
+        var data: Data?
+        defer {
+            if data != nil {
+                inline.completed.add(1, ordering: .relaxed)
+            } else {
+                inline.missed.add(1, ordering: .relaxed)
             }
-            var status = RawStatus()
-            let isKnown = kernel.calls.statusOfDescriptor(descriptor, &status) == 0
-            if isKnown, status.isFIFO {
-                kernel.openCount.add(1, ordering: .relaxed)
-                let opened = OpenedFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
-                return .waitedFor(OpenFile(opened, self))
-            }
-            guard isKnown, status.device == device, status.links > 0 else {
-                // Another file system was mounted over the directory, or closing this descriptor frees a removed file.
-                inline.localDirectories.forget(path)
-                kernel.openCount.add(1, ordering: .relaxed)
-                runDetached { [kernel] in kernel.closeQuietly(descriptor) }
-                return nil
-            }
-            let data = contentsInline(descriptor, status, limit: limit)
-            // Not counted in openCount: all threads would contend for that counter's cache line.
-            _ = kernel.calls.close(descriptor)
-            return data.map { .whole($0) }
         }
-        if case .whole = contents {
-            inline.completed.add(1, ordering: .relaxed)
-        } else {
-            inline.missed.add(1, ordering: .relaxed)
+        let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
+        guard descriptor >= 0 else {
+            if descriptor == -ENOSYS || descriptor == -EPERM { inline.localDirectories.stop() }
+            return nil
         }
-        return contents
+        var status = RawStatus()
+        let isKnown = kernel.calls.statusOfDescriptor(descriptor, &status) == 0
+        if isKnown, status.isFIFO {
+            kernel.openCount.add(1, ordering: .relaxed)
+            let opened = OpenedFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
+            return .waitedFor(OpenFile(opened, self))
+        }
+        guard isKnown, status.device == device, status.links > 0 else {
+            // Another file system was mounted over the directory, or closing this descriptor frees a removed file.
+            inline.localDirectories.forget(path)
+            kernel.openCount.add(1, ordering: .relaxed)
+            runDetached { [kernel] in kernel.closeQuietly(descriptor) }
+            return nil
+        }
+        data = contentsInline(descriptor, status, limit: limit)
+        // Not counted in openCount: all threads would contend for that counter's cache line.
+        _ = kernel.calls.close(descriptor)
+        return data.map { .whole($0) }
     }
 
     private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {

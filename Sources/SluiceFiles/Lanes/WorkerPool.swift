@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// A job waits while all threads are busy. Operations that depend on another process, such as reading a FIFO without a writer, aren't
 /// jobs: see ``ReadinessLane``. The queue isn't bounded, because each waiting job belongs to a suspended task, which exists anyway.
-final class WorkerPool: FileLane {
+/// The pool holds no lock while it delivers a result.
+final class WorkerPool: Sendable {
     private let limit: Int
     private let stackSize: Int
     private let start: @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
@@ -14,7 +15,7 @@ final class WorkerPool: FileLane {
 
     private struct State {
         var queue = JobQueue<Job>()
-        var statistics = LaneStatistics()
+        var statistics = Statistics()
         var idle = 0
         /// The number of idle threads that were signaled but don't run yet.
         var woken = 0
@@ -35,7 +36,15 @@ final class WorkerPool: FileLane {
 
     deinit { close() }
 
-    var statistics: LaneStatistics {
+    struct Statistics: Sendable {
+        var waiting = 0
+        var running = 0
+        var finished = 0
+        var withdrawn = 0
+        var threads = 0
+    }
+
+    var statistics: Statistics {
         storage.withLock { state in
             var statistics = state.statistics
             statistics.waiting = state.queue.count
@@ -45,6 +54,7 @@ final class WorkerPool: FileLane {
 
     // MARK: Jobs
 
+    /// Submits a job. Jobs begin in order of submission, as threads become free. Doesn't block.
     func submit(_ job: Job) {
         enum Next { case nothing, wake, start, refuse }
         let next: Next = storage.withLock { state in
@@ -69,6 +79,7 @@ final class WorkerPool: FileLane {
         if job.isCancelled.load(ordering: .sequentiallyConsistent) { withdraw(job) }
     }
 
+    /// Refuses a job that hasn't begun, immediately. Does nothing for a job that has begun or that was never submitted.
     func withdraw(_ job: Job) {
         if job.mustRun { return }
         let removed = storage.withLock { state -> Job? in
@@ -125,7 +136,9 @@ final class WorkerPool: FileLane {
     /// Counts a thread as ended. If it was the last one of a closed pool, returns the continuations to resume.
     private static func endThread(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         state.statistics.threads -= 1
-        return state.isClosed && state.statistics.threads == 0 ? state.waitingForEnd.takeAll() : []
+        guard state.isClosed, state.statistics.threads == 0 else { return [] }
+        defer { state.waitingForEnd = [] }
+        return state.waitingForEnd
     }
 
     private static func run(_ job: Job, _ storage: ConditionLock<State>, _ changes: StatisticsChanges) {
@@ -176,6 +189,7 @@ final class WorkerPool: FileLane {
 
     // MARK: The end
 
+    /// Accepts only jobs that must run from now on, finishes the submitted ones, and then ends the threads. Returns immediately.
     func close() {
         storage.withLock { $0.isClosed = true }
         storage.wakeAll()
@@ -193,10 +207,86 @@ final class WorkerPool: FileLane {
     }
 }
 
-extension Array {
-    fileprivate mutating func takeAll() -> Self {
-        defer { self = [] }
-        return self
+// MARK: - Jobs
+
+/// One operation with all its system calls. The pool calls either `perform` and then `deliver`, or only `refuse`, once.
+class Job: @unchecked Sendable {
+    // No lock: only the atomic flag changes after init. Each subclass says what protects its fields.
+
+    /// Identifies the job in queues. Never reused, unlike an address.
+    let id = Job.lastID.wrappingAdd(1, ordering: .relaxed).newValue
+
+    /// Whether the job runs even if its task is cancelled or the engine is shut down, such as a close or a removal.
+    let mustRun: Bool
+
+    let isCancelled = Atomic(false)
+
+    private static let lastID = Atomic<UInt64>(0)
+
+    init(mustRun: Bool) { self.mustRun = mustRun }
+
+    func perform() {}
+
+    /// Resumes the waiting task. The caller holds no lock.
+    func deliver() {}
+
+    /// Reports that the job won't run. The caller holds no lock.
+    func refuse(_ error: any Error) {}
+}
+
+final class DetachedJob: Job, @unchecked Sendable {
+    // No lock: immutable.
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+        super.init(mustRun: true)
+    }
+
+    override func perform() { body() }
+}
+
+final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
+    // No lock, but an order of events: `continuation` is set before `submit` and `result` before `deliver`, and the pool takes its
+    // lock in between.
+    private var body: (@Sendable (borrowing Cancellation) throws -> Value)?
+    private var continuation: CheckedContinuation<Value, any Error>?
+    private var result: Result<Value, any Error>?
+
+    init(mustRun: Bool, _ body: @escaping @Sendable (borrowing Cancellation) throws -> Value) {
+        self.body = body
+        super.init(mustRun: mustRun)
+    }
+
+    func begin(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = continuation }
+
+    override func perform() {
+        guard let body = body.take() else { preconditionFailure("A pool may run a job only once.") }
+        result = Result { try body(Cancellation(job: self)) }
+    }
+
+    override func deliver() {
+        guard let result = result.take() else {
+            preconditionFailure("A pool must run a job before it delivers the job.")
+        }
+        continuation.take()?.resume(with: consume result)
+    }
+
+    override func refuse(_ error: any Error) {
+        body = nil
+        continuation.take()?.resume(throwing: error)
+    }
+}
+
+/// Tells a running job whether its task is cancelled. A system call can't be interrupted, because the kernel uses its buffer. Long
+/// jobs check between two calls.
+struct Cancellation: ~Copyable {
+    let job: Job
+
+    var isCancelled: Bool { !job.mustRun && job.isCancelled.load(ordering: .relaxed) }
+
+    func check() throws(CancellationError) {
+        if isCancelled { throw CancellationError() }
     }
 }
 

@@ -128,7 +128,7 @@ extension Kernel {
                 if let temporary {
                     try createLocked(temporary, permissions: permissions, for: "create temporary file")
                 } else {
-                    try createTemporary(in: directory, permissions: permissions, isBrief: false)
+                    try createTemporary(in: directory, permissions: permissions)
                 }
         } catch  where error.code == .noSpace || error.code == .quotaExceeded {
             return nil

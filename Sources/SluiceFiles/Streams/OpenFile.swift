@@ -146,14 +146,14 @@ extension Kernel {
     /// regular file only if another process holds a lease. Then the file is opened again without the flag, to wait for the end of
     /// the lease.
     func openWithoutWaiting(
-        _ path: String, _ flags: CInt, permissions: UInt32 = 0, isBrief: Bool = false
+        _ path: String, _ flags: CInt, permissions: UInt32 = 0
     ) throws(FileError) -> OpenedFile {
         let descriptor: CInt
         do throws(FileError) {
-            descriptor = try open(path, flags | O_NONBLOCK | O_NOCTTY, permissions: permissions, isBrief: isBrief)
+            descriptor = try open(path, flags | O_NONBLOCK | O_NOCTTY, permissions: permissions)
         } catch {
             guard error.systemError == EWOULDBLOCK, try status(of: path)?.isRegularFile == true else { throw error }
-            return try withStatus(try open(path, flags, permissions: permissions, isBrief: isBrief), path)
+            return try withStatus(try open(path, flags, permissions: permissions), path)
         }
         var opened = try withStatus(descriptor, path)
         opened.isWaitedFor = isWaitedFor(opened)

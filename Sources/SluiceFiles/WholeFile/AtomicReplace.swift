@@ -34,7 +34,7 @@ extension Kernel {
             try write(temporary.descriptor, bytes, temporary.path, progress)
             if let replaced,
                 let rights = try rightsForReplacing(
-                    path, known: replaced, permissions: options.permissions.rawValue, temporary)
+                    path, known: replaced, permissions: options.permissions.rawValue)
             {
                 try give(rights, to: temporary.descriptor, temporary.path)
             }
@@ -75,11 +75,9 @@ extension Kernel {
     /// Returns the rights of the file that is replaced. They are read when the bytes are written, which may take long. If the file was
     /// removed in the meantime, returns those of a new one. `known` is its status from before.
     func rightsForReplacing(
-        _ path: String, known: RawStatus, permissions: UInt32, _ temporary: OpenedFile
+        _ path: String, known: RawStatus, permissions: UInt32
     ) throws(FileError) -> AccessRights? {
         if let rights = try rights(of: path, known: known) { return rights }
-        // A job with a brief descriptor may open nothing else.
-        brief.keep(temporary.descriptor)
         return try rightsOfNewFile(in: Path.directory(of: path), permissions: permissions)
     }
 
@@ -109,16 +107,14 @@ extension Kernel {
         return status
     }
 
-    func createTemporary(
-        in directory: String, permissions: UInt32, isBrief: Bool = true
-    ) throws(FileError) -> OpenedFile {
+    func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
         var attempt = 1
         while true {
             let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
             do {
                 let descriptor = try open(
                     path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,
-                    for: "create temporary file", isBrief: isBrief)
+                    for: "create temporary file")
                 return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
             } catch  where error.code == .exists && attempt < 100 {
                 attempt += 1  // The name, one of 2^64, is taken.

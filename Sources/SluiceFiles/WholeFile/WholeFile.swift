@@ -220,9 +220,8 @@ extension Kernel {
         _ path: String, limit: Int, mayMap: Bool, _ files: FileIO, _ cancellation: borrowing Cancellation,
         _ progress: (@Sendable (FileProgress) -> Void)?
     ) throws -> FileContents {
-        let opened = try openWithoutWaiting(path, O_RDONLY, isBrief: true)
+        let opened = try openWithoutWaiting(path, O_RDONLY)
         let descriptor = opened.descriptor
-        if !opened.status.isRegularFile { brief.keep(descriptor) }
         if opened.isWaitedFor { return .waitedFor(OpenFile(opened, files)) }
         if mayMap, let memory = mapIfSafe(descriptor, opened.status, limit: limit) {
             closeQuietly(descriptor)  // Only read from, so no write error can be lost.
@@ -261,7 +260,7 @@ extension FileIO {
         let path = try Path.of(url, for: "read")
         if let data = contentsWithoutWaiting(ofPath: path, size: size) { return data }
         return try await run { [self] cancellation in
-            let opened = try kernel.openWithoutWaiting(path, O_RDONLY | O_NOFOLLOW, isBrief: true)
+            let opened = try kernel.openWithoutWaiting(path, O_RDONLY | O_NOFOLLOW)
             let bytes: ReadBuffer
             do {
                 guard opened.status.isRegularFile, opened.status.size == Int64(size) else {
@@ -294,7 +293,7 @@ extension FileIO {
         let path = try Path.of(url, for: "write")
         try await run { [kernel] _ in
             let flags = O_WRONLY | O_CREAT | O_EXCL
-            let descriptor = try kernel.open(path, flags, permissions: permissions.rawValue, isBrief: true)
+            let descriptor = try kernel.open(path, flags, permissions: permissions.rawValue)
             do {
                 try contents.withUnsafeBytes { bytes in
                     do throws(FileError) {
