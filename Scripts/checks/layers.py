@@ -28,7 +28,7 @@ ALLOWED = {
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
 
 # `FileHandle` is in Foundation only, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
-NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
+NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Descriptors.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
 # Calls that block a thread on a file, a process or another thread. Only the lowest layers may make them.

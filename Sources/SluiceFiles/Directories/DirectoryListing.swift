@@ -32,10 +32,8 @@ extension FileIO {
     /// - Cancellation: The next entry throws `CancellationError`.
     /// - Failure: A ``FileError``, which ends the sequence.
     public func listing(of directory: URL) -> DirectoryListing {
-        DirectoryListing { io throws(FileError) in
+        DirectoryListing(self) { io throws(FileError) in
             try OpenDirectory.open(try Path.of(directory, for: "list"), io, for: "list")
-        } io: {
-            self
         }
     }
 }
@@ -51,11 +49,7 @@ extension DirectoryEntry {
 
     /// Returns the entries of this directory as a sequence. See ``FileIO/listing(of:)``. A symbolic link isn't followed.
     public func listing() -> DirectoryListing {
-        DirectoryListing { _ throws(FileError) in
-            try openDirectory()
-        } io: {
-            directory.io
-        }
+        DirectoryListing(directory.io) { _ throws(FileError) in try openDirectory() }
     }
 
     func openDirectory(followingLinks: Bool = false) throws(FileError) -> OpenDirectory {
@@ -86,12 +80,12 @@ public struct DirectoryListing: AsyncSequence, Sendable {
     /// The type of the entries.
     public typealias Element = DirectoryEntry
 
-    private let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
     private let io: FileIO
+    private let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
 
-    init(open: @escaping @Sendable (FileIO) throws(FileError) -> OpenDirectory, io: () -> FileIO) {
+    init(_ io: FileIO, open: @escaping @Sendable (FileIO) throws(FileError) -> OpenDirectory) {
+        self.io = io
         self.open = open
-        self.io = io()
     }
 
     /// Starts at the first entry. The directory is opened again.
