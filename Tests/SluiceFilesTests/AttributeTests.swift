@@ -148,3 +148,156 @@ import Testing
         }
     }
 }
+
+// MARK: - Copies
+
+@Suite(.timeLimit(.minutes(5))) struct `What copies keep` {
+    @Test(arguments: [nil, memoryDirectory])
+    func `the mode, regardless of the umask and of an existing file`(place: URL?) async throws {
+        try await withIO(in: place) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            for permissions in [0o777, 0o444, 0o600, 0o6755, 0o000] {
+                #expect(chmod(a.path, mode_t(permissions)) == 0)
+                try await io.copy(a, to: b, options: .init(existing: .replace))
+                #expect(mode(of: b) == permissions)
+                // Again, over what is there.
+                #expect(chmod(b.path, 0o640) == 0)
+                try await io.copy(a, to: b, options: .init(existing: .replace))
+                #expect(mode(of: b) == permissions)
+            }
+        }
+    }
+
+    @Test func `not the mode, if so asked: a new file gets that of new files, a replaced one hands on its own`()
+        async throws
+    {
+        try await withIO { io, directory in
+            let (a, b, new) = (
+                directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "new")
+            )
+            try makeFile(a, 100)
+            #expect(chmod(a.path, 0o700) == 0)
+            close(creat(b.path, 0o600))
+            #expect(chmod(b.path, 0o4711) == 0)
+            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: []))
+            #expect(mode(of: b) == 0o4711)
+            try await io.copy(a, to: new, options: .init(existing: .replace, keeping: []))
+            let plain = directory.appending(path: "plain")
+            close(Glibc.open(plain.path, O_CREAT | O_WRONLY, 0o666))
+            #expect(mode(of: new) == mode(of: plain))
+        }
+    }
+
+    @Test func `no other user reads a secret file's copy before its mode is set`() async throws {
+        let modes = Guarded<[UInt32]>([])
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            if flags & O_CREAT != 0 { modes.withLock { $0.append(mode) } }
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(calls: calls) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            try await io.copy(a, to: b, options: .init(existing: .replace))
+            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: []))
+            #expect(modes.withLock { $0 } == [0o600, 0o600])
+        }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root gives files away"))
+    func `set-user-ID and set-group-ID only together with the user and the group`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            for (user, group, keeping, expected) in [
+                (7, 8, .permissions, 0o755), (0, 8, .permissions, 0o755), (7, 0, .permissions, 0o755),
+                (7, 8, [.permissions, .owner], 0o6755),
+            ] as [(uid_t, gid_t, FileCopyOptions.Attributes, Int)] {
+                #expect(chown(a.path, user, group) == 0 && chmod(a.path, 0o6755) == 0)
+                try await io.copy(a, to: b, options: .init(existing: .replace, keeping: keeping))
+                #expect(mode(of: b) == expected)
+                let status = try await io.status(of: b)
+                #expect(status?.owner == (keeping.contains(.owner) ? user : 0))
+                #expect(status?.group == (keeping.contains(.owner) ? group : 0))
+            }
+        }
+    }
+
+    @Test(arguments: [nil, memoryDirectory], [nil, EXDEV] as [CInt?])
+    func `times to the nanosecond, that of access from before the copy`(place: URL?, range: CInt?) async throws {
+        try await withIO(calls: `Copies of files`.without(clone: EXDEV, range: range), in: place) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            let times = (
+                FileTime(seconds: 1_500_000_000, nanoseconds: 123_456_789), FileTime(seconds: 5, nanoseconds: 7)
+            )
+            try await io.setTimes(of: a, modification: times.0, access: times.1)
+            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .times))
+            let status = try #require(try await io.status(of: b))
+            #expect(status.modificationTime == times.0 && status.accessTime == times.1)
+            try await io.copy(a, to: b, options: .init(existing: .replace))
+            #expect(try await io.status(of: b)?.modificationTime != times.0)
+        }
+    }
+
+    @Test func `all attributes of users, on read-only files as well`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            let values = ["user.empty": Data(), "user.a": pattern(1), "user.long": pattern(2000)]
+            for (name, value) in values { #expect(setAttribute(name, of: a, to: value)) }
+            #expect(chmod(a.path, 0o444) == 0)
+            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
+            for (name, value) in values { #expect(attribute(name, of: b) == value) }
+            #expect(mode(of: b) == 0o444)
+            try await io.copy(a, to: b, options: .init(existing: .replace))
+            #expect(attribute("user.a", of: b) == nil)
+        }
+    }
+
+    @Test(.enabled(if: memoryDirectory != nil), arguments: [ENOTSUP, EPERM, ENOSPC, EIO])
+    func `an attribute of users that cannot be set fails the copy, one of the system is passed over if refused`(
+        number: CInt
+    ) async throws {
+        for name in ["user.a", "trusted.a"] {
+            if name == "trusted.a" && getuid() != 0 { continue }
+            let calls = SystemCalls.system.intercepted { $0 == .metadataSetAttribute ? number : nil }
+            try await withIO(calls: calls) { io, directory in
+                let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+                try makeFile(a, 100)
+                #expect(setAttribute(name, of: a, to: pattern(3)))
+                do {
+                    try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .extendedAttributes))
+                    #expect(name == "trusted.a" && [ENOTSUP, EPERM].contains(number))
+                    #expect(sameFiles(a, b))
+                } catch let error as FileError {
+                    #expect(name == "user.a" || [ENOSPC, EIO].contains(number))
+                    #expect(error.operation == "set the attribute '\(name)' of" && error.systemError == number)
+                    #expect(names(in: directory) == ["a"])
+                }
+            }
+        }
+    }
+
+    @Test func `an access control list, and the mode that goes with it`() async throws {
+        // Version 2; owner rw, user 7 r, group r, mask r, others none: see acl(5).
+        var list = Data([2, 0, 0, 0])
+        for (tag, bits, id) in [(1, 6, -1), (2, 4, 7), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+            as [(UInt16, UInt16, Int32)]
+        {
+            withUnsafeBytes(of: tag.littleEndian) { list.append(contentsOf: $0) }
+            withUnsafeBytes(of: bits.littleEndian) { list.append(contentsOf: $0) }
+            withUnsafeBytes(of: id.littleEndian) { list.append(contentsOf: $0) }
+        }
+        let name = "system.posix_acl_access"
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try makeFile(a, 100)
+            guard setAttribute(name, of: a, to: list) else { return }  // A file system without them.
+            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
+            #expect(attribute(name, of: b) == list)
+            #expect(mode(of: b) == mode(of: a))
+        }
+    }
+}

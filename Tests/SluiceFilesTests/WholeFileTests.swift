@@ -1,5 +1,6 @@
 import Foundation
 import SluiceFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -211,6 +212,411 @@ import Testing
             }
             #expect(error?.subject == "standard output")
             close(ends[1])
+        }
+    }
+}
+
+// MARK: - Writing
+
+@Suite(.timeLimit(.minutes(5))) struct `Atomic writes` {
+    @Test(arguments: [
+        (Durability.none, ["create", "write", "close", "rename"]),
+        (.data, ["create", "write", "fdatasync", "close", "rename"]),
+        (.full, ["create", "write", "fsync", "close", "rename"]),
+        (
+            .fullAndDirectory,
+            ["create", "write", "fsync", "close", "rename", "open directory", "fsync directory", "close"]
+        ),
+    ])
+    func `the order of the calls is the promise of each level`(durability: Durability, order: [String]) async throws {
+        let log = CallLog()
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let url = directory.appending(path: "file")
+            try await pattern(10).asyncWrite(to: url, options: .init(durability: durability), using: io)
+            #expect(log.all == order)
+            #expect(io.statistics.finishedCount == 1)
+        }
+    }
+
+    @Test func `with a chosen temporary name the lock is held until the rename is done`() async throws {
+        let log = CallLog()
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            try pattern(99).write(to: directory.appending(path: "file.part"))
+            let url = directory.appending(path: "file")
+            try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
+            // What a killed process has left is removed while it is locked, and not written to.
+            let removal = ["create", "open", "lock", "unlink", "unlock", "close"]
+            #expect(log.all == removal + ["create", "lock", "write", "fsync", "rename", "unlock", "close"])
+            #expect(same(contents(of: url), pattern(10)))
+            #expect(names(in: directory) == ["file"])
+        }
+    }
+
+    static let failures: [(Call, CInt, FileError.Code)] = [
+        (.open, EACCES, .permissionDenied), (.open, EMFILE, .tooManyOpenFiles), (.open, ENOSPC, .noSpace),
+        (.open, EROFS, .readOnly), (.write, ENOSPC, .noSpace), (.write, EDQUOT, .quotaExceeded),
+        (.write, EIO, .inputOutput),
+        (.write, EFBIG, .fileTooLarge), (.sync, EIO, .inputOutput), (.sync, ENOSPC, .noSpace),
+        (.close, EIO, .inputOutput),
+        (.close, EDQUOT, .quotaExceeded), (.close, ENOSPC, .noSpace), (.changeMode, EPERM, .permissionDenied),
+        (.rename, EACCES, .permissionDenied), (.rename, EXDEV, .differentFileSystems), (.rename, ENOSPC, .noSpace),
+        (.rename, EIO, .inputOutput), (.status, EACCES, .permissionDenied),
+    ]
+
+    @Test(arguments: failures)
+    func `after any failure the destination is untouched and nothing is left beside it`(
+        call: Call, number: CInt, code: FileError.Code
+    ) async throws {
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(50).write(to: url)
+            let error = await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, using: io) }
+            #expect(error?.systemError == number)
+            #expect(error?.subject.hasPrefix(directory.path) == true)
+            #expect(same(contents(of: url), pattern(50)))
+            #expect(names(in: directory) == ["file"])
+        }
+    }
+
+    @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, EIO, .inputOutput), (.lock, EWOULDBLOCK, .locked)])
+    func `the same holds with a chosen temporary name`(call: Call, number: CInt, code: FileError.Code) async throws {
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(50).write(to: url)
+            let options = FileWriteOptions(temporaryName: "file.part")
+            await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
+            #expect(same(contents(of: url), pattern(50)))
+            // A temporary that could not be locked belongs to another process.
+            #expect(names(in: directory) == (call == .lock ? ["file", "file.part"] : ["file"]))
+        }
+    }
+
+    @Test func `a device that fills up midway says how many bytes went out and leaves nothing`() async throws {
+        let written = Guarded(0)
+        var calls = SystemCalls.system
+        calls.write = { descriptor, bytes in
+            if written.withLock({ $0 }) >= 3000 { return -Int(ENOSPC) }
+            let result = SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(1000)))
+            written.withLock { $0 += result }
+            return result
+        }
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            let error = await expectFileError(.noSpace) { try await pattern(9000).asyncWrite(to: url, using: io) }
+            #expect(error?.bytesWritten == 3000)
+            #expect(error?.description.contains("after 3000 bytes") == true)
+            #expect(names(in: directory) == [])
+        }
+    }
+
+    @Test func `short and interrupted writes are gone on with`() async throws {
+        let count = Guarded(0)
+        var calls = SystemCalls.system
+        calls.write = { descriptor, bytes in
+            if count.withLock({
+                $0 += 1; return $0
+            }) % 2 == 0 {
+                return -Int(EINTR)
+            }
+            return SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(7)))
+        }
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            try await pattern(1000).asyncWrite(to: url, using: io)
+            #expect(same(contents(of: url), pattern(1000)))
+        }
+    }
+
+    @Test func `a failed sync of the directory comes after the new file is in place`() async throws {
+        try await withIO(calls: .failing(.syncDirectory, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
+            let error = await expectFileError(.inputOutput) {
+                try await pattern(10).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
+            }
+            #expect(error?.operation == "sync the directory")
+            #expect(same(contents(of: url), pattern(10)))
+        }
+    }
+
+    @Test func `a close that is interrupted is not tried again and is no error`() async throws {
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.fail(.close, with: EINTR)
+        try await withIO(calls: calls) { io, directory in
+            try await pattern(10).asyncWrite(to: directory.appending(path: "file"), using: io)
+            #expect(log.count("close") == 1)
+        }
+    }
+
+    @Test func `a file that is replaced hands on its mode`() async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(50).write(to: url)
+            #expect(chmod(url.path, 0o4751) == 0)
+            try await pattern(10).asyncWrite(to: url, options: .init(permissions: 0o600), using: io)
+            #expect(mode(of: url) == 0o4751)
+            let new = directory.appending(path: "new")
+            try await pattern(10).asyncWrite(to: new, options: .init(permissions: 0o600), using: io)
+            #expect(mode(of: new) == 0o600)
+        }
+    }
+
+    @Test func `a temporary that is taken over hands on no more than the mode asked for`() async throws {
+        try await withIO { io, directory in
+            let stale = directory.appending(path: "file.part")
+            try pattern(50).write(to: stale)
+            #expect(chmod(stale.path, 0o666) == 0)
+            let url = directory.appending(path: "file")
+            let options = FileWriteOptions(temporaryName: "file.part", permissions: 0o600)
+            try await pattern(10).asyncWrite(to: url, options: options, using: io)
+            #expect(mode(of: url) == 0o600)
+        }
+    }
+
+    @Test func `no descriptor is inherited by a child process`() async throws {
+        let flags = Guarded<[CInt]>([])
+        var calls = SystemCalls.system
+        calls.open = { path, given, mode in
+            flags.withLock { $0.append(given) }
+            return SystemCalls.system.open(path, given, mode)
+        }
+        calls.openAt = { directory, name, given in
+            flags.withLock { $0.append(given) }
+            return SystemCalls.system.openAt(directory, name, given)
+        }
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "a/file")
+            try await io.makeDirectory(at: directory.appending(path: "a"))
+            try await pattern(1).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            try await url.withFileForWriting(locked: true, using: io) { _ in }
+            try await url.withFileForReading(using: io) { _ in }
+            try await io.removeTree(directory.appending(path: "a"))
+            #expect(flags.withLock { $0.count } >= 6)
+            #expect(flags.withLock { $0.allSatisfy { $0 & O_CLOEXEC != 0 } })
+        }
+    }
+
+    @Test func `of many that must not replace, one succeeds`() async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<16 {
+                    group.addTask {
+                        do {
+                            let options = FileWriteOptions(durability: .none, existing: .fail)
+                            try await pattern(100, seed: UInt8(index)).asyncWrite(to: url, options: options, using: io)
+                            return true
+                        } catch let error as FileError where error.code == .exists {
+                            #expect(error.subject == url.path)
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(winners == 1)
+            #expect(names(in: directory) == ["file"])
+        }
+    }
+
+    @Test func `a symbolic link is replaced itself, a FIFO and a directory are refused`() async throws {
+        try await withIO { io, directory in
+            let target = directory.appending(path: "target")
+            let link = directory.appending(path: "link")
+            try pattern(50).write(to: target)
+            #expect(symlink(target.path, link.path) == 0)
+            try await pattern(10).asyncWrite(to: link, using: io)
+            #expect(same(contents(of: link), pattern(10)))
+            #expect(same(contents(of: target), pattern(50)))
+
+            let fifo = directory.appending(path: "fifo")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            await expectFileError(.notRegularFile) { try await pattern(10).asyncWrite(to: fifo, using: io) }
+            await expectFileError(.isDirectory) { try await pattern(10).asyncWrite(to: directory, using: io) }
+            #expect(names(in: directory) == ["fifo", "link", "target"])
+        }
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "file"])
+    func `a temporary name is one name and not that of the destination`(name: String) async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            let options = FileWriteOptions(temporaryName: name)
+            await expectFileError(.invalidPath) {
+                try await pattern(10).asyncWrite(to: url, options: options, using: io)
+            }
+            #expect(names(in: directory) == [])
+        }
+    }
+
+    @Test func `while one writes under a temporary name, a second is told that it is locked`() async throws {
+        try await withIO { io, directory in
+            let part = directory.appending(path: "file.part")
+            let holder = try await part.openForWriting(locked: true, using: io)
+            try await holder.write(pattern(5))
+            let url = directory.appending(path: "file")
+            let error = await expectFileError(.locked) {
+                try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
+            }
+            #expect(error?.remedy != nil)
+            #expect(same(contents(of: part), pattern(5)), "the holder's bytes are untouched")
+            try await holder.discard()
+        }
+    }
+}
+
+// MARK: - Existing files
+
+@Suite(.timeLimit(.minutes(5))) struct `Existing files` {
+    @Test func `a rename, a copy and a publish replace nothing by default`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try pattern(10).write(to: a)
+            try pattern(20).write(to: b)
+            await expectFileError(.exists) { try await io.rename(a, to: b) }
+            await expectFileError(.exists) { try await io.copy(a, to: b) }
+            await expectFileError(.exists) {
+                let stream = try await a.openForWriting(existing: .append, using: io)
+                try await stream.publish(as: b)
+            }
+            #expect(same(contents(of: a), pattern(10)) && same(contents(of: b), pattern(20)))
+            try await io.copy(a, to: b, options: .init(existing: .replace))
+            #expect(same(contents(of: b), pattern(10)))
+        }
+    }
+
+    @Test func `a write of a whole file and an open that truncates replace`() async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(30).write(to: url)
+            try await pattern(20).asyncWrite(to: url, using: io)
+            #expect(same(contents(of: url), pattern(20)))
+            try await url.withFileForWriting(using: io) { try await $0.write(pattern(10)) }
+            #expect(same(contents(of: url), pattern(10)))
+        }
+    }
+
+    @Test func `a copy that skips leaves an existing file and reports it`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try pattern(10).write(to: a)
+            let reports = Guarded<[FileProgress]>([])
+            let options = FileCopyOptions(existing: .skip)
+            #expect(try await io.copy(a, to: b, options: options).method != .skipped)
+            #expect(same(contents(of: b), pattern(10)))
+            try pattern(20).write(to: b)
+            let result = try await io.copy(a, to: b, options: options) { progress in
+                reports.withLock { $0.append(progress) }
+            }
+            #expect(result == FileCopyResult(bytes: 0, method: .skipped))
+            #expect(reports.withLock { $0 } == [FileProgress(isFinished: true)])
+            #expect(same(contents(of: b), pattern(20)) && names(in: directory) == ["a", "b"])
+        }
+    }
+
+    @Test func `what cannot skip fails, and both files stay`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try pattern(10).write(to: a)
+            try pattern(20).write(to: b)
+            await expectFileError(.exists) { try await io.rename(a, to: b, existing: .skip) }
+            await expectFileError(.exists) {
+                try await pattern(5).asyncWrite(to: b, options: .init(existing: .skip), using: io)
+            }
+            await expectFileError(.exists) {
+                let stream = try await a.openForWriting(existing: .append, using: io)
+                try await stream.publish(as: b, existing: .skip)
+            }
+            let entries = try await io.entries(of: directory)
+            let entry = try #require(entries.first { $0.name == "a" })
+            await expectFileError(.exists) { _ = try await entry.rename(to: "b", existing: .skip) }
+            #expect(same(contents(of: a), pattern(10)) && same(contents(of: b), pattern(20)))
+            #expect(names(in: directory) == ["a", "b"])
+        }
+    }
+
+    @Test func `a copy that skips loses a race without an error`() async throws {
+        let made = Guarded<URL?>(nil)
+        var calls = SystemCalls.system
+        calls.renameWithoutReplacing = { from, to in
+            if let url = made.withLock({ $0.take() }) { try? pattern(20).write(to: url) }
+            return SystemCalls.system.renameWithoutReplacing(from, to)
+        }
+        try await withIO(calls: calls) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try pattern(10).write(to: a)
+            made.withLock { $0 = b }
+            #expect(try await io.copy(a, to: b, options: .init(existing: .skip)).method == .skipped)
+            #expect(same(contents(of: b), pattern(20)) && names(in: directory) == ["a", "b"])
+        }
+    }
+
+    @Test func `an entry opened for writing is cut off, appended to or refused`() async throws {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try pattern(30).write(to: url)
+            let entry = try #require(try await io.entries(of: directory).first)
+            await expectFileError(.exists) { try await entry.openForWriting(existing: .fail).close() }
+            #expect(same(contents(of: url), pattern(30)))
+            let end = try await entry.openForWriting(existing: .append)
+            try await end.write(Data([1]))
+            try await end.close()
+            #expect(same(contents(of: url), pattern(30) + [1]))
+            try await entry.openForWriting().close()
+            #expect(contents(of: url).isEmpty)
+            try await entry.remove()
+            await expectFileError(.notFound) { try await entry.openForWriting(existing: .fail).close() }
+        }
+    }
+}
+
+// MARK: - Crashes
+
+/// A process that replaces a file and dies, as `kill -9` does it, before each of its system calls and after the last.
+struct `Killed while replacing` {
+    static let levels = ["none", "data", "full", "fullAndDirectory"]
+
+    @Test(.timeLimit(.minutes(5)), arguments: levels, ["-", "file.part"])
+    func `leaves the old file or the new one, whole, and its lock to the next`(level: String, name: String) async throws
+    {
+        let worker = try #require(Child.program("FileWorker"))
+        try await withIO(in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
+            let (old, new) = (pattern(3000), Data(repeating: 0x6E, count: 5000))
+            var (step, deaths, whenNew) = (0, 0, 0)
+            while true {
+                try old.write(to: url)
+                chmod(url.path, 0o640)
+                let end = await Child.run(worker, ["replace", url.path, level, name, "\(step)"])
+                if !end.wasKilled {
+                    #expect(end.status == 0, "\(end)")
+                    #expect(same(contents(of: url), new))
+                    break
+                }
+                deaths += 1
+                let found = contents(of: url)
+                let isNew = same(found, new)
+                #expect(isNew || same(found, old), "killed before call \(step): neither old nor new")
+                #expect(mode(of: url) == 0o640)
+                #expect(isNew || whenNew == 0, "old again after it was new")
+                if isNew { whenNew += 1 }
+                let left = names(in: directory).filter { $0 != "file" }
+                #expect(left.count <= 1 && left.allSatisfy { $0 == name || $0.hasPrefix(".sluice-") }, "\(left)")
+
+                // The next process gets through, also under the name that the dead one had locked.
+                let options = FileWriteOptions(durability: .none, temporaryName: name == "-" ? nil : name)
+                try await old.asyncWrite(to: url, options: options, using: io)
+                #expect(same(contents(of: url), old))
+                for name in names(in: directory) where name.hasPrefix(".sluice-") {
+                    try FileManager.default.removeItem(at: directory.appending(path: name))
+                }
+                #expect(names(in: directory) == ["file"])
+                step += 1
+            }
+            print("killed while replacing, \(level), \(name): \(deaths) deaths, \(whenNew) with the new file in place")
+            #expect(deaths >= (level == "none" ? 5 : 6))
+            #expect(whenNew == (level == "fullAndDirectory" ? 3 : 0) + (name == "-" ? 0 : 2))
         }
     }
 }
