@@ -112,8 +112,7 @@ package final class CheckpointedFile: Sendable {
 
     package func truncate(to size: Int64) async throws {
         try await file.io.run { [file] _ in
-            let kernel = file.io.kernel
-            try kernel.check(kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
+            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
         }
     }
 

@@ -253,24 +253,14 @@ extension FileChange.Kinds {
 
 // MARK: - Watching
 
-/// An inotify queue with one watch. If it is dropped before its end, it is closed on a lane.
+/// An inotify queue with one watch.
 final class Watch: Sendable {
-    private let io: FileIO
-    private let descriptor: CInt
-    private let path: String
+    private let queue: OpenFile
     private let machine = Lock(FileChangeMachine())
-    private let isClosed = Atomic(false)
     private let isInUse = Atomic(false)
 
     init(_ descriptor: CInt, _ path: String, _ io: FileIO) {
-        self.io = io
-        self.descriptor = descriptor
-        self.path = path
-    }
-
-    deinit {
-        guard takeDescriptor() else { return }
-        io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
+        queue = OpenFile(OpenedFile(descriptor: descriptor, path: path, status: RawStatus()), io)
     }
 
     /// Waits for the next change. Returns `nil` at the end. An error or a cancellation ends the watch.
@@ -281,33 +271,33 @@ final class Watch: Sendable {
         do {
             while true {
                 if let change = machine.withLock({ $0.next() }) { return change }
-                if isClosed.load(ordering: .relaxed) { return nil }
+                if !queue.isOpen { return nil }
                 if machine.withLock({ $0.isEnded }) { break }
-                let isEmpty = try await io.run { [self] cancellation in try read(cancellation) }
-                if isEmpty { try await io.waitUntilReady(descriptor, .reading, path) }
+                let isEmpty = try await queue.io.run { [self] cancellation in try read(cancellation) }
+                if isEmpty { try await queue.io.waitUntilReady(queue.descriptor, .reading, queue.path) }
             }
         } catch {
-            await close()
+            try? await queue.close()
             throw error
         }
-        await close()
+        try? await queue.close()
         return nil
     }
 
     /// Reads until a change is complete or nothing more can be read. Returns true if the caller must wait for more events.
     private func read(_ cancellation: borrowing Cancellation) throws -> Bool {
-        let kernel = io.kernel
+        let kernel = queue.io.kernel
         return try withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 8) { buffer in
             while true {
                 try cancellation.check()
-                let count = kernel.retrying { kernel.calls.read(descriptor, buffer) }
+                let count = kernel.retrying { kernel.calls.read(queue.descriptor, buffer) }
                 if count == -Int(EAGAIN) {
                     return machine.withLock { machine in
                         machine.settle()
                         return !machine.isReady && !machine.isEnded
                     }
                 }
-                try kernel.check(count, "watch", path)
+                try kernel.check(count, "watch", queue.path)
                 let isReady = machine.withLock { machine in
                     machine.receive(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
                     return machine.isReady || machine.isEnded
@@ -319,13 +309,6 @@ final class Watch: Sendable {
 
     /// Room for several thousand events. A buffer that is too small for one event gets EINVAL.
     private static var bufferSize: Int { 64 << 10 }
-
-    private func close() async {
-        guard takeDescriptor() else { return }
-        try? await io.run(mustRun: true) { [kernel = io.kernel, descriptor] _ in kernel.closeQuietly(descriptor) }
-    }
-
-    private func takeDescriptor() -> Bool { !isClosed.exchange(true, ordering: .acquiringAndReleasing) }
 }
 
 extension Kernel {

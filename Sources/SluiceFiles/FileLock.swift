@@ -94,15 +94,10 @@ extension URL {
     ) async throws -> R {
         let path = try Path.of(self, for: "lock")
         let file = try await Self.lock(path, lock, permissions, files, remaining, pause)
-        let result: R
-        do {
-            result = try await body()
-        } catch {
-            await file.unlock()
-            throw error
+        return try await scoped(body) {
+            // Errors of close are ignored, because the file wasn't written.
+            try? await files.run(mustRun: true) { _ in file.closeOnceQuietly() }
         }
-        await file.unlock()
-        return result
     }
 
     private static func lock(
@@ -113,7 +108,11 @@ extension URL {
         while true {
             do {
                 return try await files.run { _ in
-                    OpenFile(try files.kernel.openLocked(path, lock, permissions.rawValue), files)
+                    // For an exclusive lock, NFS requires a file that is open for writing.
+                    let opened = try files.kernel.openLocked(
+                        path, lock, isRequired: true, flags: O_CREAT | (lock == .shared ? O_RDONLY : O_RDWR),
+                        permissions: permissions.rawValue, truncating: false, for: "lock")
+                    return OpenFile(opened, files)
                 }
             } catch let error as FileError where error.code == .locked {
                 guard let length = pauses.next(remaining: remaining()) else { throw DeadlineExceeded(cause: error) }
@@ -135,24 +134,6 @@ struct LockPauses {
         length = min(length * 2, .milliseconds(100))
         guard let remaining else { return pause }
         return remaining > .zero ? min(pause, remaining) : nil
-    }
-}
-
-extension OpenFile {
-    fileprivate func unlock() async {
-        // Errors of close are ignored, because the file wasn't written.
-        try? await io.run(mustRun: true) { [self] _ in closeOnceQuietly() }
-    }
-}
-
-extension Kernel {
-    /// Opens the file and locks it, or throws `.locked`. For an exclusive lock, NFS requires a file that is open for writing.
-    fileprivate func openLocked(
-        _ path: String, _ kind: FileLock, _ permissions: UInt32
-    ) throws(FileError) -> OpenedFile {
-        try openLocked(
-            path, kind, isRequired: true, flags: O_CREAT | (kind == .shared ? O_RDONLY : O_RDWR),
-            permissions: permissions, truncating: false, for: "lock")
     }
 }
 
@@ -204,7 +185,7 @@ extension Kernel {
                 {
                     if !truncating || opened.links < 2 {
                         if truncating, opened.size > 0 {
-                            try check(retrying { calls.truncate(descriptor, 0) }, "empty", path)
+                            try truncate(descriptor, to: 0, for: "empty", path)
                         }
                         return OpenedFile(descriptor: descriptor, path: path, status: opened, isLocked: locked >= 0)
                     }

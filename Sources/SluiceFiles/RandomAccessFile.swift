@@ -387,9 +387,7 @@ extension RandomAccessFile {
     public func truncate(to size: Int64) async throws {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         try await run("truncate") { [file] _ in
-            let kernel = file.io.kernel
-            try kernel.check(
-                kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
+            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
         }
     }
 

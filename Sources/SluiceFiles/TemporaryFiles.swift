@@ -41,23 +41,16 @@ extension Kernel {
     fileprivate func makeTemporaryFile(
         prefix: String, suffix: String, in parent: String
     ) throws(FileError) -> String {
-        var attempt = 1
-        while true {
-            let name = uniqueName(prefix: prefix + "-") + suffix
-            guard DirectoryEntry.Name(name).isSingle else {
-                throw FileError(
-                    code: .invalidPath, operation: "create temporary file", path: name,
-                    remedy: "Pass a prefix and a suffix that have no slash and no zero byte.")
-            }
-            let path = Path.join(parent, name)
-            do {
-                let descriptor = try open(
-                    path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, for: "create temporary file")
-                closeQuietly(descriptor)
-                return path
-            } catch  where error.code == .exists && attempt < 100 {
-                attempt += 1  // The name, one of 2^64, is taken.
-            }
+        guard DirectoryEntry.Name(prefix + "-" + suffix).isSingle else {
+            throw FileError(
+                code: .invalidPath, operation: "create temporary file", path: prefix + "-" + suffix,
+                remedy: "Pass a prefix and a suffix that have no slash and no zero byte.")
+        }
+        return try withUniquePath(in: parent, prefix: prefix + "-", suffix: suffix) { path throws(FileError) in
+            let descriptor = try open(
+                path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, for: "create temporary file")
+            closeQuietly(descriptor)
+            return path
         }
     }
 }
@@ -103,20 +96,13 @@ extension FileIO {
 
 extension Kernel {
     fileprivate func makeTemporaryDirectory(prefix: String, in parent: String) throws(FileError) -> String {
-        var attempt = 1
-        while true {
-            let name = uniqueName(prefix: prefix + "-")
-            guard DirectoryEntry.Name(name).isSingle else {
-                throw FileError(
-                    code: .invalidPath, operation: "create temporary directory", path: name,
-                    remedy: "Pass a prefix that has no slash and no zero byte.")
-            }
-            let path = Path.join(parent, name)
+        guard DirectoryEntry.Name(prefix + "-").isSingle else {
+            throw FileError(
+                code: .invalidPath, operation: "create temporary directory", path: prefix + "-",
+                remedy: "Pass a prefix that has no slash and no zero byte.")
+        }
+        return try withUniquePath(in: parent, prefix: prefix + "-") { path throws(FileError) in
             let made = path.withCString { path in retrying { calls.makeDirectory(path, 0o700) } }
-            if made == -EEXIST, attempt < 100 {
-                attempt += 1
-                continue
-            }
             try check(made, "create temporary directory", path)
             return path
         }

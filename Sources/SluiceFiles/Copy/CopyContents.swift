@@ -169,8 +169,7 @@ private struct ContentsCopy: ~Copyable {
         // The source may have been truncated in the meantime.
         let now = Int(clamping: try kernel.status(ofDescriptor: source.descriptor, source.path).size)
         let end = max(position, min(told, now))
-        let result = kernel.retrying { kernel.calls.truncate(destination.descriptor, Int64(end)) }
-        try kernel.check(result, "extend", destination.path)
+        try kernel.truncate(destination.descriptor, to: Int64(end), for: "extend", destination.path)
         try seek(to: end)
         size = end
     }

@@ -261,7 +261,10 @@ extension Kernel {
         try checkIsOther(found, try status(of: destination, followingLinks: false), source, destination)
         _ = try statusOfReplaced(destination, options.existing, for: "copy to")
         let target = try linkTarget(of: source)
-        let temporary = try makeTemporaryLink(to: target, in: Path.directory(of: destination))
+        let temporary = try withUniquePath(in: Path.directory(of: destination)) { path throws(FileError) in
+            try makeSymbolicLink(to: target, at: path)
+            return path
+        }
         do throws(FileError) {
             try copyAttributes(options.keeping, ofLink: source, found, to: temporary)
             try renameUnique(temporary, to: destination, existing: options.existing)
@@ -270,19 +273,6 @@ extension Kernel {
             throw error
         }
         return FileCopyResult(bytes: 0, method: .symbolicLink)
-    }
-
-    private func makeTemporaryLink(to target: [CChar], in directory: String) throws(FileError) -> String {
-        var attempt = 1
-        while true {
-            let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
-            do throws(FileError) {
-                try makeSymbolicLink(to: target, at: path)
-                return path
-            } catch  where error.code == .exists && attempt < 100 {
-                attempt += 1
-            }
-        }
     }
 }
 

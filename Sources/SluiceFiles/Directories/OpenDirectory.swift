@@ -303,7 +303,7 @@ extension Kernel {
             entry, O_WRONLY | (existing == .append ? O_APPEND : 0), followingLinks: false)
         if existing == .replace, opened.status.size > 0 {
             do throws(FileError) {
-                try check(retrying { calls.truncate(opened.descriptor, 0) }, "empty", opened.path)
+                try truncate(opened.descriptor, to: 0, for: "empty", opened.path)
             } catch {
                 closeQuietly(opened.descriptor)
                 throw error

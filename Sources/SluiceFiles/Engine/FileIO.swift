@@ -1,5 +1,5 @@
 internal import CSluiceFiles
-internal import SluiceLock
+internal import SluiceConcurrency
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -21,7 +21,7 @@ internal import Foundation
 /// - Cancellation: A queued call throws `CancellationError` immediately. A running job is awaited, because the kernel uses its buffer.
 ///   Long reads, listings, copies and removals stop between two system calls. See <doc:CancelFileWork>.
 /// - Exhaustion: Jobs wait for a free thread in order of arrival. Operations that wait for another process (a FIFO without a writer,
-///   standard input) share one more thread.
+///   standard input) share one more thread. An open without a descriptor left throws ``FileError/Code/tooManyOpenFiles``.
 /// - Teardown: When the last reference is released, the threads finish the submitted jobs and end. ``shutdown()`` does the same and
 ///   waits for that.
 public final class FileIO: Sendable {
@@ -51,11 +51,6 @@ public final class FileIO: Sendable {
         pool = WorkerPool(
             threads: configuration.concurrency, stackSize: stackSize, changes, startingThreads: calls.startThread)
         readiness = ReadinessLane(kernel, stackSize: stackSize, changes)
-    }
-
-    deinit {
-        pool.close()
-        readiness.close()
     }
 
     /// Shuts the engine down. Submitted operations finish; later ones throw a ``FileError`` with code `.shutDown`.
@@ -243,7 +238,7 @@ extension FileIO {
 // MARK: - The choice of lanes
 
 extension FileIO {
-    /// The place where an operation runs. The engine chooses one for each operation: see ``Statistics/completions``.
+    /// The threads that run an operation. The engine chooses a lane for each operation: see ``Statistics/completions``.
     public enum Lane: String, Sendable, Hashable, CaseIterable {
         /// The calling thread: reads of up to 1 MiB of bytes that are already in memory. See preadv2(2), RWF_NOWAIT.
         case inline
@@ -287,68 +282,26 @@ extension FileIO.Configuration {
 ///
 /// ```text
 /// a lane                                  a waiting task
-/// changes a counter, unlocks              registers
-/// changed(): is a task registered?        checks the counters, which takes the lane's lock
+/// changes a counter, unlocks              counts itself
+/// changed(): does a task wait?            checks the counters, which takes the lane's lock
 /// ```
 ///
 /// The side that takes the lane's lock last sees what the other did before, so no change is missed. While no task waits, ``changed()``
 /// is one load.
 final class StatisticsChanges: Sendable {
-    private struct Waiter: Sendable {
-        let isMet: @Sendable () -> Bool
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State {
-        var waiters: [UInt64: Waiter] = [:]
-        var lastID: UInt64 = 0
-        /// Waiters that were cancelled before they registered.
-        var cancelled: Set<UInt64> = []
-    }
-
-    private let state = Lock(State())
-    private let count = Atomic(0)
+    private let monitor = Monitor(())
+    private let waitingCount = Atomic(0)
 
     /// Checks the conditions of the waiting tasks. The caller holds no lock of a lane.
     func changed() {
-        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        let waiters = state.withLock { $0.waiters }
-        // Without the lock: the conditions take the locks of the lanes.
-        for (id, waiter) in waiters where waiter.isMet() { end(id, isMet: true) }
+        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { monitor.withState { _ in } }
     }
 
     /// Waits until `isMet` returns true. `isMet` is called on any thread and may only read the lanes' counters.
     func wait(until isMet: @escaping @Sendable () -> Bool) async throws {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        let wasMet = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = state.withLock { state in
-                    if state.cancelled.remove(id) != nil { return true }
-                    state.waiters[id] = Waiter(isMet: isMet, continuation: continuation)
-                    count.add(1, ordering: .sequentiallyConsistent)
-                    return false
-                }
-                if isCancelled { return continuation.resume(returning: false) }
-                if isMet() { end(id, isMet: true) }
-            }
-        } onCancel: {
-            end(id, isMet: false)
-        }
-        state.withLock { _ = $0.cancelled.remove(id) }
-        if !wasMet { throw CancellationError() }
-    }
-
-    private func end(_ id: UInt64, isMet: Bool) {
-        let waiter = state.withLock { state in
-            let waiter = state.waiters.removeValue(forKey: id)
-            if waiter != nil { count.subtract(1, ordering: .sequentiallyConsistent) }
-            if waiter == nil, !isMet { state.cancelled.insert(id) }
-            return waiter
-        }
-        waiter?.continuation.resume(returning: isMet)
+        waitingCount.add(1, ordering: .sequentiallyConsistent)
+        defer { waitingCount.subtract(1, ordering: .sequentiallyConsistent) }
+        try await monitor.waitUnlessCancelled(where: { _ in isMet() })
     }
 }
 

@@ -19,6 +19,21 @@ final class Kernel: Sendable {
         return "\(prefix)\(String(seed, radix: 36))-\(String(count, radix: 36))"
     }
 
+    /// Calls `create` with paths of new names in a directory until one isn't taken.
+    func withUniquePath<R>(
+        in directory: String, prefix: String = ".sluice-", suffix: String = "",
+        _ create: (String) throws(FileError) -> R
+    ) throws(FileError) -> R {
+        var attempt = 1
+        while true {
+            do throws(FileError) {
+                return try create(Path.join(directory, uniqueName(prefix: prefix) + suffix))
+            } catch  where error.code == .exists && attempt < 100 {
+                attempt += 1  // The name, one of 2^64, is taken.
+            }
+        }
+    }
+
     // MARK: Results
 
     /// Repeats a call that a signal interrupts, which happens if a handler was installed without SA_RESTART.
@@ -83,7 +98,13 @@ final class Kernel: Sendable {
         openCount.subtract(1, ordering: .relaxed)
     }
 
-    // MARK: Status
+    // MARK: Status and size
+
+    func truncate(
+        _ descriptor: CInt, to size: Int64, for operation: String = "truncate", _ path: String
+    ) throws(FileError) {
+        try check(retrying { calls.truncate(descriptor, size) }, operation, path)
+    }
 
     func status(ofDescriptor descriptor: CInt, _ path: String) throws(FileError) -> RawStatus {
         var status = RawStatus()

@@ -275,9 +275,7 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func truncate(to size: Int64) async throws {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         try await file.io.run { [file] _ in
-            let kernel = file.io.kernel
-            try kernel.check(
-                kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
+            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
         }
     }
 

@@ -46,6 +46,8 @@ final class OpenFile: Sendable {
         !isClosed.exchange(true, ordering: .acquiringAndReleasing)
     }
 
+    var isOpen: Bool { !isClosed.load(ordering: .relaxed) }
+
     var mayReadInline: Bool { status.isRegularFile && !isRefusingInline.load(ordering: .relaxed) }
 
     func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }

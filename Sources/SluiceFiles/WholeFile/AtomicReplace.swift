@@ -108,17 +108,10 @@ extension Kernel {
     }
 
     func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
-        var attempt = 1
-        while true {
-            let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
-            do {
-                let descriptor = try open(
-                    path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,
-                    for: "create temporary file")
-                return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
-            } catch  where error.code == .exists && attempt < 100 {
-                attempt += 1  // The name, one of 2^64, is taken.
-            }
+        try withUniquePath(in: directory) { path throws(FileError) in
+            let descriptor = try open(
+                path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions, for: "create temporary file")
+            return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
         }
     }
 }
