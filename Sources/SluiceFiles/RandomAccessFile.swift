@@ -145,7 +145,7 @@ extension Kernel {
         let refusal: FileError? =
             if opened.status.isDirectory {
                 FileError(operation: "open", path: path, systemError: EISDIR)
-            } else if opened.status.isPipeOrSocket {
+            } else if opened.status.isFIFO || opened.status.kind == UInt32(S_IFSOCK) {
                 Self.hasNoOffsets(path)
             } else { nil }
         guard let refusal else { return opened }
@@ -157,13 +157,6 @@ extension Kernel {
         FileError(
             code: .notRegularFile, operation: "open", path: path, systemError: number,
             remedy: "Open it for reading or writing instead, because a FIFO or socket has no offsets.")
-    }
-}
-
-extension RawStatus {
-    fileprivate var isPipeOrSocket: Bool {
-        let kind = mode & UInt32(S_IFMT)
-        return kind == UInt32(S_IFIFO) || kind == UInt32(S_IFSOCK)
     }
 }
 
@@ -220,15 +213,15 @@ extension RandomAccessFile {
     }
 }
 
-// Every positional read goes through here: the one place that chooses its lane.
+// Every positional read goes through here: the one function that chooses its lane.
 extension FileIO {
     func read(_ file: OpenFile, at offset: Int64, upToCount count: Int) async throws -> Data {
         try FileIO.checkCancellation()
         let start = readInline(file, upToCount: count, at: offset)
         if start.count == count { return start }
-        let (place, rest) = (offset + Int64(start.count), count - start.count)
+        let (next, rest) = (offset + Int64(start.count), count - start.count)
         let end = try await run { [kernel] cancellation in
-            let bytes = try kernel.read(file.descriptor, at: place, upToCount: rest, file.path, cancellation)
+            let bytes = try kernel.read(file.descriptor, at: next, upToCount: rest, file.path, cancellation)
             return bytes.data()
         }
         return start.isEmpty ? end : start + end
@@ -269,9 +262,9 @@ extension Kernel {
         var buffer = ReadBuffer(expected: min(count, expected))
         while buffer.count < count {
             try cancellation.check()
-            let (wanted, place) = (count - buffer.count, offset + Int64(buffer.count))
+            let (wanted, next) = (count - buffer.count, offset + Int64(buffer.count))
             let read = try buffer.append(atMost: wanted) { (free) throws(FileError) in
-                try self.read(descriptor, at: place, into: free, path)
+                try self.read(descriptor, at: next, into: free, path)
             }
             guard let read else { throw Self.outOfMemory(path) }
             if read == 0 { break }

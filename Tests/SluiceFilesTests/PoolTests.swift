@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct `The queue of jobs` {
-    @Test func `it agrees with a plain list over random operations, and keeps few empty places`() {
+    @Test func `it agrees with a plain list over random operations, and keeps few numbers of removed jobs`() {
         var random = SeededRandom(seed: 42)
         for _ in 0..<200 {
             var queue = JobQueue<String>()
@@ -25,7 +25,7 @@ struct `The queue of jobs` {
                     #expect(queue.remove(id: id) == index.map { model.remove(at: $0).element })
                 }
                 #expect(queue.count == model.count && queue.isEmpty == model.isEmpty)
-                #expect(queue.places <= 2 * model.count + 17)
+                #expect(queue.storedNumbers <= 2 * model.count + 17)
             }
         }
     }

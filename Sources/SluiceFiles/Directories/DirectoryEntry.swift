@@ -41,14 +41,14 @@ public struct DirectoryEntry: Sendable {
     /// The path by which the directory was opened, followed by the name; `nil` if it isn't UTF-8, which a URL can't represent.
     /// The URL no longer leads to the entry if a directory above is renamed or replaced.
     public var url: URL? {
-        guard let path = String(validating: directory.place.path(of: rawName), as: UTF8.self) else { return nil }
+        guard let path = String(validating: directory.path.bytes(of: rawName), as: UTF8.self) else { return nil }
         return URL(filePath: path, directoryHint: kind == .directory ? .isDirectory : .notDirectory)
     }
 
-    var shownPath: String { directory.place.shownPath(of: rawName) }
+    var shownPath: String { directory.path.shown(of: rawName) }
 
     /// The path as ``AsyncFileStream/path`` has it. Bytes that aren't UTF-8 appear as U+FFFD.
-    var wholePath: String { String(decoding: directory.place.path(of: rawName), as: UTF8.self) }
+    var wholePath: String { String(decoding: directory.path.bytes(of: rawName), as: UTF8.self) }
 }
 
 extension DirectoryEntry: Hashable {

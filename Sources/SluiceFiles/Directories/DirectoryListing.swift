@@ -54,7 +54,7 @@ extension DirectoryEntry {
 
     func openDirectory(followingLinks: Bool = false) throws(FileError) -> OpenDirectory {
         let descriptor = try kernel.openDirectory(rawName, in: directory, followingLinks: followingLinks)
-        return try OpenDirectory(descriptor, DirectoryPlace(rawName, in: directory.place), directory.io)
+        return try OpenDirectory(descriptor, DirectoryPath(rawName, in: directory.path), directory.io)
     }
 }
 
@@ -66,7 +66,7 @@ extension FileIO {
         while try kernel.readEntries(of: directory, into: &raw) {
             if raw.count > limit {
                 throw FileError(
-                    code: .limitExceeded, operation: "list", path: directory.place.shownPath(),
+                    code: .limitExceeded, operation: "list", path: directory.path.shown(),
                     remedy: "Raise maximumCount, which is \(limit), or use a listing, which has no limit.")
             }
             try cancellation.check()

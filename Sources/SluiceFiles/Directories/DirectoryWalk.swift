@@ -167,11 +167,11 @@ public struct WalkedEntry: Sendable, Hashable {
     init(_ entry: DirectoryEntry, _ visit: Visit, depthOfRoot: Int) {
         self.entry = entry
         self.visit = visit
-        depth = entry.directory.place.depth - depthOfRoot + 1
+        depth = entry.directory.path.depth - depthOfRoot + 1
     }
 
     /// The names from the walked directory down to this entry, joined by slashes, as bytes. Computed on each access.
-    public var rawRelativePath: [UInt8] { entry.directory.place.relativePath(of: entry.rawName, names: depth) }
+    public var rawRelativePath: [UInt8] { entry.directory.path.relativePath(of: entry.rawName, names: depth) }
 
     /// The relative path for display. Bytes that aren't UTF-8 appear as U+FFFD.
     public var relativePath: String { String(decoding: rawRelativePath, as: UTF8.self) }
@@ -207,7 +207,7 @@ final class TreeWalk: @unchecked Sendable {
     private struct Level {
         /// `nil` while it is closed to save descriptors.
         var directory: OpenDirectory?
-        let place: DirectoryPlace
+        let path: DirectoryPath
         let identity: FileIdentity
         /// The entry of this directory in the one above, or `nil` for the root.
         let entry: RawDirectoryEntry?
@@ -228,7 +228,7 @@ final class TreeWalk: @unchecked Sendable {
     init(root: OpenDirectory, options: WalkOptions) {
         self.options = options
         io = root.io
-        depthOfRoot = root.place.depth
+        depthOfRoot = root.path.depth
         if options.maximumDepth < 1 { retired.append(root) } else { push(root, entry: nil, isByLink: false) }
     }
 
@@ -343,7 +343,7 @@ final class TreeWalk: @unchecked Sendable {
     private func push(_ directory: OpenDirectory, entry: RawDirectoryEntry?, isByLink: Bool) {
         let identity = FileIdentity(directory.status)
         levels.append(
-            Level(directory: directory, place: directory.place, identity: identity, entry: entry, isByLink: isByLink))
+            Level(directory: directory, path: directory.path, identity: identity, entry: entry, isByLink: isByLink))
         if options.followingLinks { identities.insert(identity) }
     }
 
@@ -371,12 +371,12 @@ final class TreeWalk: @unchecked Sendable {
 
     private func reopen(_ level: Level, from child: OpenDirectory) throws(FileError) -> OpenDirectory {
         let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: child, followingLinks: false)
-        let directory = try OpenDirectory(descriptor, level.place, io)
+        let directory = try OpenDirectory(descriptor, level.path, io)
         opened += 1
         guard FileIdentity(directory.status) == level.identity else {
             retired.append(directory)
             throw FileError(
-                code: .busy, operation: "walk", path: child.place.shownPath(),
+                code: .busy, operation: "walk", path: child.path.shown(),
                 remedy: "Try again, because another process moved a directory of the tree.")
         }
         return directory

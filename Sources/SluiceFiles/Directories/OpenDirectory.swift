@@ -5,18 +5,18 @@ internal import Synchronization
 final class OpenDirectory: Sendable {
     let io: FileIO
     let descriptor: CInt
-    let place: DirectoryPlace
+    let path: DirectoryPath
     let status: RawStatus
     private let isClosed = Atomic(false)
 
     /// Takes ownership of the descriptor, even if it throws.
-    init(_ descriptor: CInt, _ place: DirectoryPlace, _ io: FileIO) throws(FileError) {
+    init(_ descriptor: CInt, _ path: DirectoryPath, _ io: FileIO) throws(FileError) {
         let kernel = io.kernel
         var status = RawStatus()
         do {
             // The path is computed only for an error, because it is long in a deep tree.
             try kernel.check(
-                kernel.calls.statusOfDescriptor(descriptor, &status), "read the status of", place.shownPath())
+                kernel.calls.statusOfDescriptor(descriptor, &status), "read the status of", path.shown())
         } catch {
             kernel.closeQuietly(descriptor)
             throw error
@@ -24,7 +24,7 @@ final class OpenDirectory: Sendable {
         self.status = status
         self.io = io
         self.descriptor = descriptor
-        self.place = place
+        self.path = path
     }
 
     deinit {
@@ -49,17 +49,17 @@ final class OpenDirectory: Sendable {
     ) throws(FileError) -> OpenDirectory {
         let access = toSearch ? csluice_open_to_search : O_RDONLY
         let descriptor = try io.kernel.open(path, access | O_DIRECTORY, for: operation)
-        return try OpenDirectory(descriptor, DirectoryPlace(path: path), io)
+        return try OpenDirectory(descriptor, DirectoryPath(path: path), io)
     }
 }
 
-// MARK: - Place
+// MARK: - Path
 
-/// The position of a directory below the one that the caller named, as a linked list of names. If each directory stored its path,
+/// The path of a directory below the one that the caller named, as a linked list of names. If each directory stored its bytes,
 /// memory would grow with the square of the depth.
-final class DirectoryPlace: @unchecked Sendable {
+final class DirectoryPath: @unchecked Sendable {
     // Only `deinit` changes `above`, when the last reference is gone. The rest is immutable.
-    private var above: DirectoryPlace?
+    private var above: DirectoryPath?
     private let name: DirectoryEntry.Name
     /// The path of the named directory.
     private let top: DirectoryEntry.Name
@@ -73,7 +73,7 @@ final class DirectoryPlace: @unchecked Sendable {
         depth = 0
     }
 
-    init(_ name: DirectoryEntry.Name, in above: DirectoryPlace) {
+    init(_ name: DirectoryEntry.Name, in above: DirectoryPath) {
         self.above = above
         self.name = name
         top = above.top
@@ -89,10 +89,10 @@ final class DirectoryPlace: @unchecked Sendable {
     /// The last `count` names of the path of a name in this directory, joined by slashes.
     func relativePath(of name: DirectoryEntry.Name, names count: Int) -> [UInt8] {
         var names = [name]
-        var place: DirectoryPlace? = self
-        while names.count < count, let current = place {
+        var next: DirectoryPath? = self
+        while names.count < count, let current = next {
             names.append(current.name)
-            place = current.above
+            next = current.above
         }
         return Array(names.reversed().map(\.bytes).joined(separator: [0x2F]))
     }
@@ -100,23 +100,23 @@ final class DirectoryPlace: @unchecked Sendable {
     /// The names from the named directory (excluded) down to this one.
     var names: [DirectoryEntry.Name] {
         var names: [DirectoryEntry.Name] = []
-        var place = self
-        while let above = place.above {
-            names.append(place.name)
-            place = above
+        var current = self
+        while let above = current.above {
+            names.append(current.name)
+            current = above
         }
         return names.reversed()
     }
 
-    /// The path of this directory, or of a name in it. With a limit, only the lowest names, and the top before them.
-    func path(of name: DirectoryEntry.Name? = nil, lowest count: Int = .max) -> [UInt8] {
+    /// The bytes of this path, or of a name in the directory. With a limit, only the lowest names, and the top before them.
+    func bytes(of name: DirectoryEntry.Name? = nil, lowest count: Int = .max) -> [UInt8] {
         var names = name.map { [$0] } ?? []
-        var place: DirectoryPlace? = self
-        while let current = place, names.count < count {
+        var next: DirectoryPath? = self
+        while let current = next, names.count < count {
             names.append(current.name)
-            place = current.above
+            next = current.above
         }
-        if let left = place { names += left.depth == 0 ? [top] : ["…", top] }
+        if let left = next { names += left.depth == 0 ? [top] : ["…", top] }
         let isRoot = names.last?.bytes.last == 0x2F
         let bytes = names.reversed().map(\.bytes).joined(separator: [0x2F])
         return isRoot && names.count > 1 ? Array(bytes.dropFirst()) : Array(bytes)
@@ -126,8 +126,8 @@ final class DirectoryPlace: @unchecked Sendable {
     ///
     /// In a deep tree, names in the middle are left out. Otherwise a copy, which has such a path ready for each file and directory, would
     /// take time that grows with the square of the depth.
-    func shownPath(of name: DirectoryEntry.Name? = nil) -> String {
-        String(decoding: path(of: name, lowest: Self.mostShown), as: UTF8.self)
+    func shown(of name: DirectoryEntry.Name? = nil) -> String {
+        String(decoding: bytes(of: name, lowest: Self.mostShown), as: UTF8.self)
     }
 
     private static var mostShown: Int { 64 }
@@ -144,7 +144,7 @@ extension Kernel {
         let result = retrying { calls.directories.readEntries(directory.descriptor, &entries) }
         // Linux reports ENOENT for a directory that was removed while open. It has no entries.
         if result == -ENOENT { return false }
-        try check(result, "list", directory.place.shownPath())
+        try check(result, "list", directory.path.shown())
         return result > 0
     }
 
@@ -155,7 +155,7 @@ extension Kernel {
         let access = toSearch ? csluice_open_to_search : O_RDONLY
         let flags = access | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let result = name.withCString { name in retrying { calls.openAt(directory.descriptor, name, flags) } }
-        try check(result, "open", directory.place.shownPath(of: name))
+        try check(result, "open", directory.path.shown(of: name))
         openCount.add(1, ordering: .relaxed)
         return result
     }
@@ -170,7 +170,7 @@ extension Kernel {
             retrying { calls.directories.statusAt(directory.descriptor, name, followingLinks, &status) }
         }
         if result == -ENOENT || result == -ENOTDIR { return nil }
-        try check(result, "read the status of", directory.place.shownPath(of: name))
+        try check(result, "read the status of", directory.path.shown(of: name))
         return status
     }
 

@@ -127,14 +127,14 @@ public struct TreeCopyResult: Sendable, Hashable {
 final class TreeCopy {
     struct Level {
         var directory: OpenDirectory?
-        let place: DirectoryPlace
+        let path: DirectoryPath
         let identity: FileIdentity
         /// The status of the original, before any of its entries was read.
         let source: RawStatus
     }
 
     struct FirstCopy {
-        let place: DirectoryPlace
+        let path: DirectoryPath
         let name: DirectoryEntry.Name
         let identity: FileIdentity
     }
@@ -178,7 +178,7 @@ final class TreeCopy {
         do throws(FileError) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
             let descriptor = try kernel.open(destination, flags, for: "copy to")
-            return try OpenDirectory(descriptor, DirectoryPlace(path: destination), io)
+            return try OpenDirectory(descriptor, DirectoryPath(path: destination), io)
         } catch {
             _ = destination.withCString { path in kernel.retrying { kernel.calls.removeDirectory(path) } }
             throw error
@@ -204,7 +204,7 @@ final class TreeCopy {
             }
         }
         while levels.count > 1 { try leave(from: nil) }
-        try finish(levels[0], from: root.descriptor, root.place.shownPath())
+        try finish(levels[0], from: root.descriptor, root.path.shown())
         return result
     }
 
@@ -249,15 +249,15 @@ final class TreeCopy {
         let made = name.withCString { name in
             kernel.retrying { kernel.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
         }
-        try kernel.check(made, "create directory", directory.place.shownPath(of: name))
+        try kernel.check(made, "create directory", directory.path.shown(of: name))
         let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
-        push(try OpenDirectory(descriptor, DirectoryPlace(name, in: directory.place), io), source: status)
+        push(try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io), source: status)
     }
 
     private func push(_ directory: OpenDirectory, source: RawStatus) {
         levels.append(
             Level(
-                directory: directory, place: directory.place, identity: FileIdentity(directory.status), source: source))
+                directory: directory, path: directory.path, identity: FileIdentity(directory.status), source: source))
         let far = levels.count - 1 - TreeWalk.maximumOpenDirectories
         if far >= 0 { OpenDirectory.release(&levels[far].directory) }
     }
@@ -272,10 +272,10 @@ final class TreeCopy {
         let above = levels.count - 1
         if levels[above].directory == nil, let lowest = child {
             let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: lowest, followingLinks: false)
-            let directory = try OpenDirectory(descriptor, levels[above].place, io)
+            let directory = try OpenDirectory(descriptor, levels[above].path, io)
             guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
-                    code: .busy, operation: "copy to", path: levels[above].place.shownPath(),
+                    code: .busy, operation: "copy to", path: levels[above].path.shown(),
                     remedy: "Try again, because another process moved a directory of the copy.")
             }
             levels[above].directory = directory
@@ -308,7 +308,7 @@ final class TreeCopy {
     /// status said: the times, the owner, and of the mode the bits of the owner, because its access control list is unknown.
     private func finish(_ level: Level, from source: CInt?, _ sourcePath: String) throws(FileError) {
         guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
-        let path = directory.place.shownPath()
+        let path = directory.path.shown()
         var original = OpenedFile(descriptor: source ?? directory.descriptor, path: sourcePath, status: level.source)
         var keeping = options.keeping
         if source == nil {
@@ -336,7 +336,7 @@ final class TreeCopy {
             if current.status.isSameFile(as: root.status) { throw Self.intoItself(destination) }
             let descriptor = try kernel.openDirectory(
                 DirectoryEntry.Name(".."), in: current, followingLinks: false, toSearch: true)
-            let above = try OpenDirectory(descriptor, current.place, io)
+            let above = try OpenDirectory(descriptor, current.path, io)
             directory = above.status.isSameFile(as: current.status) ? nil : above
         }
     }
@@ -360,7 +360,7 @@ extension TreeCopy {
         if source.status.links > 1, try linkToFirstCopy(of: source.status, as: entry.rawName, in: directory) {
             return true
         }
-        let path = directory.place.shownPath(of: entry.rawName)
+        let path = directory.path.shown(of: entry.rawName)
         let mode: UInt32 = options.keeping.contains(.permissions) ? 0o600 : FilePermissions.newFile.rawValue
         let copy = try kernel.create(entry.rawName, in: directory, mode: mode, path)
         var descriptor: CInt? = copy.descriptor
@@ -380,7 +380,7 @@ extension TreeCopy {
         }
         if source.status.links > 1 {
             firstCopies[FileIdentity(source.status)] = FirstCopy(
-                place: directory.place, name: entry.rawName, identity: FileIdentity(copy.status))
+                path: directory.path, name: entry.rawName, identity: FileIdentity(copy.status))
         }
         return true
     }
@@ -399,7 +399,7 @@ extension TreeCopy {
         of status: RawStatus, as name: DirectoryEntry.Name, in directory: OpenDirectory
     ) throws(FileError) -> Bool {
         guard let first = firstCopies[FileIdentity(status)] else { return false }
-        guard let firstDirectory = try? openAgain(first.place) else { return false }
+        guard let firstDirectory = try? openAgain(first.path) else { return false }
         let linked = first.name.withCString { from in
             name.withCString { to in
                 kernel.retrying {
@@ -417,18 +417,18 @@ extension TreeCopy {
         let unlinked = name.withCString { name in
             kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }
         }
-        try kernel.check(unlinked, "remove", directory.place.shownPath(of: name))
+        try kernel.check(unlinked, "remove", directory.path.shown(of: name))
         return false
     }
 
     /// Opens a directory of the copy by its names from the top, without following links.
-    private func openAgain(_ place: DirectoryPlace) throws(FileError) -> OpenDirectory {
-        let names = place.names
+    private func openAgain(_ path: DirectoryPath) throws(FileError) -> OpenDirectory {
+        let names = path.names
         guard let top = levels[0].directory else {
             // The top was closed to save descriptors. Opens it by its path, and checks that it is the same directory.
-            let path = levels[0].place.shownPath()
+            let path = levels[0].path.shown()
             let directory = try OpenDirectory(
-                try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].place, io)
+                try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].path, io)
             guard FileIdentity(directory.status) == levels[0].identity else {
                 throw FileError(code: .replaced, operation: "copy to", path: path)
             }
@@ -441,7 +441,7 @@ extension TreeCopy {
         var directory = top
         for name in names {
             let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
-            directory = try OpenDirectory(descriptor, DirectoryPlace(name, in: directory.place), io)
+            directory = try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io)
         }
         return directory
     }
@@ -452,7 +452,7 @@ extension TreeCopy {
         let made = name.withCString { name in
             kernel.retrying { kernel.calls.directories.makeFIFOAt(directory.descriptor, name, status.permissions) }
         }
-        try kernel.check(made, "create FIFO", directory.place.shownPath(of: name))
+        try kernel.check(made, "create FIFO", directory.path.shown(of: name))
         try copyAttributes(status, to: name, in: directory)
     }
 
@@ -473,7 +473,7 @@ extension TreeCopy {
         }
         if read == -Int(ENOENT) { return false }
         try kernel.check(read, "read the symbolic link", entry.shownPath)
-        try kernel.check(made, "create symbolic link", directory.place.shownPath(of: entry.rawName))
+        try kernel.check(made, "create symbolic link", directory.path.shown(of: entry.rawName))
         try copyAttributes(status, to: entry.rawName, in: directory)
         return true
     }
@@ -483,7 +483,7 @@ extension TreeCopy {
         throws(FileError)
     {
         let directories = kernel.calls.directories
-        let path = directory.place.shownPath(of: name)
+        let path = directory.path.shown(of: name)
         if options.keeping.contains(.owner) {
             let result = name.withCString { name in
                 kernel.retrying { directories.changeOwnerAt(directory.descriptor, name, status.user, status.group) }

@@ -86,7 +86,7 @@ package struct ReadinessStateMachine<Waiter> {
     }
 
     private struct Entry {
-        /// Its place in the order of arrival.
+        /// Its number in the order of arrival.
         var order: UInt64
         var readiness: Readiness
         var isWatching: Bool

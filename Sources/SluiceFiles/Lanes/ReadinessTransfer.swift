@@ -293,7 +293,7 @@ extension ReadinessTransfer {
                 let count = piece.count
                 var done = 0
                 while done < count {
-                    let result = try await put(piece, from: done)
+                    let result = try await writeSome(of: piece, from: done)
                     done += result
                     written += result
                 }
@@ -311,7 +311,7 @@ extension ReadinessTransfer {
     }
 
     /// Writes as much of a piece as there is room for, at least one byte. Waits for room if there is none.
-    private func put(_ piece: BytesToWrite, from start: Int) async throws -> Int {
+    private func writeSome(of piece: BytesToWrite, from start: Int) async throws -> Int {
         let calls = io.kernel.calls.readiness
         try await takeTurns()
         while true {
@@ -319,7 +319,7 @@ extension ReadinessTransfer {
                 attempt { calls.write($0, bytes, $1) }
             }
             let result: Int
-            if let attempted { result = attempted } else { result = try await putOnceReady(piece, from: start) }
+            if let attempted { result = attempted } else { result = try await writeOnceReady(piece, from: start) }
             if result > 0 {
                 count(result)
                 return result
@@ -333,7 +333,7 @@ extension ReadinessTransfer {
 
     /// Waits until there is room, and writes on a thread of the pool. A pipe that is ready has room for at least PIPE_BUF bytes. See
     /// pipe(7).
-    private func putOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
+    private func writeOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         try await wait()
         return try await io.run { [kernel = io.kernel, descriptor] _ in
             piece.withBytes(from: start, atMost: Self.maximumPerPoolWrite) { bytes in

@@ -306,7 +306,7 @@ package struct JobQueue<Element> {
     package init() {}
 
     /// The number of stored numbers, including those of removed jobs. For tests.
-    package var places: Int { order.count }
+    package var storedNumbers: Int { order.count }
 
     package mutating func append(_ element: Element, id: UInt64) {
         order.append(id)

@@ -77,9 +77,9 @@ struct AccessRights: Sendable, Equatable {
     /// format has no entries, so it grants nothing.
     private static func entries(of list: [UInt8]) -> [(tag: Tag, bits: UInt32)] {
         guard list.count % 8 == 4, list.starts(with: [2, 0, 0, 0]) else { return [] }
-        return stride(from: 4, to: list.count, by: 8).compactMap { place in
-            let tag = Tag(rawValue: UInt16(list[place]) | UInt16(list[place + 1]) << 8)
-            return tag.map { ($0, UInt32(list[place + 2]) & 7) }
+        return stride(from: 4, to: list.count, by: 8).compactMap { offset in
+            let tag = Tag(rawValue: UInt16(list[offset]) | UInt16(list[offset + 1]) << 8)
+            return tag.map { ($0, UInt32(list[offset + 2]) & 7) }
         }
     }
 }
