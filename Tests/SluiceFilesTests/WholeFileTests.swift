@@ -580,7 +580,7 @@ struct `Killed while replacing` {
     @Test(.timeLimit(.minutes(5)), arguments: levels, ["-", "file.part"])
     func `leaves the old file or the new one, whole, and its lock to the next`(level: String, name: String) async throws
     {
-        let worker = try #require(Child.program("FileWorker"))
+        let worker = try builtProgram("FileWorker")
         try await withIO(in: memoryDirectory) { io, directory in
             let url = directory.appending(path: "file")
             let (old, new) = (pattern(3000), Data(repeating: 0x6E, count: 5000))
@@ -588,7 +588,7 @@ struct `Killed while replacing` {
             while true {
                 try old.write(to: url)
                 chmod(url.path, 0o640)
-                let end = await Child.run(worker, ["replace", url.path, level, name, "\(step)"])
+                let end = try await ChildProcess(worker, ["replace", url.path, level, name, "\(step)"]).end()
                 if !end.wasKilled {
                     #expect(end.status == 0, "\(end)")
                     #expect(same(contents(of: url), new))
