@@ -326,27 +326,28 @@ extension CheckpointedFile {
         }
     }
 
-    /// The checkpoint of a file that may have been published, and the facts about the file that has its final name now.
-    package struct Published: Sendable {
-        package var checkpoint: Data
-        package var identity: FileIdentity
-        package var size: Int64
+    /// What has the final name of a file, and what shows whether it is the published file.
+    package struct Destination: Sendable {
+        /// `nil` if nothing has the name.
+        package var status: FileStatus?
+        /// The contents of the checkpoint, or `nil` if it is missing, longer than the limit, or not a regular file.
+        package var checkpoint: Data?
         package var boot: String?
     }
 
-    package static func published(
-        _ places: Places, as destination: URL, using files: FileIO
-    ) async throws -> Published? {
+    /// Looks at the final name first: a file that is published after that counts as missing, and never as one without its checkpoint.
+    package static func look(
+        at destination: URL, of places: Places, using files: FileIO
+    ) async throws -> Destination {
         let paths = try Paths(places)
         let final = try Path.of(destination, for: "read the status of")
         return try await files.run { _ in
             let kernel = files.kernel
-            guard let status = try kernel.status(of: final, followingLinks: false), status.isRegularFile,
-                let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
-            else { return nil }
-            return Published(
-                checkpoint: checkpoint, identity: FileIdentity(status), size: status.size,
-                boot: BootIdentity.read(kernel))
+            guard let status = try kernel.status(of: final, followingLinks: false) else { return Destination() }
+            let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
+            return Destination(
+                status: FileStatus(status), checkpoint: checkpoint,
+                boot: checkpoint == nil ? nil : BootIdentity.read(kernel))
         }
     }
 }

@@ -327,9 +327,9 @@ extension FaultedOperation {
         }.believingCheckpoints().ignoring(.close).ignoring(.startThread)
             .believing(.lock, EWOULDBLOCK).believing(.open, EWOULDBLOCK).believing(.unlink, ENOENT),
         Self("checkpointed file: looked at when published", checkpointed) { io, directory in
-            let found = try await CheckpointedFile.published(
-                places(directory), as: directory.appending(path: "song.part"), using: io)
-            if found?.size != 300 { throw WrongResult("not found") }
+            let found = try await CheckpointedFile.look(
+                at: directory.appending(path: "song.part"), of: places(directory), using: io)
+            if found.status?.size != 300 || found.checkpoint == nil { throw WrongResult("not found") }
         }.believingCheckpoints().ignoring(.close),
     ]
 

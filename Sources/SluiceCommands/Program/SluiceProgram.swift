@@ -6,11 +6,11 @@ package enum SluiceProgram {
     /// Help and version texts go to the console's output, messages to its error stream. Output that can't be written is a failure. The
     /// console's ``Interruption`` can stop the command from its first step on.
     package static func run(_ arguments: [String], console: Console) async -> ExitStatus {
-        let (status, wasInterrupted) = await console.interruption.guarding { await carryOut(arguments, console) }
+        let (status, wasInterrupted) = await console.interruption.guarding { await runCommand(arguments, console) }
         return await console.settle(status, wasInterrupted: wasInterrupted)
     }
 
-    private static func carryOut(_ arguments: [String], _ console: Console) async -> ExitStatus {
+    private static func runCommand(_ arguments: [String], _ console: Console) async -> ExitStatus {
         let command: any ParsableCommand
         do {
             command = try await SluiceCommand.asyncParseAsRoot(arguments)

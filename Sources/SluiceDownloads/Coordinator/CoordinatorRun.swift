@@ -107,7 +107,7 @@ final class CoordinatorRun: Sendable {
         for await errand in queue.elements {
             switch errand {
             case .prepare(let attempts): await prepare(attempts)
-            case .attempt(let attempt): await carryOut(attempt)
+            case .attempt(let attempt): await perform(attempt)
             case .conclude(let settled): await conclude(settled)
             }
         }
@@ -115,9 +115,9 @@ final class CoordinatorRun: Sendable {
 
     private func prepare(_ claimed: [DownloadAttempt]) async {
         var attempts = claimed
-        let decided = await DownloadAttempt.decidedBeforehand(&attempts)
+        let outcomes = await DownloadAttempt.prepare(&attempts)
         var isSettled = false
-        for (attempt, outcome) in zip(attempts, decided) {
+        for (attempt, outcome) in zip(attempts, outcomes) {
             if let outcome {
                 state.withLock { $0.settle(attempt.job, outcome) }
                 isSettled = true
@@ -128,10 +128,10 @@ final class CoordinatorRun: Sendable {
         if isSettled { await pump() }
     }
 
-    private func carryOut(_ attempt: DownloadAttempt) async {
+    private func perform(_ attempt: DownloadAttempt) async {
         let job = attempt.job
         // An unstructured task, so that the transfer can be stopped without its worker.
-        let task = Task { await attempt.carryOut() }
+        let task = Task { await attempt.run() }
         if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
         let settled = await withTaskCancellationHandler {
             await task.value

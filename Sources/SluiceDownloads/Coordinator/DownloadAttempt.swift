@@ -22,7 +22,7 @@ struct DownloadAttempt: Sendable {
     var configuration: DownloadCoordinator.Configuration { run.coordinator.configuration }
 
     /// Returns `nil` if the lease was lost: then another worker has the job, and there is nothing to settle.
-    func carryOut() async -> SettledJob? {
+    func run() async -> SettledJob? {
         guard !Task.isCancelled else { return await stopped() }
         if let refused = run.refusal(of: job) {
             return settled(.failed(message: "\(refused)"), .finished(job: id, outcome: .failed(refused)))
@@ -36,7 +36,8 @@ struct DownloadAttempt: Sendable {
             let transfer = try await makeTransfer(resolution)
             let result = try await result(of: transfer)
             run.state.withLock { $0.reach.noteReached(job.host) }
-            var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
+            let outcome: DownloadEvent.Outcome = result.isSkipped ? .skipped : .done(bytes: result.bytes)
+            var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: outcome))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
             return settled
@@ -148,9 +149,6 @@ struct DownloadAttempt: Sendable {
     }
 
     private func settled(_ error: TransferError, isTransient: Bool, retryAfter: Duration?) -> SettledJob {
-        if error.code == .fileExists, configuration.existing == .skip {
-            return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
-        }
         if isTransient, let delay = error.retryAfter, delay > configuration.retries.maximumRetryAfter {
             let delay = min(delay, Self.maximumParking)
             if !run.isAwaited { return waits(for: delay, error, .released, .busy(for: delay)) }
@@ -224,132 +222,54 @@ struct DownloadAttempt: Sendable {
     }
 }
 
-// MARK: - Decisions that need no server
+// MARK: - Preparing
 
 extension DownloadAttempt {
-    /// Makes the decisions that need no server: creates directories, and looks for partial files and existing targets. Many files are
-    /// looked up in one job, because a thread switch for each would be too expensive.
-    static func decidedBeforehand(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
+    /// Prepares attempts of claimed jobs: creates directories, and looks at targets and checkpoints, at those of all jobs in one step.
+    /// Returns the outcomes of the attempts that end here, without a request.
+    static func prepare(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
-        // A sighting is valid for the first attempt only, because that attempt changes the files.
-        var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }
-        let unknown = found.indices.filter { found[$0] == nil }
+        // A retry looks again, because the first attempt may have changed the files.
+        var targets = attempts.map { $0.job.failures == 0 ? coordinator.knownTargets.take($0.id) : nil }
+        let unknown = targets.indices.filter { targets[$0] == nil }
         if !unknown.isEmpty {
-            let seen = await Lookout.look(at: unknown.map { attempts[$0].job.request }, coordinator.files)
-            for (index, one) in zip(unknown, seen ?? []) { found[index] = one }
+            // If this is cancelled, the run and its attempts are cancelled too.
+            let found = try? await TargetFacts.of(unknown.map { attempts[$0].job.request }, using: coordinator.files)
+            for (index, facts) in zip(unknown, found ?? []) { targets[index] = facts }
         }
-        var decided: [SettledJob?] = []
-        var made: (directory: TargetDirectory, failure: FileError?)?
-        for (index, attempt) in attempts.enumerated() {
-            if attempt.job.request.hasReservedName {
-                decided.append(await attempt.failed(.nameReserved(attempt.job.request)))
+        var outcomes: [SettledJob?] = []
+        var latest: (directory: TargetDirectory, failure: FileError?)?
+        for index in attempts.indices {
+            let (attempt, request) = (attempts[index], attempts[index].job.request)
+            if request.hasReservedName {
+                outcomes.append(await attempt.failed(.nameReserved(request)))
                 continue
             }
-            let directory = attempt.job.request.targetDirectory
-            if made?.directory != directory { made = (directory, await attempt.run.directories.make(directory.url)) }
-            if let failure = made?.failure {
-                decided.append(await attempt.failed(.file(failure, of: attempt.job.request)))
+            if latest?.directory != request.targetDirectory {
+                latest = (request.targetDirectory, await attempt.run.directories.make(request.directory))
+            }
+            if let failure = latest?.failure {
+                outcomes.append(await attempt.failed(.file(failure, of: request)))
+            } else if let facts = targets[index] {
+                outcomes.append(await attempts[index].prepare(for: facts))
             } else {
-                // If the lookup was cancelled, the run and its attempts are cancelled too.
-                if let isUntidy = found[index]?.mayResume { attempts[index].mayResume = isUntidy }
-                let one =
-                    if let seen = found[index] { await attempt.decided(by: seen.target) } else { nil as SettledJob? }
-                if attempts[index].mayResume, case .finished(_, .skipped) = one?.event {
-                    // The file exists, so the partial file of an earlier attempt is no longer needed.
-                    try? await Transfer.discardPartial(of: attempt.job.request, files: coordinator.files)
-                }
-                decided.append(one)
+                outcomes.append(nil)
             }
         }
-        return decided
+        return outcomes
     }
 
-    private func decided(by status: Result<FileStatus?, FileError>) async -> SettledJob? {
-        switch status {
-        case .success(nil): return nil
-        case .success where job.mayBePublished:
-            // The target may be the result of this job; the transfer can recognize it.
+    private mutating func prepare(for target: TargetFacts) async -> SettledJob? {
+        switch target.decision(existing: configuration.existing, mayBePublished: job.mayBePublished) {
+        case .download(let resuming):
+            mayResume = resuming
             return nil
-        case .success(let found?) where configuration.existing == .replace:
-            // Fails now instead of after the transfer.
-            guard found.kind == .directory else { return nil }
-            let failure = FileError(
-                code: .isDirectory, operation: "replace", path: job.request.target.path(percentEncoded: false),
-                remedy: "Choose another name, or remove the directory.")
-            return await failed(.file(failure, of: job.request))
-        case .success(let found?) where configuration.existing == .skip:
-            return settled(.done(bytes: Int64(found.size)), .finished(job: id, outcome: .skipped))
-        case .success: return await failed(.fileExists(job.request))
-        case .failure(let failure): return await failed(.file(failure, of: job.request))
-        }
-    }
-}
-
-// MARK: - Looking up targets
-
-/// Looks up the targets and checkpoints of many jobs in one operation. A separate lookup for each small file needs a thread switch, which
-/// takes a tenth of the time of its transfer.
-final class Lookout: Sendable {
-    struct Sighting: Sendable {
-        var target: Result<FileStatus?, FileError>
-        var mayResume: Bool
-
-        /// Whether the target exists and has no checkpoint.
-        var isThereAndTidy: Bool {
-            if case .success(.some) = target { !mayResume } else { false }
-        }
-    }
-
-    private let sightings = Lock<[JobID: Sighting]>([:])
-
-    private static let batch = 256
-
-    func take(_ job: JobID) -> Sighting? {
-        sightings.withLock { $0.removeValue(forKey: job) }
-    }
-
-    func note(_ sighting: Sighting, of job: JobID) {
-        sightings.withLock { $0[job] = sighting }
-    }
-
-    /// Looks up jobs before they are claimed. A file that appears later is found when the download publishes its file.
-    func look(ahead jobs: [(id: JobID, request: DownloadRequest)], _ files: FileIO) async {
-        await Self.look(at: jobs.lazy.map(\.request), files) { note($1, of: jobs[$0].id) }
-    }
-
-    func forgetAll() {
-        let forgotten = sightings.withLock { sightings in
-            defer { sightings = [:] }
-            return sightings
-        }
-        _ = forgotten
-    }
-
-    /// Passes each result with its offset. Ends early if the task is cancelled.
-    static func look(
-        at requests: some RandomAccessCollection<DownloadRequest>, _ files: FileIO,
-        _ found: (_ offset: Int, Sighting) -> Void
-    ) async {
-        var rest = requests[...]
-        var offset = 0
-        while !rest.isEmpty, !Task.isCancelled {
-            guard let seen = await look(at: Array(rest.prefix(batch)), files) else { return }
-            rest = rest.dropFirst(batch)
-            for sighting in seen {
-                found(offset, sighting)
-                offset += 1
-            }
-        }
-    }
-
-    /// Returns `nil` if the task is cancelled.
-    static func look(at requests: [DownloadRequest], _ files: FileIO) async -> [Sighting]? {
-        // A symbolic link without a target also occupies its name.
-        let names = requests.map(\.targetPlace) + requests.map(\.checkpointPlace)
-        guard let found = try? await files.statuses(of: names, followingLinks: false) else { return nil }
-        return requests.indices.map { index in
-            let isTidy = if case .success(nil) = found[requests.count + index] { true } else { false }
-            return Sighting(target: found[index], mayResume: !isTidy)
+        case .identify: return nil
+        case .complete(let bytes): return settled(.done(bytes: bytes), .finished(job: id, outcome: .done(bytes: bytes)))
+        case .skip(let bytes, let hasLeftovers):
+            if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }
+            return settled(.done(bytes: bytes), .finished(job: id, outcome: .skipped))
+        case .refuse(let refusal): return await failed(refusal.error(for: job.request))
         }
     }
 }

@@ -45,14 +45,21 @@ extension DownloadCoordinator {
         let batch = Self.batch(of: requests)
         let resolved = resolved(requests)
         var indices = requests.indices.filter { conflicts[$0] == nil }
-        var sightings: [Int: Lookout.Sighting] = [:]
+        var targets: [Int: TargetFacts] = [:]
+        var skipped: Set<Int> = []
         if configuration.existing == .skip {
-            sightings.reserveCapacity(indices.count)
-            await Lookout.look(at: indices.lazy.map { resolved[$0] }, files) { [indices] in sightings[indices[$0]] = $1
+            targets.reserveCapacity(indices.count)
+            await TargetFacts.of(indices.lazy.map { resolved[$0] }, using: files) { [indices] offset, facts in
+                let index = indices[offset]
+                // A job removes what an earlier attempt has left.
+                if case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false) {
+                    skipped.insert(index)
+                } else {
+                    targets[index] = facts
+                }
             }
+            if !skipped.isEmpty { indices.removeAll { skipped.contains($0) } }
         }
-        let there = indices.filter { sightings[$0]?.isThereAndTidy == true }
-        if !there.isEmpty { indices = indices.filter { sightings[$0]?.isThereAndTidy != true } }
         let jobs = try await enqueueMissing(indices.map { requests[$0] }, batch: batch, looksUpRelative: true)
         var places: [JobID: Int] = [:]
         places.reserveCapacity(indices.count)
@@ -73,7 +80,7 @@ extension DownloadCoordinator {
                 .finished(
                     job: JobID(rawValue: 0), outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
         }
-        for index in there { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
+        for index in skipped.sorted() { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {
             switch job.outcome {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
@@ -86,16 +93,16 @@ extension DownloadCoordinator {
         let known = places
         var ahead: [(id: JobID, request: DownloadRequest)] = []
         for (index, job) in zip(indices, jobs) where job.outcome == .added {
-            if let seen = sightings.removeValue(forKey: index) {
-                lookout.note(seen, of: job.id)
+            if let facts = targets.removeValue(forKey: index) {
+                knownTargets.note(facts, of: job.id)
             } else {
                 ahead.append((job.id, resolved[index]))
             }
         }
-        let unseen = ahead
-        defer { lookout.forgetAll() }
+        let unknown = ahead
+        defer { knownTargets.forgetAll() }
         try await withThrowingTaskGroup { group in
-            group.addTask { [self] in await lookout.look(ahead: unseen, files) }
+            group.addTask { [self] in await knownTargets.look(at: unknown, using: files) }
             try await run(until: .whenBatchIsEmpty(batch), isAwaited: true) { event in
                 if let index = known[event.job] { note(index, event) }
             }
@@ -143,10 +150,15 @@ extension DownloadCoordinator {
         }
         // The other process may have run the same list, and have removed it when it was complete.
         let vanished = gone.sorted { $0.value < $1.value }
-        let targets = vanished.map { requests[$0.value].targetPlace }
-        for ((job, index), status) in zip(vanished, try await files.statuses(of: targets, followingLinks: false)) {
-            var outcome = DownloadEvent.Outcome.failed(.goneElsewhere(requests[index]))
-            if case .success(let file?) = status { outcome = .done(bytes: Int64(file.size)) }
+        let found = try await TargetFacts.of(vanished.map { requests[$0.value] }, using: files)
+        for ((job, index), facts) in zip(vanished, found) {
+            // If the file exists, it is the one that the other process downloaded.
+            let outcome: DownloadEvent.Outcome =
+                switch facts.decision(existing: .skip, mayBePublished: false) {
+                case .skip(let bytes, _), .complete(let bytes): .done(bytes: bytes)
+                case .refuse(let refusal): .failed(refusal.error(for: requests[index]))
+                case .download, .identify: .failed(.goneElsewhere(requests[index]))
+                }
             ends.append((index, .finished(job: job, outcome: outcome)))
         }
         return ends

@@ -54,17 +54,8 @@ extension DownloadCoordinator {
         var jobs = try await store.enqueue(requests, options: options)
         let kept = jobs.indices.filter { jobs[$0].outcome == .kept && (looksUpRelative || !requests[$0].isRelative) }
         guard !kept.isEmpty else { return jobs }
-        let files = files
-        let targets = resolved(kept.map { requests[$0] })
-        // A process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint.
-        let untidy = try? await Transfer.mayResume(targets, files: files)
-        for (target, isUntidy) in zip(targets, untidy ?? []) where isUntidy {
-            try? await Transfer.discardPartial(of: target, files: files)
-        }
-        let statuses = try? await files.statuses(of: targets.map(\.targetPlace), followingLinks: false)
-        let gone = zip(kept, statuses ?? []).filter { _, status in
-            if case .success(nil) = status { true } else { false }
-        }.map(\.0)
+        let gone = await DownloadRequest.indicesOfGoneFiles(of: resolved(kept.map { requests[$0] }), using: files)
+            .map { kept[$0] }
         guard !gone.isEmpty else { return jobs }
         options.keepsFinished = false
         let again = try await store.enqueue(gone.map { requests[$0] }, options: options)
@@ -207,7 +198,7 @@ extension DownloadCoordinator {
             await timing.wait(for: change, until: nextPoll)
             change = observers.changes.next
             guard timing.now() >= nextPoll else { continue }
-            pause = min(2 * pause, timing.poll)
+            pause = min(pause * 2, timing.poll)
             nextPoll = timing.now() + pause.milliseconds
             // No other process may be running to notice that a worker has died.
             try await store.releaseJobsOfDeadWorkers()

@@ -50,7 +50,7 @@ public final class DownloadCoordinator: Sendable {
         /// The directory of requests with a relative one (``DownloadRequest/init(_:below:name:headerFields:user:priority:)``), as a file
         /// URL; `nil` for the current directory of the process when a run begins.
         public var directory: URL?
-        /// What happens if the target file already exists.
+        /// What happens if the target file already exists. A directory, a device, a FIFO or a socket in its place is always an error.
         public var existing: ExistingFile
         /// The protection of a completed file against a loss of power.
         public var durability: Durability
@@ -106,7 +106,7 @@ public final class DownloadCoordinator: Sendable {
     let files: FileIO
     let timing: CoordinatorTiming
     let observers = QueueObservers()
-    let lookout = Lookout()
+    let knownTargets = KnownTargets()
     /// Called at each step of each job; for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     let current = Lock<CoordinatorRun?>(nil)

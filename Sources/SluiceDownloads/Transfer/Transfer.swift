@@ -51,26 +51,22 @@ struct Transfer {
     /// - Throws: `TransferError`; `CancellationError`, after the kept bytes are on the disk as ``durability`` requires.
     func run() async throws -> TransferResult {
         do {
-            if mayBePublished, let size = try await sizeOfPublished() {
-                return TransferResult(bytes: size, isCheckpointed: true)
-            }
+            if mayBePublished, let result = try await resultOfEarlierAttempt() { return result }
             let partial = mayResume ? try await openPartial(.ifCheckpointed) : nil
-            var course = TransferCourse(transfer: self, partial: partial)
+            var exchanges = TransferExchanges(transfer: self, partial: partial)
             do {
-                return try await course.run()
+                return try await exchanges.run()
             } catch {
-                await course.partial?.leave(after: error, using: files, request.checkpointedPlaces)
-                // No later attempt continues this file, because the existing target counts as the completed download.
-                if existing == .skip, (error as? FileError)?.code == .exists { await forget() }
-                throw error
+                await exchanges.partial?.leave(after: error, using: files, request.checkpointedPlaces)
+                guard let failure = error as? FileError, failure.code == .exists else { throw error }
+                return try await result(afterNameWasTaken: failure, from: exchanges)
             }
         } catch let published as Published {
             return TransferResult(bytes: published.bytes, isCheckpointed: true)
         } catch let failure as TransferFailure {
             throw error(of: failure)
         } catch let failure as FileError {
-            throw failure.code == .exists && existing != .replace
-                ? TransferError.fileExists(request) : .file(failure, of: request)
+            throw TransferError.file(failure, of: request)
         } catch let known where known is TransferError || (known is CancellationError && Task.isCancelled) {
             throw known
         } catch {
@@ -95,40 +91,85 @@ struct Transfer {
             request.checkpointedPlaces, using: files, ifCheckpoint: Checkpoint.isCheckpoint)
     }
 
-    /// Returns the value of ``mayResume`` for each request. The lookup is one operation for all, because a lookup for each small file
-    /// would take more than a tenth of the time of its transfer.
-    ///
-    /// - Throws: `CancellationError`.
-    static func mayResume(_ requests: some Sequence<DownloadRequest>, files: FileIO) async throws -> [Bool] {
-        try await files.statuses(of: requests.map(\.checkpointPlace), followingLinks: false).map { found in
-            if case .success(nil) = found { false } else { true }
-        }
-    }
-
     /// Opens and locks the partial file. With `.ifCheckpointed`, returns `nil` unless an earlier attempt left a checkpoint.
     ///
     /// Throws ``Published`` if the job's file has its final name by now. A worker that has lost its lease, but not its lock, may have given
     /// it that name until this lock was taken, and no other worker can do it from then on.
     fileprivate func openPartial(_ mode: CheckpointedFile.OpeningMode) async throws -> PartialFile? {
         let partial = try await PartialFile.openLocked(mode, for: self)
-        guard mayBePublished, let partial, let size = try await sizeOfPublished() else { return partial }
+        guard mayBePublished, let partial, case .complete(let bytes) = try await decide() else { return partial }
         // The checkpoint stays until the outcome is recorded.
         try await partial.file.close(appending: [], durability: .none) { _ in nil }
-        throw Published(bytes: size)
+        throw Published(bytes: bytes)
     }
 
     private struct Published: Error {
         var bytes: Int64
     }
 
-    private func sizeOfPublished() async throws -> Int64? {
-        guard
-            let found = try await CheckpointedFile.published(
-                request.checkpointedPlaces, as: request.target, using: files),
-            let checkpoint = Checkpoint(found.checkpoint), checkpoint.url == Checkpoint.digest(of: request.url),
-            checkpoint.isPublished(as: found.identity, size: found.size, boot: found.boot)
-        else { return nil }
-        return found.size
+    // MARK: The target
+
+    /// Returns the result if an earlier attempt has published the file, or if an existing file is skipped. The targets of other jobs were
+    /// looked at when their attempts were prepared, many in one step.
+    private func resultOfEarlierAttempt() async throws -> TransferResult? {
+        switch try await decide() {
+        case .download, .identify: nil
+        case .complete(let bytes): TransferResult(bytes: bytes, isCheckpointed: true)
+        case .skip(let bytes, _): await skipped(bytes)
+        case .refuse(let refusal): throw refusal.error(for: request)
+        }
+    }
+
+    /// Looks at the target, and reads the checkpoint to see whether it is that of the target.
+    private func decide() async throws -> TargetDecision {
+        let found = try await CheckpointedFile.look(at: request.target, of: request.checkpointedPlaces, using: files)
+        var facts = TargetFacts(target: .init(.success(found.status)), evidence: .noCheckpoint)
+        if let data = found.checkpoint, let status = found.status {
+            let isPublished = Checkpoint(data).map { checkpoint in
+                status.kind == .file && checkpoint.url == Checkpoint.digest(of: request.url)
+                    && checkpoint.isPublished(as: status.identity, size: status.size, boot: found.boot)
+            }
+            facts.evidence = isPublished == true ? .matches : .differs
+        }
+        return facts.decision(existing: existing, mayBePublished: mayBePublished)
+    }
+
+    /// Returns the result if the transfer is done although the file couldn't get its name.
+    private func result(
+        afterNameWasTaken failure: FileError, from exchanges: TransferExchanges
+    ) async throws -> TransferResult {
+        let status = try await files.status(of: request.target, followingLinks: false)
+        // A partial file has a checkpoint, and that isn't one of the target.
+        var facts = TargetFacts(
+            target: .init(.success(status)), evidence: exchanges.partial == nil ? .noCheckpoint : .differs)
+        var decision = facts.decision(existing: existing, mayBePublished: mayBePublished)
+        if decision == .identify {
+            facts.evidence = try await isTarget(exchanges.smallBody, status) ? .matches : .differs
+            decision = facts.decision(existing: existing, mayBePublished: mayBePublished)
+        }
+        switch decision {
+        case .complete(let bytes): return TransferResult(bytes: bytes, isCheckpointed: false)
+        // No later attempt continues this file, because the existing target counts as the completed download.
+        case .skip(let bytes, _): return await skipped(bytes)
+        case .refuse(let refusal): throw refusal.error(for: request)
+        // The target is gone again.
+        case .download, .identify: throw failure
+        }
+    }
+
+    private func skipped(_ bytes: Int64) async -> TransferResult {
+        await forget()
+        return TransferResult(bytes: bytes, isCheckpointed: false, isSkipped: true)
+    }
+
+    /// Whether the target has the bytes of a small file, which has no checkpoint to identify it.
+    private func isTarget(_ data: Data, _ status: FileStatus?) async throws -> Bool {
+        guard let status, status.kind == .file, status.size == data.count else { return false }
+        do {
+            return try await Data(asyncContentsOf: request.target, maximumSize: data.count, using: files) == data
+        } catch let error as FileError where error.code == .limitExceeded {
+            return false
+        }
     }
 
     // MARK: Errors
@@ -149,6 +190,8 @@ struct Transfer {
 struct TransferResult: Sendable, Hashable {
     var bytes: Int64
     var isCheckpointed: Bool
+    /// Whether another file has the name and counts as the downloaded one.
+    var isSkipped = false
 }
 
 /// The steps of a transfer, for tests that observe it or kill the process there.
@@ -171,12 +214,15 @@ package enum TransferPhase: Sendable, Hashable, CaseIterable {
     case published
 }
 
-// MARK: - The course of a transfer
+// MARK: - The exchanges
 
-private struct TransferCourse {
+/// The requests of a running transfer and the responses to them, until the file is complete and has its name.
+private struct TransferExchanges {
     private let transfer: Transfer
     private var machine: TransferStateMachine
     private(set) var partial: PartialFile?
+    /// The body that was written in one step, without a partial file.
+    private(set) var smallBody = Data()
 
     init(transfer: Transfer, partial: PartialFile?) {
         self.transfer = transfer
@@ -276,26 +322,10 @@ private struct TransferCourse {
         let options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
             temporaryName: transfer.request.temporaryName)
-        do {
-            try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
-        } catch let error as FileError where error.code == .exists && transfer.mayBePublished {
-            // A small file has no checkpoint to identify it, so its bytes are compared.
-            guard try await isTarget(data) else { throw error }
-        }
+        smallBody = data
+        try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
         transfer.onPhase(.published)
         return TransferResult(bytes: announced, isCheckpointed: false)
-    }
-
-    private func isTarget(_ data: Data) async throws -> Bool {
-        let (target, files) = (transfer.request.target, transfer.files)
-        guard let status = try await files.status(of: target, followingLinks: false), status.kind == .file,
-            status.size == data.count
-        else { return false }
-        do {
-            return try await Data(asyncContentsOf: target, maximumSize: data.count, using: files) == data
-        } catch let error as FileError where error.code == .limitExceeded {
-            return false
-        }
     }
 
     /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.

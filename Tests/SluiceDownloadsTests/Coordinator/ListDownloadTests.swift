@@ -407,17 +407,59 @@ import Testing
         #expect(DownloadRequest.conflicts(in: requests).isEmpty)
     }
 
-    @Test func `a directory in the way of a replacement is found before the first request`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .replace) {
+    @Test(arguments: [ExistingFile.fail, .skip, .replace])
+    func `a directory or FIFO with the name of a file is an error`(existing: ExistingFile) async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
             downloader, origin, directory in
-            try FileManager.default.createDirectory(
-                at: directory.appending(path: "a"), withIntermediateDirectories: false)
-            let summary = try await downloader.run([
-                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
-            ])
-            guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
-            #expect(error.code == .isDirectory)
+            let requests = try ["a", "b"].map {
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory)
+            }
+            try FileManager.default.createDirectory(at: requests[0].target, withIntermediateDirectories: false)
+            try #require(mkfifo(requests[1].target.path, 0o600) == 0)
+            let summary = try await downloader.run(requests)
+            #expect(summary.failures[0]?.fileError?.code == .isDirectory)
+            #expect(summary.failures[1]?.fileError?.code == .notRegularFile)
             #expect(origin.metrics.requests == 0)
+        }
+    }
+
+    @Test func `a done download whose file was replaced with a directory is an error, and not done`() async throws {
+        try await downloading { request in
+            request.target == "/1" && request.attempt == 1
+                ? OriginResponse(status: 404) : OriginResponse(body: bytes(10))
+        } _: { downloader, origin, directory in
+            let store = MemoryQueueStore()
+            let all = try ["0", "1"].map { DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory) }
+            let first = try await downloader.coordinator(store: store).download(all)
+            #expect(first.doneCount == 1 && first.failures.count == 1)
+            try FileManager.default.removeItem(at: all[0].target)
+            try FileManager.default.createDirectory(at: all[0].target, withIntermediateDirectories: false)
+            let second = try await downloader.coordinator(store: store).download(all)
+            #expect(second.doneCount == 1 && second.failures[0]?.fileError?.code == .isDirectory)
+        }
+    }
+
+    @Test(arguments: [100, 600_000])
+    func `a file that appears while its download runs is skipped with its own size`(size: Int) async throws {
+        let directoryBox = Guarded<URL?>(nil)
+        try await downloading(
+            from: { _ in
+                if let directory = directoryBox.withLock({ $0 }) {
+                    try? Data("other".utf8).write(to: directory.appending(path: "a"))
+                }
+                return OriginResponse(body: bytes(size))
+            }, existing: .skip
+        ) { downloader, origin, directory in
+            directoryBox.withLock { $0 = directory }
+            let downloads = downloader.coordinator()
+            try await downloads.enqueue([DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)])
+            let outcomes = Recorder<DownloadEvent>()
+            try await downloads.run(until: .whenEmpty) { event in
+                if event.isEnd { outcomes.note(event) }
+            }
+            guard case .finished(_, .skipped) = outcomes.values.first else { return #expect(Bool(false)) }
+            #expect(try await downloads.snapshot().ended.first?.bytes == 5)
+            #expect(try names(in: directory) == ["a"])
         }
     }
 

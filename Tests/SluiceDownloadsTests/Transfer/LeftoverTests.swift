@@ -424,6 +424,8 @@ import Testing
                 }
                 guard error?.code == .fileExists else { return #expect(Bool(false)) }
                 #expect(scene.target(is: Self.content))
+                // With a checkpoint of another file, that is known before the first byte.
+                #expect(scene.origin.metrics.requests == (isCopy ? 1 : 2))
             }
         }
     }

@@ -1,0 +1,219 @@
+import SluiceFiles
+import SluiceHTTP
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What to do with a download if something has the name of its file: the one answer to "what if the target exists?".
+///
+/// Everything that looks at a target asks this function: a list before it adds jobs, an attempt before its transfer, a transfer before its
+/// request and when another program has taken the name meanwhile, and a queue that looks whether the file of a completed download still
+/// exists (``TargetFacts/isGone``).
+///
+/// ```text
+/// the target                                        existing: fail        skip          replace
+/// ────────────────────────────────────────────────────────────────────────────────────────────────
+/// nothing has the name                              download              download      download
+/// a directory, a device, a FIFO or a socket         refuse                refuse        refuse
+/// a name that can't be looked up                    refuse                refuse        refuse
+/// a file                                            refuse                skip          download
+/// a file that this job may have published:
+///   the evidence matches                            complete              complete      complete
+///   nobody has read the checkpoint yet              identify              identify      identify
+///   there is no checkpoint                          identify              skip          download
+///   the evidence is about another file              refuse                skip          download
+/// ```
+enum TargetDecision: Sendable, Equatable {
+    /// Downloads the file. If `resuming` is false, there is certainly no partial file to continue.
+    case download(resuming: Bool)
+    /// The target may be this job's file, which an attempt published and then died. Only the transfer can tell: it reads the checkpoint or,
+    /// for a small file, which has none, compares the bytes.
+    case identify
+    /// The target is this job's file. Nothing is left to do but to record that.
+    case complete(bytes: Int64)
+    /// The existing file counts as the downloaded one, and isn't changed. If `hasLeftovers` is true, an earlier attempt may have left a
+    /// partial file or a checkpoint, which nobody needs any longer.
+    case skip(bytes: Int64, hasLeftovers: Bool)
+    /// The download fails.
+    case refuse(Refusal)
+
+    /// Why a target can't be written.
+    enum Refusal: Sendable, Equatable {
+        case exists
+        /// A directory, a device, a FIFO or a socket can't be replaced, and isn't the downloaded file either.
+        case notAFile(FileError.Code)
+        case cannotBeLookedUp(FileError)
+    }
+
+    /// - Parameters:
+    ///   - target: What has the name of the file.
+    ///   - evidence: What shows that the target is this job's file, or isn't.
+    ///   - mayBePublished: Whether an earlier attempt of this job may have published the file without recording that.
+    init(
+        existing: ExistingFile, target: TargetFacts.Target, evidence: TargetFacts.Evidence, mayBePublished: Bool
+    ) {
+        let isAlone = evidence == .noCheckpoint
+        switch (target, existing) {
+        case (.nothing, _): self = .download(resuming: !isAlone)
+        case (.notAFile(let code), _): self = .refuse(.notAFile(code))
+        case (.unknown(let failure), _): self = .refuse(.cannotBeLookedUp(failure))
+        case (.file(let bytes), _) where mayBePublished && evidence == .matches: self = .complete(bytes: bytes)
+        case (.file, _) where mayBePublished && evidence == .unread: self = .identify
+        case (.file(let bytes), .skip): self = .skip(bytes: bytes, hasLeftovers: !isAlone)
+        case (.file, .replace): self = .download(resuming: !isAlone)
+        case (.file, .fail): self = mayBePublished && isAlone ? .identify : .refuse(.exists)
+        }
+    }
+}
+
+extension TargetDecision.Refusal {
+    func error(for request: DownloadRequest) -> TransferError {
+        switch self {
+        case .exists: .fileExists(request)
+        case .notAFile(let code):
+            .file(
+                FileError(
+                    code: code, operation: "write", path: request.target.path(percentEncoded: false),
+                    remedy: "Choose another name, or remove \(code == .isDirectory ? "the directory" : "it")."),
+                of: request)
+        case .cannotBeLookedUp(let failure): .file(failure, of: request)
+        }
+    }
+}
+
+// MARK: - The facts
+
+/// What is known about the target of a download, and about a checkpoint beside it.
+struct TargetFacts: Sendable, Equatable {
+    enum Target: Sendable, Equatable {
+        case nothing
+        /// A regular file or a symbolic link. A link that leads nowhere also occupies its name.
+        case file(bytes: Int64)
+        /// Anything else, with the code of the error: `isDirectory` or `notRegularFile`.
+        case notAFile(FileError.Code)
+        case unknown(FileError)
+    }
+
+    enum Evidence: Sendable, Equatable {
+        case noCheckpoint
+        /// Something has the checkpoint's name, and nobody has read it yet.
+        case unread
+        /// The checkpoint is that of the target. Or the target is a small file, and has the bytes that were downloaded.
+        case matches
+        /// The checkpoint is that of another file, or the bytes differ.
+        case differs
+    }
+
+    var target: Target
+    var evidence: Evidence
+
+    func decision(existing: ExistingFile, mayBePublished: Bool) -> TargetDecision {
+        TargetDecision(existing: existing, target: target, evidence: evidence, mayBePublished: mayBePublished)
+    }
+
+    /// Whether the file of a download that is recorded as done is gone, so that it is downloaded again. The recorded file is treated as one
+    /// that is to be skipped. A file that can't be looked up counts as existing: the worker that wrote it may see it.
+    var isGone: Bool {
+        switch decision(existing: .skip, mayBePublished: false) {
+        case .download, .refuse(.notAFile): true
+        case .identify, .complete, .skip, .refuse: false
+        }
+    }
+}
+
+extension TargetFacts.Target {
+    init(_ found: Result<FileStatus?, FileError>) {
+        self =
+            switch found {
+            case .success(nil): .nothing
+            case .success(let status?):
+                switch status.kind {
+                case .file, .symbolicLink: .file(bytes: status.size)
+                case .directory: .notAFile(.isDirectory)
+                default: .notAFile(.notRegularFile)
+                }
+            case .failure(let failure): .unknown(failure)
+            }
+    }
+}
+
+// MARK: - Looking
+
+extension TargetFacts {
+    /// Looks at the targets and checkpoints of many requests in one job of the pool. A separate look for each small file needs a thread hop,
+    /// which takes a tenth of the time of its transfer.
+    ///
+    /// - Throws: `CancellationError`.
+    static func of(_ requests: [DownloadRequest], using files: FileIO) async throws -> [TargetFacts] {
+        let names = requests.map(\.targetPlace) + requests.map(\.checkpointPlace)
+        let found = try await files.statuses(of: names, followingLinks: false)
+        return requests.indices.map { index in
+            let hasNoCheckpoint = if case .success(nil) = found[requests.count + index] { true } else { false }
+            return TargetFacts(target: Target(found[index]), evidence: hasNoCheckpoint ? .noCheckpoint : .unread)
+        }
+    }
+
+    private static let batch = 256
+
+    /// The same in steps, for any number of requests. Passes each result with the offset of its request. Ends early if the task is
+    /// cancelled.
+    static func of(
+        _ requests: some RandomAccessCollection<DownloadRequest>, using files: FileIO,
+        forEach body: (_ offset: Int, TargetFacts) -> Void
+    ) async {
+        var rest = requests[...]
+        var offset = 0
+        while !rest.isEmpty, !Task.isCancelled, let found = try? await of(Array(rest.prefix(batch)), using: files) {
+            rest = rest.dropFirst(batch)
+            for facts in found {
+                body(offset, facts)
+                offset += 1
+            }
+        }
+    }
+}
+
+extension DownloadRequest {
+    /// Returns the indices of the completed downloads whose files are gone, so that they are downloaded again. Removes checkpoints: a
+    /// process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint. Directories must be
+    /// absolute.
+    static func indicesOfGoneFiles(of completed: [DownloadRequest], using files: FileIO) async -> [Int] {
+        let found = (try? await TargetFacts.of(completed, using: files)) ?? []
+        for (request, facts) in zip(completed, found) where facts.evidence != .noCheckpoint {
+            try? await Transfer.discardPartial(of: request, files: files)
+        }
+        return found.indices.filter { found[$0].isGone }
+    }
+}
+
+/// The facts about targets that were looked at before their jobs were claimed, until the attempts take them.
+///
+/// A file that appears between the look and the attempt is found when the transfer publishes its file.
+final class KnownTargets: Sendable {
+    private let facts = Lock<[JobID: TargetFacts]>([:])
+
+    func look(at jobs: [(id: JobID, request: DownloadRequest)], using files: FileIO) async {
+        await TargetFacts.of(jobs.lazy.map(\.request), using: files) { note($1, of: jobs[$0].id) }
+    }
+
+    func note(_ found: TargetFacts, of job: JobID) {
+        facts.withLock { $0[job] = found }
+    }
+
+    func take(_ job: JobID) -> TargetFacts? {
+        facts.withLock { $0.removeValue(forKey: job) }
+    }
+
+    func forgetAll() {
+        // Released after the lock.
+        let forgotten = facts.withLock { facts in
+            defer { facts = [:] }
+            return facts
+        }
+        _ = forgotten
+    }
+}
