@@ -75,29 +75,27 @@ import Testing
     }
 
     @Test func `returns a stale value whose server allows that, and validates it in the background`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
-            let transport = ClosureTransport { _, number in
-                guard number > 1 else { return .bytes(Data("one".utf8), fields) }
-                await gate.pass()
-                return .bytes(Data("two".utf8), [.cacheControl: "max-age=60"])
-            }
-            let wall = WallClock()
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                let decoded = Recorder<String>()
-                let texts = Self.texts(cache, decoded)
-                #expect(try await texts.value(for: url("a")) == "one")
-                wall.advance(70)
-                for _ in 0..<3 { #expect(try await texts.value(for: url("a")) == "one") }
-                #expect(try await cache.data(for: url("a")) == Data("one".utf8))
-                await gate.arrivals(1)
-                let running = cache.validations.running
-                await gate.open()
-                for task in running { await task.value }
-                #expect(try await texts.value(for: url("a")) == "two")
-                #expect(decoded.values == ["one", "two"] && transport.requests.values.count == 2)
-            }
+        let gate = Gate()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+        let transport = ClosureTransport { _, number in
+            guard number > 1 else { return .bytes(Data("one".utf8), fields) }
+            await gate.pass()
+            return .bytes(Data("two".utf8), [.cacheControl: "max-age=60"])
+        }
+        let wall = WallClock()
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            let decoded = Recorder<String>()
+            let texts = Self.texts(cache, decoded)
+            #expect(try await texts.value(for: url("a")) == "one")
+            wall.advance(70)
+            for _ in 0..<3 { #expect(try await texts.value(for: url("a")) == "one") }
+            #expect(try await cache.data(for: url("a")) == Data("one".utf8))
+            await gate.arrivals(1)
+            let running = cache.validations.running
+            await gate.open()
+            for task in running { await task.value }
+            #expect(try await texts.value(for: url("a")) == "two")
+            #expect(decoded.values == ["one", "two"] && transport.requests.values.count == 2)
         }
     }
 

@@ -143,58 +143,56 @@ import Testing
             step += 1
             let cancelled = step
             let wasReached = Guarded(false)
-            try await withDirectory { directory in
-                let victim = Guarded<Task<Data, any Error>?>(nil)
-                let steps = Guarded(0)
-                let take: @Sendable () -> Void = {
-                    let isIt = steps.withLock { steps in
-                        steps += 1
-                        return steps == cancelled
-                    }
-                    guard isIt else { return }
-                    wasReached.withLock { $0 = true }
-                    victim.withLock { $0 }?.cancel()
+            let victim = Guarded<Task<Data, any Error>?>(nil)
+            let steps = Guarded(0)
+            let take: @Sendable () -> Void = {
+                let isIt = steps.withLock { steps in
+                    steps += 1
+                    return steps == cancelled
                 }
-                let real = SystemCalls.system
-                let isWatched = Guarded(false)
-                var calls = real
-                calls.open = { path, flags, mode in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.open(path, flags, mode)
-                }
-                calls.write = { descriptor, bytes in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.write(descriptor, bytes)
-                }
-                calls.unlink = { path in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.unlink(path)
-                }
-                let files = FileIO(calls: calls)
-                let gate = Gate()
-                let transport = ClosureTransport { request, _ in
-                    if request.url == url("victim") {
-                        await gate.pass()
-                        take()
-                    }
-                    return .bytes(pattern(1000))
-                }
-                let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
-                try await withCache(in: directory, transport, configuration, files: files) { cache in
-                    for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
-                    isWatched.withLock { $0 = true }
-                    let task = Task { try await cache.data(for: url("victim")) }
-                    victim.withLock { $0 = task }
-                    await gate.open()
-                    _ = await task.result
-                    isWatched.withLock { $0 = false }
-                    try await expectConsistent(cache)
-                    #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
-                    // And the cache still works.
-                    try await expect(pattern(1000), from: cache, url("victim"))
-                }
-                await files.shutdown()
+                guard isIt else { return }
+                wasReached.withLock { $0 = true }
+                victim.withLock { $0 }?.cancel()
             }
+            let real = SystemCalls.system
+            let isWatched = Guarded(false)
+            var calls = real
+            calls.open = { path, flags, mode in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.open(path, flags, mode)
+            }
+            calls.write = { descriptor, bytes in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.write(descriptor, bytes)
+            }
+            calls.unlink = { path in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.unlink(path)
+            }
+            let files = FileIO(calls: calls)
+            let gate = Gate()
+            let transport = ClosureTransport { request, _ in
+                if request.url == url("victim") {
+                    await gate.pass()
+                    take()
+                }
+                return .bytes(pattern(1000))
+            }
+            let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
+            try await withCache(transport, configuration, files: files) { cache in
+                for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
+                isWatched.withLock { $0 = true }
+                let task = Task { try await cache.data(for: url("victim")) }
+                victim.withLock { $0 = task }
+                await gate.open()
+                _ = await task.result
+                isWatched.withLock { $0 = false }
+                try await expectConsistent(cache)
+                #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
+                // And the cache still works.
+                try await expect(pattern(1000), from: cache, url("victim"))
+            }
+            await files.shutdown()
             if !wasReached.withLock({ $0 }) { break }
         }
         #expect(step > 4)

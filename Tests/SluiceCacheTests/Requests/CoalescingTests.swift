@@ -33,22 +33,20 @@ import Testing
         async throws
     {
         for fields in [[.cacheControl: "max-age=60"], [.cacheControl: "no-store"]] as [HTTPFields] {
-            try await withDirectory { directory in
-                let gate = Gate()
-                let transport = ClosureTransport { _, number in
-                    await gate.pass()
-                    return .bytes(pattern(100, seed: number), fields)
+            let gate = Gate()
+            let transport = ClosureTransport { _, number in
+                await gate.pass()
+                return .bytes(pattern(100, seed: number), fields)
+            }
+            try await withCache(transport) { cache in
+                let executor = ManualExecutor()
+                let tasks = callers(100, of: cache, on: executor)
+                await gate.open()
+                for result in await results(tasks, executor) {
+                    #expect(same((try? result.get()) ?? Data(), pattern(100, seed: 1)))
                 }
-                try await withCache(in: directory, transport) { cache in
-                    let executor = ManualExecutor()
-                    let tasks = callers(100, of: cache, on: executor)
-                    await gate.open()
-                    for result in await results(tasks, executor) {
-                        #expect(same((try? result.get()) ?? Data(), pattern(100, seed: 1)))
-                    }
-                    #expect(transport.requests.values.count == 1)
-                    #expect(cache.statistics.coalesced == 99 && cache.statistics.fetched == 1)
-                }
+                #expect(transport.requests.values.count == 1)
+                #expect(cache.statistics.coalesced == 99 && cache.statistics.fetched == 1)
             }
         }
     }
@@ -72,73 +70,67 @@ import Testing
     }
 
     @Test func `data, decoded values and responses share one exchange`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let transport = ClosureTransport { _, _ in
-                await gate.pass()
-                return .bytes(pattern(100))
-            }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let sizes = cache.decoded(cost: { (_: Int) in 1 }) { $0.count }
-                let executor = ManualExecutor()
-                let tasks = [
-                    executor.spawnThrowing { try await cache.data(for: url("a")).count },
-                    executor.spawnThrowing { try await cache.response(for: TransportRequest(url("a"))).body.count },
-                    executor.spawnThrowing { try await sizes.value(for: url("a")) },
-                ]
-                executor.runUntilIdle()
-                await gate.arrivals(1)
-                await gate.open()
-                await executor.run { for task in tasks { _ = await task.result } }
-                for task in tasks { #expect(try await task.value == 100) }
-                #expect(transport.requests.values.count == 1)
-            }
+        let gate = Gate()
+        let transport = ClosureTransport { _, _ in
+            await gate.pass()
+            return .bytes(pattern(100))
+        }
+        try await withCache(transport) { (cache) async throws in
+            let sizes = cache.decoded(cost: { (_: Int) in 1 }) { $0.count }
+            let executor = ManualExecutor()
+            let tasks = [
+                executor.spawnThrowing { try await cache.data(for: url("a")).count },
+                executor.spawnThrowing { try await cache.response(for: TransportRequest(url("a"))).body.count },
+                executor.spawnThrowing { try await sizes.value(for: url("a")) },
+            ]
+            executor.runUntilIdle()
+            await gate.arrivals(1)
+            await gate.open()
+            await executor.run { for task in tasks { _ = await task.result } }
+            for task in tasks { #expect(try await task.value == 100) }
+            #expect(transport.requests.values.count == 1)
         }
     }
 
     @Test func `the first caller's cancellation does not harm the others`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let transport = ClosureTransport { _, _ in
-                await gate.pass()
-                return .bytes(pattern(100))
+        let gate = Gate()
+        let transport = ClosureTransport { _, _ in
+            await gate.pass()
+            return .bytes(pattern(100))
+        }
+        try await withCache(transport) { cache in
+            let executor = ManualExecutor()
+            let tasks = callers(10, of: cache, on: executor)
+            await gate.arrivals(1)
+            tasks[0].cancel()
+            executor.runUntilIdle()
+            await #expect(throws: CancellationError.self) { try await tasks[0].value }
+            await gate.open()
+            for result in await results(Array(tasks[1...]), executor) {
+                #expect(same((try? result.get()) ?? Data(), pattern(100)))
             }
-            try await withCache(in: directory, transport) { cache in
-                let executor = ManualExecutor()
-                let tasks = callers(10, of: cache, on: executor)
-                await gate.arrivals(1)
-                tasks[0].cancel()
-                executor.runUntilIdle()
-                await #expect(throws: CancellationError.self) { try await tasks[0].value }
-                await gate.open()
-                for result in await results(Array(tasks[1...]), executor) {
-                    #expect(same((try? result.get()) ?? Data(), pattern(100)))
-                }
-                #expect(transport.requests.values.count == 1)
-                try await expectConsistent(cache, entries: 1)
-            }
+            #expect(transport.requests.values.count == 1)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 
     @Test func `ten thousand callers make one request, also if the first one is cancelled`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let transport = ClosureTransport { _, _ in
-                await gate.pass()
-                return .bytes(pattern(100))
-            }
-            try await withCache(in: directory, transport) { cache in
-                let executor = ManualExecutor()
-                let tasks = callers(10_000, of: cache, on: executor)
-                await gate.arrivals(1)
-                tasks[0].cancel()
-                executor.runUntilIdle()
-                await #expect(throws: CancellationError.self) { try await tasks[0].value }
-                await gate.open()
-                let answers = await results(Array(tasks[1...]), executor)
-                #expect(answers.allSatisfy { (try? $0.get()) == pattern(100) })
-                #expect(transport.requests.values.count == 1 && cache.statistics.fetched == 1)
-            }
+        let gate = Gate()
+        let transport = ClosureTransport { _, _ in
+            await gate.pass()
+            return .bytes(pattern(100))
+        }
+        try await withCache(transport) { cache in
+            let executor = ManualExecutor()
+            let tasks = callers(10_000, of: cache, on: executor)
+            await gate.arrivals(1)
+            tasks[0].cancel()
+            executor.runUntilIdle()
+            await #expect(throws: CancellationError.self) { try await tasks[0].value }
+            await gate.open()
+            let answers = await results(Array(tasks[1...]), executor)
+            #expect(answers.allSatisfy { (try? $0.get()) == pattern(100) })
+            #expect(transport.requests.values.count == 1 && cache.statistics.fetched == 1)
         }
     }
 

@@ -216,24 +216,22 @@ import TestSupport
     }
 
     @Test func `a 206 without Range is a part, and never the whole`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                var fields = Self.fields
-                fields[.contentRange] = "bytes 0-4/10"
-                return request.headerFields[.range] == nil
-                    ? .response(status: .partialContent, headerFields: fields, body: [pattern(5)])
-                    : .failure(TransferError(.connectionRefused, url: request.url))
-            }
-            let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
-            try await withCache(in: directory, transport, configuration) { cache in
-                let part = try await cache.response(for: TransportRequest(url("a")))
-                #expect(part.status == .partialContent)
-                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                // The cache asks for the rest, and doesn't get it.
-                #expect(error?.code == .connectionRefused)
-                #expect(await failure { try await cache.response(for: TransportRequest(url("a"))) } is TransferError)
-                #expect(try await !cache.contains(url("a")))
-            }
+        let transport = ClosureTransport { request, _ in
+            var fields = Self.fields
+            fields[.contentRange] = "bytes 0-4/10"
+            return request.headerFields[.range] == nil
+                ? .response(status: .partialContent, headerFields: fields, body: [pattern(5)])
+                : .failure(TransferError(.connectionRefused, url: request.url))
+        }
+        let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+        try await withCache(transport, configuration) { cache in
+            let part = try await cache.response(for: TransportRequest(url("a")))
+            #expect(part.status == .partialContent)
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            // The cache asks for the rest, and doesn't get it.
+            #expect(error?.code == .connectionRefused)
+            #expect(await failure { try await cache.response(for: TransportRequest(url("a"))) } is TransferError)
+            #expect(try await !cache.contains(url("a")))
         }
     }
 
@@ -242,53 +240,49 @@ import TestSupport
         "bytes 9223372036854775803-9223372036854775807/*", "items 0-4/10", "bytes */10", "0-4/10", "",
     ])
     func `a lying Content-Range gives no wrong bytes`(range: String) async throws {
-        try await withDirectory { directory in
-            let whole = pattern(10)
-            let transport = ClosureTransport { request, number in
-                var fields = Self.fields
-                guard number == 1 else { return .bytes(whole, fields) }
-                fields[.contentRange] = range
-                return .response(status: .partialContent, headerFields: fields, body: [pattern(5, seed: 9)])
-            }
-            try await withCache(in: directory, transport) { cache in
-                _ = try await cache.response(for: TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"]))
-                let response = try await cache.response(for: TransportRequest(url("a")))
-                #expect(response.status == .ok && same(response.body, whole))
-                let part = TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"])
-                #expect(same(try await cache.response(for: part).body, whole.prefix(5)))
-            }
+        let whole = pattern(10)
+        let transport = ClosureTransport { request, number in
+            var fields = Self.fields
+            guard number == 1 else { return .bytes(whole, fields) }
+            fields[.contentRange] = range
+            return .response(status: .partialContent, headerFields: fields, body: [pattern(5, seed: 9)])
+        }
+        try await withCache(transport) { cache in
+            _ = try await cache.response(for: TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"]))
+            let response = try await cache.response(for: TransportRequest(url("a")))
+            #expect(response.status == .ok && same(response.body, whole))
+            let part = TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"])
+            #expect(same(try await cache.response(for: part).body, whole.prefix(5)))
         }
     }
 
     @Test(arguments: ["key", "fields", "names", "variant"])
     func `the limit of memory counts what a server or a link chooses`(part: String) async throws {
-        try await withDirectory { directory in
-            let long = String(repeating: "x", count: 30_000)
-            let transport = ClosureTransport { _, _ in
-                var fields: HTTPFields = [.cacheControl: "max-age=60"]
-                switch part {
-                case "fields": fields[.eTag] = "\"\(long)\""
-                case "names": for _ in 0..<400 { fields.append(HTTPField(name: .init("a")!, value: "")) }
-                case "variant": fields[.vary] = (0..<400).map { "x\($0)" }.joined(separator: ", ")
-                default: break
-                }
-                return .bytes(Data(), fields)
+        let long = String(repeating: "x", count: 30_000)
+        let transport = ClosureTransport { _, _ in
+            var fields: HTTPFields = [.cacheControl: "max-age=60"]
+            switch part {
+            case "fields": fields[.eTag] = "\"\(long)\""
+            case "names": for _ in 0..<400 { fields.append(HTTPField(name: .init("a")!, value: "")) }
+            case "variant": fields[.vary] = (0..<400).map { "x\($0)" }.joined(separator: ", ")
+            default: break
             }
-            let configuration = ResourceCache.Configuration(maximumMemorySize: 4 << 20, maximumDiskSize: 0)
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                let values = cache.decoded(maximumMemorySize: 4 << 20, cost: { (_: Int) in 0 }) { $0.count }
-                for number in 0..<400 {
-                    let url = url(part == "key" ? "\(number)?\(long)" : "\(number)")
-                    _ = try await cache.data(for: url)
-                    _ = try await values.value(for: url)
-                }
-                // Each one takes more than 20 kB.
-                #expect((1...200).contains(cache.memory.count))
-                let kept = (0..<400).count {
-                    values.valueInMemory(for: url(part == "key" ? "\($0)?\(long)" : "\($0)")) != nil
-                }
-                #expect((1...200).contains(kept))
+            return .bytes(Data(), fields)
+        }
+        let configuration = ResourceCache.Configuration(maximumMemorySize: 4 << 20, maximumDiskSize: 0)
+        try await withCache(transport, configuration) { (cache) async throws in
+            let values = cache.decoded(maximumMemorySize: 4 << 20, cost: { (_: Int) in 0 }) { $0.count }
+            for number in 0..<400 {
+                let url = url(part == "key" ? "\(number)?\(long)" : "\(number)")
+                _ = try await cache.data(for: url)
+                _ = try await values.value(for: url)
             }
+            // Each one takes more than 20 kB.
+            #expect((1...200).contains(cache.memory.count))
+            let kept = (0..<400).count {
+                values.valueInMemory(for: url(part == "key" ? "\($0)?\(long)" : "\($0)")) != nil
+            }
+            #expect((1...200).contains(kept))
         }
     }
 }
@@ -519,24 +513,22 @@ import TestSupport
     func `another origin's responses aren't removed or stored`(
         name: HTTPField.Name, method: HTTPRequest.Method
     ) async throws {
-        try await withDirectory { directory in
-            let others = ["http://other.test/a", "https://example.test/a", "http://example.test:81/a"]
-            let transport = ClosureTransport { request, number in
-                guard request.method != .get else { return .bytes(pattern(10, seed: number)) }
-                let other = request.headerFields[.accept] ?? ""
-                return .bytes(pattern(10), [.cacheControl: "max-age=60", name: other])
+        let others = ["http://other.test/a", "https://example.test/a", "http://example.test:81/a"]
+        let transport = ClosureTransport { request, number in
+            guard request.method != .get else { return .bytes(pattern(10, seed: number)) }
+            let other = request.headerFields[.accept] ?? ""
+            return .bytes(pattern(10), [.cacheControl: "max-age=60", name: other])
+        }
+        try await withCache(transport) { cache in
+            for (number, other) in others.enumerated() {
+                let other = URL(string: other)!
+                try await expect(pattern(10, seed: 2 * number + 1), from: cache, other)
+                let unsafe = TransportRequest(
+                    url("b"), method: method, headerFields: [.accept: other.absoluteString])
+                _ = try await cache.response(for: unsafe)
+                try await expect(pattern(10, seed: 2 * number + 1), from: cache, other)
             }
-            try await withCache(in: directory, transport) { cache in
-                for (number, other) in others.enumerated() {
-                    let other = URL(string: other)!
-                    try await expect(pattern(10, seed: 2 * number + 1), from: cache, other)
-                    let unsafe = TransportRequest(
-                        url("b"), method: method, headerFields: [.accept: other.absoluteString])
-                    _ = try await cache.response(for: unsafe)
-                    try await expect(pattern(10, seed: 2 * number + 1), from: cache, other)
-                }
-                try await expectConsistent(cache, entries: others.count)
-            }
+            try await expectConsistent(cache, entries: others.count)
         }
     }
 

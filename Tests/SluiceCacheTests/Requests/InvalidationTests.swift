@@ -162,60 +162,56 @@ private final class OneValue: Transport {
     }
 
     @Test func `isn't undone by a validation in the background`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let wall = WallClock()
-            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
-            let transport = ClosureTransport { request, number in
-                guard request.method == .get else { return .bytes(Data()) }
-                if number == 2 { await gate.pass() }
-                return .bytes(pattern(100, seed: number), fields)
-            }
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                try await expect(pattern(100, seed: 1), from: cache, url("a"))
-                wall.advance(70)
-                try await expect(pattern(100, seed: 1), from: cache, url("a"))
-                await gate.arrivals(1)
-                let running = cache.validations.running
-                _ = try await cache.response(for: TransportRequest(url("a"), method: .put))
-                await gate.open()
-                for task in running { await task.value }
-                try await expectConsistent(cache, entries: 0)
-                try await expect(pattern(100, seed: 4), from: cache, url("a"))
-            }
+        let gate = Gate()
+        let wall = WallClock()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+        let transport = ClosureTransport { request, number in
+            guard request.method == .get else { return .bytes(Data()) }
+            if number == 2 { await gate.pass() }
+            return .bytes(pattern(100, seed: number), fields)
+        }
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            try await expect(pattern(100, seed: 1), from: cache, url("a"))
+            wall.advance(70)
+            try await expect(pattern(100, seed: 1), from: cache, url("a"))
+            await gate.arrivals(1)
+            let running = cache.validations.running
+            _ = try await cache.response(for: TransportRequest(url("a"), method: .put))
+            await gate.open()
+            for task in running { await task.value }
+            try await expectConsistent(cache, entries: 0)
+            try await expect(pattern(100, seed: 4), from: cache, url("a"))
         }
     }
 
     /// Two responses are stored at the same time: one is on disk and removes the file of its predecessor, when the other one is stored.
     @Test func `of memory and disk is the same for concurrent responses`() async throws {
-        try await withDirectory { directory in
-            let held = HeldCall()
-            let real = SystemCalls.system
-            var calls = real
-            calls.unlink = { path in
-                held.stopIfArmed()
-                return real.unlink(path)
-            }
-            let files = FileIO(calls: calls)
-            let server = OneValue()
-            try await withCache(in: directory, server, files: files) { (cache) async throws in
-                _ = try await value(cache)
-                server.change()
-                held.arm()
-                let older = Task {
-                    try await cache.response(for: TransportRequest(url("a")), mode: .reload).body
-                }
-                await held.arrival()
-                server.change()
-                let request = TransportRequest(url("a"), headerFields: [.cacheControl: "no-cache"])
-                #expect(try await cache.response(for: request).body == OneValue.body(2))
-                held.release()
-                #expect(try await older.value == OneValue.body(1))
-                #expect(try await value(cache) == OneValue.body(2))
-                try await expectConsistent(cache, entries: 1)
-            }
-            await files.shutdown()
+        let held = HeldCall()
+        let real = SystemCalls.system
+        var calls = real
+        calls.unlink = { path in
+            held.stopIfArmed()
+            return real.unlink(path)
         }
+        let files = FileIO(calls: calls)
+        let server = OneValue()
+        try await withCache(server, files: files) { (cache) async throws in
+            _ = try await value(cache)
+            server.change()
+            held.arm()
+            let older = Task {
+                try await cache.response(for: TransportRequest(url("a")), mode: .reload).body
+            }
+            await held.arrival()
+            server.change()
+            let request = TransportRequest(url("a"), headerFields: [.cacheControl: "no-cache"])
+            #expect(try await cache.response(for: request).body == OneValue.body(2))
+            held.release()
+            #expect(try await older.value == OneValue.body(1))
+            #expect(try await value(cache) == OneValue.body(2))
+            try await expectConsistent(cache, entries: 1)
+        }
+        await files.shutdown()
     }
 
     @Test func `is what stored bytes are for running exchanges`() async throws {

@@ -42,20 +42,18 @@ import Testing
     }
 
     @Test func `a response in memory doesn't precede a variant on disk`() async throws {
-        try await withDirectory { directory in
-            let field = HTTPField.Name("X-A")!
-            let transport = ClosureTransport { request, number in
-                var fields: HTTPFields = [.cacheControl: "max-age=60"]
-                if number == 1 { fields[.vary] = "X-A" }
-                return .bytes(pattern(10, seed: number), fields)
+        let field = HTTPField.Name("X-A")!
+        let transport = ClosureTransport { request, number in
+            var fields: HTTPFields = [.cacheControl: "max-age=60"]
+            if number == 1 { fields[.vary] = "X-A" }
+            return .bytes(pattern(10, seed: number), fields)
+        }
+        try await withCache(transport) { cache in
+            for (value, seed) in [("1", 1), ("2", 2), ("1", 1), ("2", 2), ("3", 2)] {
+                let response = try await cache.response(for: Self.request([field: value]))
+                #expect(same(response.body, pattern(10, seed: seed)))
             }
-            try await withCache(in: directory, transport) { cache in
-                for (value, seed) in [("1", 1), ("2", 2), ("1", 1), ("2", 2), ("3", 2)] {
-                    let response = try await cache.response(for: Self.request([field: value]))
-                    #expect(same(response.body, pattern(10, seed: seed)))
-                }
-                #expect(transport.requests.values.count == 2)
-            }
+            #expect(transport.requests.values.count == 2)
         }
     }
 
@@ -93,22 +91,20 @@ import Testing
     }
 
     @Test func `a response to HEAD updates the stored response, and HEAD is answered from it`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { request, number in
-                let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "10"]
-                return request.method == .head ? .response(headerFields: fields) : .bytes(pattern(10), fields)
-            }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                _ = try await cache.response(for: Self.request())
-                let head = try await cache.response(for: Self.request([:], .head))
-                #expect(head.source != .network && head.body.isEmpty && head.headerFields[.contentLength] == "10")
-                wall.advance(70)
-                #expect(try await cache.response(for: Self.request([.cacheControl: "no-cache"], .head)).status == .ok)
-                // The response to HEAD has made it fresh again.
-                let response = try await cache.response(for: Self.request())
-                #expect(response.source == .disk && same(response.body, pattern(10)))
-            }
+        let wall = WallClock()
+        let transport = ClosureTransport { request, number in
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "10"]
+            return request.method == .head ? .response(headerFields: fields) : .bytes(pattern(10), fields)
+        }
+        try await withCache(transport, wall: wall) { cache in
+            _ = try await cache.response(for: Self.request())
+            let head = try await cache.response(for: Self.request([:], .head))
+            #expect(head.source != .network && head.body.isEmpty && head.headerFields[.contentLength] == "10")
+            wall.advance(70)
+            #expect(try await cache.response(for: Self.request([.cacheControl: "no-cache"], .head)).status == .ok)
+            // The response to HEAD has made it fresh again.
+            let response = try await cache.response(for: Self.request())
+            #expect(response.source == .disk && same(response.body, pattern(10)))
         }
     }
 
@@ -139,25 +135,23 @@ import Testing
     }
 
     @Test func `a body that is cut off is completed by the next attempt`() async throws {
-        try await withDirectory { directory in
-            let whole = pattern(1000)
-            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000"]
-            let transport = ClosureTransport { request, number in
-                guard number > 1 else {
-                    return .response(
-                        headerFields: fields, body: [whole[0..<300]],
-                        failure: TransferError(.connectionFailed, url: request.url))
-                }
-                var fields = fields
-                fields[.contentLength] = "700"
-                fields[.contentRange] = "bytes 300-999/1000"
-                return .response(status: .partialContent, headerFields: fields, body: [whole[300...]])
+        let whole = pattern(1000)
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000"]
+        let transport = ClosureTransport { request, number in
+            guard number > 1 else {
+                return .response(
+                    headerFields: fields, body: [whole[0..<300]],
+                    failure: TransferError(.connectionFailed, url: request.url))
             }
-            try await withCache(in: directory, transport) { cache in
-                let response = try await cache.response(for: Self.request())
-                #expect(same(response.body, whole))
-                #expect(transport.requests.values.map { $0.headerFields[.range] } == [nil, "bytes=300-"])
-            }
+            var fields = fields
+            fields[.contentLength] = "700"
+            fields[.contentRange] = "bytes 300-999/1000"
+            return .response(status: .partialContent, headerFields: fields, body: [whole[300...]])
+        }
+        try await withCache(transport) { cache in
+            let response = try await cache.response(for: Self.request())
+            #expect(same(response.body, whole))
+            #expect(transport.requests.values.map { $0.headerFields[.range] } == [nil, "bytes=300-"])
         }
     }
 
@@ -219,81 +213,75 @@ import Testing
     }
 
     @Test func `concurrent requests with the same fields share one exchange`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let transport = ClosureTransport { request, _ in
-                await gate.pass()
-                return .bytes(Data((request.headerFields[.accept] ?? "").utf8), [.cacheControl: "no-store"])
-            }
-            try await withCache(in: directory, transport) { cache in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for accept in ["a", "b", "a", "b"] {
-                        group.addTask {
-                            let response = try await cache.response(for: Self.request([.accept: accept]))
-                            #expect(response.body == Data(accept.utf8))
-                        }
+        let gate = Gate()
+        let transport = ClosureTransport { request, _ in
+            await gate.pass()
+            return .bytes(Data((request.headerFields[.accept] ?? "").utf8), [.cacheControl: "no-store"])
+        }
+        try await withCache(transport) { cache in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for accept in ["a", "b", "a", "b"] {
+                    group.addTask {
+                        let response = try await cache.response(for: Self.request([.accept: accept]))
+                        #expect(response.body == Data(accept.utf8))
                     }
-                    await gate.arrivals(2)
-                    await gate.open()
-                    try await group.waitForAll()
                 }
-                #expect(transport.requests.values.count + cache.statistics.coalesced == 4)
+                await gate.arrivals(2)
+                await gate.open()
+                try await group.waitForAll()
             }
+            #expect(transport.requests.values.count + cache.statistics.coalesced == 4)
         }
     }
 
     @Test func `a response is used while it is validated in the background`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let gate = Gate()
-            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
-            let transport = ClosureTransport { request, number in
-                guard number > 1 else { return .bytes(pattern(10), fields) }
-                await gate.pass()
-                return .response(status: .notModified, headerFields: fields)
+        let wall = WallClock()
+        let gate = Gate()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+        let transport = ClosureTransport { request, number in
+            guard number > 1 else { return .bytes(pattern(10), fields) }
+            await gate.pass()
+            return .response(status: .notModified, headerFields: fields)
+        }
+        try await withCache(transport, wall: wall) { cache in
+            _ = try await cache.response(for: Self.request())
+            wall.advance(70)
+            for _ in 0..<3 {
+                let stale = try await cache.response(for: Self.request())
+                #expect(stale.headerFields[.age] == "70" && same(stale.body, pattern(10)))
             }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                _ = try await cache.response(for: Self.request())
-                wall.advance(70)
-                for _ in 0..<3 {
-                    let stale = try await cache.response(for: Self.request())
-                    #expect(stale.headerFields[.age] == "70" && same(stale.body, pattern(10)))
-                }
-                await gate.arrivals(1)
-                let running = cache.validations.running
-                #expect(running.count == 1)
-                await gate.open()
-                for task in running { await task.value }
-                #expect(transport.requests.values.count == 2)
-                #expect(cache.statistics.revalidated == 1)
-                #expect(try await cache.response(for: Self.request()).headerFields[.age] == "0")
-            }
+            await gate.arrivals(1)
+            let running = cache.validations.running
+            #expect(running.count == 1)
+            await gate.open()
+            for task in running { await task.value }
+            #expect(transport.requests.values.count == 2)
+            #expect(cache.statistics.revalidated == 1)
+            #expect(try await cache.response(for: Self.request()).headerFields[.age] == "0")
         }
     }
 
     @Test func `a shutdown ends a validation in the background`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let gate = Gate()
-            await gate.open()
-            let (never, signal) = Condition.makeCondition()
-            let transport = ClosureTransport { _, number in
-                if number > 1 {
-                    await gate.pass()
-                    try await never.waitUnlessCancelled()
-                }
-                return .bytes(pattern(10), [.cacheControl: "max-age=60, stale-while-revalidate=60"])
+        let wall = WallClock()
+        let gate = Gate()
+        await gate.open()
+        let (never, signal) = Condition.makeCondition()
+        let transport = ClosureTransport { _, number in
+            if number > 1 {
+                await gate.pass()
+                try await never.waitUnlessCancelled()
             }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                _ = try await cache.response(for: Self.request())
-                wall.advance(70)
-                _ = try await cache.response(for: Self.request())
-                await gate.arrivals(1)
-                try await cache.shutdown()
-                #expect(cache.validations.running.isEmpty)
-            }
-            signal.signal()
+            return .bytes(pattern(10), [.cacheControl: "max-age=60, stale-while-revalidate=60"])
         }
+        try await withCache(transport, wall: wall) { cache in
+            _ = try await cache.response(for: Self.request())
+            wall.advance(70)
+            _ = try await cache.response(for: Self.request())
+            await gate.arrivals(1)
+            try await cache.shutdown()
+            #expect(cache.validations.running.isEmpty)
+        }
+        signal.signal()
     }
 
     @Test func `a damaged variant is fetched again, and the others stay`() async throws {
@@ -331,17 +319,15 @@ import Testing
 
     @Test(arguments: [(nil, 3), ("3600", 1)] as [(String?, Int)])
     func `after the last attempt, a transient status is the response`(retryAfter: String?, attempts: Int) async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { _, _ in
-                var fields: HTTPFields = [:]
-                fields[.retryAfter] = retryAfter
-                return .response(status: .serviceUnavailable, headerFields: fields)
-            }
-            try await withCache(in: directory, transport) { cache in
-                let response = try await cache.response(for: Self.request())
-                #expect(response.status == .serviceUnavailable)
-                #expect(transport.requests.values.count == attempts)
-            }
+        let transport = ClosureTransport { _, _ in
+            var fields: HTTPFields = [:]
+            fields[.retryAfter] = retryAfter
+            return .response(status: .serviceUnavailable, headerFields: fields)
+        }
+        try await withCache(transport) { cache in
+            let response = try await cache.response(for: Self.request())
+            #expect(response.status == .serviceUnavailable)
+            #expect(transport.requests.values.count == attempts)
         }
     }
 
@@ -380,21 +366,19 @@ import Testing
     }
 
     @Test func `data(for:) gets the resource even if its server confirms an encoded response`() async throws {
-        try await withDirectory { directory in
-            let transport = ClosureTransport { request, _ in
-                let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "W/\"a\""]
-                if request.headerFields[.ifNoneMatch] != nil {
-                    return .response(status: .notModified, headerFields: fields)
-                }
-                guard request.headerFields[.acceptEncoding] != nil else { return .bytes(pattern(10), fields) }
-                var coded = fields
-                coded[.contentEncoding] = "gzip"
-                return .bytes(pattern(5), coded)
+        let transport = ClosureTransport { request, _ in
+            let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "W/\"a\""]
+            if request.headerFields[.ifNoneMatch] != nil {
+                return .response(status: .notModified, headerFields: fields)
             }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                _ = try await cache.response(for: Self.request([.acceptEncoding: "gzip"]))
-                for _ in 0..<2 { try await expect(pattern(10), from: cache, url("a")) }
-            }
+            guard request.headerFields[.acceptEncoding] != nil else { return .bytes(pattern(10), fields) }
+            var coded = fields
+            coded[.contentEncoding] = "gzip"
+            return .bytes(pattern(5), coded)
+        }
+        try await withCache(transport) { (cache) async throws in
+            _ = try await cache.response(for: Self.request([.acceptEncoding: "gzip"]))
+            for _ in 0..<2 { try await expect(pattern(10), from: cache, url("a")) }
         }
     }
 
@@ -421,28 +405,26 @@ import Testing
     func `a response that is older than a stored one doesn't replace it, even if it arrives later`(
         isStreamed: Bool
     ) async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let gate = Gate()
-            let transport = ClosureTransport { _, number in
-                let fields: HTTPFields = [.cacheControl: "max-age=60", .date: "\(wall.now())"]
-                if number == 1 { await gate.pass() }
-                return .bytes(pattern(1000, seed: number), fields)
+        let wall = WallClock()
+        let gate = Gate()
+        let transport = ClosureTransport { _, number in
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .date: "\(wall.now())"]
+            if number == 1 { await gate.pass() }
+            return .bytes(pattern(1000, seed: number), fields)
+        }
+        try await withCache(transport, wall: wall) { (cache) async throws in
+            let slow = Task {
+                guard isStreamed else { return try await cache.data(for: url("a")) }
+                return try await cache.bytes(for: Self.request()).body.collect(upTo: .max)
             }
-            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
-                let slow = Task {
-                    guard isStreamed else { return try await cache.data(for: url("a")) }
-                    return try await cache.bytes(for: Self.request()).body.collect(upTo: .max)
-                }
-                await gate.arrivals(1)
-                wall.advance(2)
-                _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
-                wall.advance(2)
-                await gate.open()
-                #expect(same(try await slow.value, pattern(1000, seed: 1)))
-                try await expect(pattern(1000, seed: 2), from: cache, url("a"))
-                try await expectConsistent(cache, entries: 1)
-            }
+            await gate.arrivals(1)
+            wall.advance(2)
+            _ = try await cache.response(for: TransportRequest(url("a")), mode: .reload)
+            wall.advance(2)
+            await gate.open()
+            #expect(same(try await slow.value, pattern(1000, seed: 1)))
+            try await expect(pattern(1000, seed: 2), from: cache, url("a"))
+            try await expectConsistent(cache, entries: 1)
         }
     }
 

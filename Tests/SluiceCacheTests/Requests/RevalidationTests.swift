@@ -83,24 +83,22 @@ import TestSupport
     /// A 304 with another tag, and one behind a redirect, are about something else.
     @Test(arguments: [0, 1])
     func `a confirmation of something else is not believed`(redirects: Int) async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport(redirects: redirects) { request, number in
-                if request.headerFields[.ifNoneMatch] != nil {
-                    return .response(status: .notModified, headerFields: redirects == 0 ? [.eTag: "\"b\""] : [:])
-                }
-                return .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+        let wall = WallClock()
+        let transport = ClosureTransport(redirects: redirects) { request, number in
+            if request.headerFields[.ifNoneMatch] != nil {
+                return .response(status: .notModified, headerFields: redirects == 0 ? [.eTag: "\"b\""] : [:])
             }
-            try await withCache(in: directory, transport, wall: wall) { cache in
-                // Kept as if it had come without the redirect.
-                let head = StoredResponse.Head(
-                    status: 200, fields: [.eTag: "\"a\""], length: 100, requested: wall.now(),
-                    received: wall.now(), policy: cache.policy)
-                _ = try await cache.disk.store(
-                    StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
-                try await expect(pattern(100, seed: 2), from: cache, url("a"))
-                #expect(cache.statistics.revalidated == 0 && transport.requests.values.count == 2)
-            }
+            return .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+        }
+        try await withCache(transport, wall: wall) { cache in
+            // Kept as if it had come without the redirect.
+            let head = StoredResponse.Head(
+                status: 200, fields: [.eTag: "\"a\""], length: 100, requested: wall.now(),
+                received: wall.now(), policy: cache.policy)
+            _ = try await cache.disk.store(
+                StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
+            try await expect(pattern(100, seed: 2), from: cache, url("a"))
+            #expect(cache.statistics.revalidated == 0 && transport.requests.values.count == 2)
         }
     }
 
@@ -119,24 +117,22 @@ import TestSupport
 
     @Test(arguments: [nil, 500, 503, 404])
     func `a stale response that allows it takes the place of a failure of its server`(status: Int?) async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let transport = ClosureTransport { request, number in
-                if number == 1 { return .bytes(pattern(100), [.cacheControl: "max-age=60, stale-if-error=30"]) }
-                guard let status else { return .failure(TransferError(.hostNotFound, url: request.url)) }
-                return .response(status: .init(code: status))
-            }
-            try await withCache(in: directory, transport, .init(retries: .never), wall: wall) { cache in
-                _ = try await cache.data(for: url("a"))
-                wall.advance(90)
-                if status == 404 {
-                    #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
-                } else {
-                    try await expect(pattern(100), from: cache, url("a"))
-                }
-                wall.advance(1)
+        let wall = WallClock()
+        let transport = ClosureTransport { request, number in
+            if number == 1 { return .bytes(pattern(100), [.cacheControl: "max-age=60, stale-if-error=30"]) }
+            guard let status else { return .failure(TransferError(.hostNotFound, url: request.url)) }
+            return .response(status: .init(code: status))
+        }
+        try await withCache(transport, .init(retries: .never), wall: wall) { cache in
+            _ = try await cache.data(for: url("a"))
+            wall.advance(90)
+            if status == 404 {
                 #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
+            } else {
+                try await expect(pattern(100), from: cache, url("a"))
             }
+            wall.advance(1)
+            #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
         }
     }
 
@@ -311,21 +307,19 @@ private final class EndlessClock: Clock {
     }
 
     @Test func `a stale response from the future is validated, and then fresh`() async throws {
-        try await withDirectory { directory in
-            let wall = WallClock()
-            let server = ClosureTransport { request, _ in
-                let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
-                return request.headerFields[.ifNoneMatch] == nil
-                    ? .bytes(pattern(100), fields) : .response(status: .notModified, headerFields: fields)
+        let wall = WallClock()
+        let server = ClosureTransport { request, _ in
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
+            return request.headerFields[.ifNoneMatch] == nil
+                ? .bytes(pattern(100), fields) : .response(status: .notModified, headerFields: fields)
+        }
+        try await withCache(server, wall: wall) { cache in
+            for (shift, requests) in [(0, 1), (-Self.day, 2), (0, 2), (30, 2), (31, 3), (10 * Self.day, 4)] {
+                wall.advance(shift)
+                try await expect(pattern(100), from: cache, url("a"))
+                #expect(server.requests.values.count == requests, "after \(shift)")
             }
-            try await withCache(in: directory, server, wall: wall) { cache in
-                for (shift, requests) in [(0, 1), (-Self.day, 2), (0, 2), (30, 2), (31, 3), (10 * Self.day, 4)] {
-                    wall.advance(shift)
-                    try await expect(pattern(100), from: cache, url("a"))
-                    #expect(server.requests.values.count == requests, "after \(shift)")
-                }
-                #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 3)
-            }
+            #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 3)
         }
     }
 

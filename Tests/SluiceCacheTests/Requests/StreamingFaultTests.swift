@@ -14,40 +14,38 @@ import Testing
     @Test(arguments: [ENOSPC, EIO])
     func `a disk that fails in the body costs no reader a byte, and is counted`(number: CInt) async throws {
         for failing in [1, 4] {
-            try await withDirectory { directory in
-                let writes = Guarded(0)
-                var calls = SystemCalls.system
-                calls.randomAccess.writeAt = { descriptor, bytes, offset in
-                    let count = writes.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    return count == failing
-                        ? -Int(number) : SystemCalls.system.randomAccess.writeAt(descriptor, bytes, offset)
+            let writes = Guarded(0)
+            var calls = SystemCalls.system
+            calls.randomAccess.writeAt = { descriptor, bytes, offset in
+                let count = writes.withLock { count in
+                    count += 1
+                    return count
                 }
-                let files = FileIO(calls: calls)
-                let transport = PushingTransport()
-                try await withCache(in: directory, transport, files: files) { (cache) async throws in
-                    let fast = try await cache.bytes(for: Self.request)
-                    let slow = try await cache.bytes(for: Self.request)
-                    // The slow reader starts when the fast one has everything that may be in memory without it.
-                    var chunks = fast.body.makeAsyncIterator()
-                    var whole = Data()
-                    for seed in 0..<5 {
-                        transport.bodies[0].send(pattern(300_000, seed: seed))
-                        whole += pattern(300_000, seed: seed)
-                    }
-                    transport.bodies[0].finish()
-                    var arrived = Data()
-                    for _ in 0..<3 { arrived += try await chunks.next() ?? Data() }
-                    #expect(same(try await slow.body.collect(upTo: .max), whole))
-                    while let chunk = try await chunks.next() { arrived += chunk }
-                    #expect(same(arrived, whole))
-                    #expect(cache.statistics.diskFailures == 1)
-                    try await expectConsistent(cache, entries: 0)
-                }
-                await files.shutdown()
+                return count == failing
+                    ? -Int(number) : SystemCalls.system.randomAccess.writeAt(descriptor, bytes, offset)
             }
+            let files = FileIO(calls: calls)
+            let transport = PushingTransport()
+            try await withCache(transport, files: files) { (cache) async throws in
+                let fast = try await cache.bytes(for: Self.request)
+                let slow = try await cache.bytes(for: Self.request)
+                // The slow reader starts when the fast one has everything that may be in memory without it.
+                var chunks = fast.body.makeAsyncIterator()
+                var whole = Data()
+                for seed in 0..<5 {
+                    transport.bodies[0].send(pattern(300_000, seed: seed))
+                    whole += pattern(300_000, seed: seed)
+                }
+                transport.bodies[0].finish()
+                var arrived = Data()
+                for _ in 0..<3 { arrived += try await chunks.next() ?? Data() }
+                #expect(same(try await slow.body.collect(upTo: .max), whole))
+                while let chunk = try await chunks.next() { arrived += chunk }
+                #expect(same(arrived, whole))
+                #expect(cache.statistics.diskFailures == 1)
+                try await expectConsistent(cache, entries: 0)
+            }
+            await files.shutdown()
         }
     }
 
@@ -119,70 +117,68 @@ import Testing
             step += 1
             let cancelled = step
             let wasReached = Guarded(false)
-            try await withDirectory { directory in
-                let steps = Guarded(0)
-                let victim = Guarded<Task<Data, any Error>?>(nil)
-                let take: @Sendable () -> Void = {
-                    let isIt = steps.withLock { steps in
-                        steps += 1
-                        return steps == cancelled
-                    }
-                    guard isIt else { return }
-                    wasReached.withLock { $0 = true }
-                    victim.withLock { $0 }?.cancel()
+            let steps = Guarded(0)
+            let victim = Guarded<Task<Data, any Error>?>(nil)
+            let take: @Sendable () -> Void = {
+                let isIt = steps.withLock { steps in
+                    steps += 1
+                    return steps == cancelled
                 }
-                let isWatched = Guarded(false)
-                let real = SystemCalls.system
-                var calls = real
-                calls.open = { path, flags, mode in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.open(path, flags, mode)
-                }
-                calls.randomAccess.writeAt = { descriptor, bytes, offset in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.randomAccess.writeAt(descriptor, bytes, offset)
-                }
-                calls.rename = { source, destination in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.rename(source, destination)
-                }
-                calls.unlink = { path in
-                    if isWatched.withLock({ $0 }) { take() }
-                    return real.unlink(path)
-                }
-                let files = FileIO(calls: calls)
-                let gate = Gate()
-                let transport = ClosureTransport { _, number in
-                    if number == 4 {
-                        await gate.pass()
-                        take()
-                    }
-                    return .response(
-                        headerFields: [.cacheControl: "max-age=60", .contentLength: "1200"],
-                        body: (0..<3).map { pattern(400, seed: $0) })
-                }
-                let configuration = ResourceCache.Configuration(
-                    maximumDiskSize: 6_000, maximumDiskEntrySize: 2_000)
-                try await withCache(in: directory, transport, configuration, files: files) { (cache) async throws in
-                    for name in ["b", "c"] { try await cache.store(pattern(2_000), for: url(name)) }
-                    for name in ["d", "e", "f"] { _ = try await cache.data(for: url(name)) }
-                    isWatched.withLock { $0 = true }
-                    let task = Task {
-                        try await cache.bytes(for: Self.request).body.collect(upTo: .max)
-                    }
-                    victim.withLock { $0 = task }
-                    await gate.open()
-                    _ = await task.result
-                    for transfer in cache.transfers.running { await transfer.value }
-                    isWatched.withLock { $0 = false }
-                    try await expectConsistent(cache)
-                    #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
-                    #expect(cache.running.makeReader(for: ResponseKey(Self.request)) == nil)
-                    let again = try await cache.bytes(for: Self.request)
-                    #expect(try await again.body.collect(upTo: .max).count == 1200)
-                }
-                await files.shutdown()
+                guard isIt else { return }
+                wasReached.withLock { $0 = true }
+                victim.withLock { $0 }?.cancel()
             }
+            let isWatched = Guarded(false)
+            let real = SystemCalls.system
+            var calls = real
+            calls.open = { path, flags, mode in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.open(path, flags, mode)
+            }
+            calls.randomAccess.writeAt = { descriptor, bytes, offset in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.randomAccess.writeAt(descriptor, bytes, offset)
+            }
+            calls.rename = { source, destination in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.rename(source, destination)
+            }
+            calls.unlink = { path in
+                if isWatched.withLock({ $0 }) { take() }
+                return real.unlink(path)
+            }
+            let files = FileIO(calls: calls)
+            let gate = Gate()
+            let transport = ClosureTransport { _, number in
+                if number == 4 {
+                    await gate.pass()
+                    take()
+                }
+                return .response(
+                    headerFields: [.cacheControl: "max-age=60", .contentLength: "1200"],
+                    body: (0..<3).map { pattern(400, seed: $0) })
+            }
+            let configuration = ResourceCache.Configuration(
+                maximumDiskSize: 6_000, maximumDiskEntrySize: 2_000)
+            try await withCache(transport, configuration, files: files) { (cache) async throws in
+                for name in ["b", "c"] { try await cache.store(pattern(2_000), for: url(name)) }
+                for name in ["d", "e", "f"] { _ = try await cache.data(for: url(name)) }
+                isWatched.withLock { $0 = true }
+                let task = Task {
+                    try await cache.bytes(for: Self.request).body.collect(upTo: .max)
+                }
+                victim.withLock { $0 = task }
+                await gate.open()
+                _ = await task.result
+                for transfer in cache.transfers.running { await transfer.value }
+                isWatched.withLock { $0 = false }
+                try await expectConsistent(cache)
+                #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
+                #expect(cache.running.makeReader(for: ResponseKey(Self.request)) == nil)
+                let again = try await cache.bytes(for: Self.request)
+                #expect(try await again.body.collect(upTo: .max).count == 1200)
+            }
+            await files.shutdown()
             isDone = !wasReached.withLock { $0 }
         }
         #expect(step > 5)

@@ -180,32 +180,30 @@ final class PushingTransport: Transport {
     }
 
     @Test func `that were cut off are completed, if they have a strong validator`() async throws {
-        try await withDirectory { directory in
-            let whole = pattern(1_000_000)
-            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000000"]
-            let transport = ClosureTransport { request, number in
-                if number == 1 {
-                    return .response(
-                        headerFields: fields, body: [whole[..<600_000]],
-                        failure: TransferError(.connectionFailed, url: request.url))
-                }
-                #expect(request.headerFields[.range] == "bytes=600000-")
+        let whole = pattern(1_000_000)
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000000"]
+        let transport = ClosureTransport { request, number in
+            if number == 1 {
                 return .response(
-                    status: .partialContent,
-                    headerFields: [
-                        .eTag: "\"a\"", .contentRange: "bytes 600000-999999/1000000", .contentLength: "400000",
-                        .cacheControl: "max-age=60",
-                    ], body: [whole[600_000...]])
+                    headerFields: fields, body: [whole[..<600_000]],
+                    failure: TransferError(.connectionFailed, url: request.url))
             }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let first = try await cache.bytes(for: Self.request)
-                #expect(await failure { try await first.body.collect(upTo: .max) } is TransferError)
-                try await expectConsistent(cache, entries: 1)
-                let second = try await cache.bytes(for: Self.request)
-                #expect(same(try await second.body.collect(upTo: .max), whole))
-                try await expectConsistent(cache, entries: 1)
-                #expect(transport.requests.values.count == 2)
-            }
+            #expect(request.headerFields[.range] == "bytes=600000-")
+            return .response(
+                status: .partialContent,
+                headerFields: [
+                    .eTag: "\"a\"", .contentRange: "bytes 600000-999999/1000000", .contentLength: "400000",
+                    .cacheControl: "max-age=60",
+                ], body: [whole[600_000...]])
+        }
+        try await withCache(transport) { (cache) async throws in
+            let first = try await cache.bytes(for: Self.request)
+            #expect(await failure { try await first.body.collect(upTo: .max) } is TransferError)
+            try await expectConsistent(cache, entries: 1)
+            let second = try await cache.bytes(for: Self.request)
+            #expect(same(try await second.body.collect(upTo: .max), whole))
+            try await expectConsistent(cache, entries: 1)
+            #expect(transport.requests.values.count == 2)
         }
     }
 
@@ -301,24 +299,22 @@ final class PushingTransport: Transport {
     }
 
     @Test func `that haven't begun end with the cache, too`() async throws {
-        try await withDirectory { directory in
-            let gate = Gate()
-            let (never, signal) = Condition.makeCondition()
-            let transport = ClosureTransport { _, _ in
-                await gate.pass()
-                try await never.waitUnlessCancelled()
-                return .bytes(Self.chunk)
-            }
-            try await withCache(in: directory, transport) { (cache) async throws in
-                let task = Task { try await cache.bytes(for: Self.request) }
-                await gate.arrivals(1)
-                await gate.open()
-                try await cache.shutdown()
-                let error = await failure { try await task.value } as? TransferError
-                #expect(error?.code == .shutDown)
-            }
-            signal.signal()
+        let gate = Gate()
+        let (never, signal) = Condition.makeCondition()
+        let transport = ClosureTransport { _, _ in
+            await gate.pass()
+            try await never.waitUnlessCancelled()
+            return .bytes(Self.chunk)
         }
+        try await withCache(transport) { (cache) async throws in
+            let task = Task { try await cache.bytes(for: Self.request) }
+            await gate.arrivals(1)
+            await gate.open()
+            try await cache.shutdown()
+            let error = await failure { try await task.value } as? TransferError
+            #expect(error?.code == .shutDown)
+        }
+        signal.signal()
     }
 
     @Test func `end with the cache`() async throws {
@@ -410,32 +406,30 @@ final class PushingTransport: Transport {
     }
 
     @Test func `that were cut off earlier than an older part leave that one`() async throws {
-        try await withDirectory { directory in
-            let whole = pattern(5000)
-            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "5000"]
-            let transport = ClosureTransport { request, number in
-                let cut = TransferError(.connectionClosed, url: request.url)
-                return switch number {
-                case 1: .response(headerFields: fields, body: [whole.prefix(4000)], failure: cut)
-                case 2: .response(headerFields: fields, body: [whole.prefix(1000)], failure: cut)
-                default:
-                    .response(
-                        status: .partialContent,
-                        headerFields: [.contentRange: "bytes 4000-4999/5000", .eTag: "\"a\""],
-                        body: [whole.suffix(1000)])
-                }
+        let whole = pattern(5000)
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "5000"]
+        let transport = ClosureTransport { request, number in
+            let cut = TransferError(.connectionClosed, url: request.url)
+            return switch number {
+            case 1: .response(headerFields: fields, body: [whole.prefix(4000)], failure: cut)
+            case 2: .response(headerFields: fields, body: [whole.prefix(1000)], failure: cut)
+            default:
+                .response(
+                    status: .partialContent,
+                    headerFields: [.contentRange: "bytes 4000-4999/5000", .eTag: "\"a\""],
+                    body: [whole.suffix(1000)])
             }
-            let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
-            try await withCache(in: directory, transport, configuration) { (cache) async throws in
-                for _ in 0..<2 {
-                    let response = try await cache.bytes(for: Self.request)
-                    await #expect(throws: TransferError.self) { try await response.body.collect(upTo: .max) }
-                    try await expectConsistent(cache, entries: 1)
-                }
-                try await expect(whole, from: cache, url("a"))
-                let ranges = transport.requests.values.map { $0.headerFields[.range] }
-                #expect(ranges == [nil, "bytes=4000-", "bytes=4000-"])
+        }
+        let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+        try await withCache(transport, configuration) { (cache) async throws in
+            for _ in 0..<2 {
+                let response = try await cache.bytes(for: Self.request)
+                await #expect(throws: TransferError.self) { try await response.body.collect(upTo: .max) }
+                try await expectConsistent(cache, entries: 1)
             }
+            try await expect(whole, from: cache, url("a"))
+            let ranges = transport.requests.values.map { $0.headerFields[.range] }
+            #expect(ranges == [nil, "bytes=4000-", "bytes=4000-"])
         }
     }
 }
