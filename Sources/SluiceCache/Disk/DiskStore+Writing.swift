@@ -111,7 +111,9 @@ extension DiskStore {
         guard let row = inserted else { return (nil, evicted) }
         let old: [DiskIndex.Entry]
         do {
-            try await write(response.body, to: file(row, key))
+            try await creatingFile(of: row, key) {
+                try await files.create($0, contents: response.body, permissions: 0o600)
+            }
             let (isReady, leaving) = try await write(changing: key) { [slot] in
                 try isCurrent($0)
                     ? DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
@@ -134,17 +136,20 @@ extension DiskStore {
         return (row, evicted)
     }
 
-    private func write(_ body: Data, to file: URL) async throws {
+    /// Calls `create` with the file of a row, and again if that fails because the directory is missing, or because the file exists.
+    private func creatingFile<R>(
+        of row: Int64, _ key: ResourceKey, _ create: (URL) async throws -> R
+    ) async throws -> R {
+        let file = file(row, key)
         do {
-            try await files.create(file, contents: body, permissions: 0o600)
+            return try await create(file)
         } catch let error as FileError where error.code == .notFound {
             try await files.makeDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
-            try await files.create(file, contents: body, permissions: 0o600)
         } catch let error as FileError where error.code == .exists {
             // The number was used before: a loss of power has undone the transaction that inserted that row.
             try await remove(file)
-            try await files.create(file, contents: body, permissions: 0o600)
         }
+        return try await create(file)
     }
 
     /// Updates the head of a confirmed response. Returns false if the row is gone, or if `isCurrent` returns false in the transaction.
@@ -262,28 +267,14 @@ extension DiskStore {
             }
             guard let row else { return nil }
             do {
-                return DiskWriter(self, row, key, reserved: size, evicted: evicted, file: try await create(row, key))
+                let file = try await creatingFile(of: row, key) {
+                    try await $0.openForRandomAccess(.createNew, permissions: 0o600, using: files)
+                }
+                return DiskWriter(self, row, key, reserved: size, evicted: evicted, file: file)
             } catch {
                 try? await database.write { try DiskIndex.delete([row], in: $0) }
                 throw error
             }
-        }
-    }
-
-    private func create(_ row: Int64, _ key: ResourceKey) async throws -> RandomAccessFile {
-        let file = file(row, key)
-        func create() async throws -> RandomAccessFile {
-            try await file.openForRandomAccess(.createNew, permissions: 0o600, using: files)
-        }
-        do {
-            return try await create()
-        } catch let error as FileError where error.code == .notFound {
-            try await files.makeDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
-            return try await create()
-        } catch let error as FileError where error.code == .exists {
-            // The number was used before; see ``store(_:for:replacing:)``.
-            try await remove(file)
-            return try await create()
         }
     }
 }
