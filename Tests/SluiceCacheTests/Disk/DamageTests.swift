@@ -242,20 +242,16 @@ extension SystemCalls {
 
     @Test(arguments: [0, 2048]) func `a verified response is replaced and removed`(largestInIndex: Int) async throws {
         let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
-        try await withDirectory { directory in
-            try await withCache(
-                in: directory, transport, configuration(.firstRead), largestInIndex: largestInIndex
-            ) { cache in
-                for _ in 1...3 { try await expect(pattern(1000, seed: 1), from: cache, url("a")) }
-                try await cache.store(pattern(1000, seed: 9), for: url("a"))
-                for _ in 1...3 { try await expect(pattern(1000, seed: 9), from: cache, url("a")) }
-                try await cache.remove(url("a"))
-                for _ in 1...3 { try await expect(pattern(1000, seed: 2), from: cache, url("a")) }
-                try await cache.trim(toBytes: 0)
-                try await expect(pattern(1000, seed: 3), from: cache, url("a"))
-                #expect(cache.statistics.diskHits == 7 && cache.statistics.damaged == 0)
-                try await expectConsistent(cache, entries: 1)
-            }
+        try await withCache(transport, configuration(.firstRead), largestInIndex: largestInIndex) { cache in
+            for _ in 1...3 { try await expect(pattern(1000, seed: 1), from: cache, url("a")) }
+            try await cache.store(pattern(1000, seed: 9), for: url("a"))
+            for _ in 1...3 { try await expect(pattern(1000, seed: 9), from: cache, url("a")) }
+            try await cache.remove(url("a"))
+            for _ in 1...3 { try await expect(pattern(1000, seed: 2), from: cache, url("a")) }
+            try await cache.trim(toBytes: 0)
+            try await expect(pattern(1000, seed: 3), from: cache, url("a"))
+            #expect(cache.statistics.diskHits == 7 && cache.statistics.damaged == 0)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 

@@ -197,8 +197,6 @@ struct PolicyScenario {
         }
     }
 
-    private init() {}
-
     private mutating func run(_ step: PolicyCase.Step) throws {
         number += 1
         func expect(_ condition: Bool, _ text: @autoclosure () -> String) throws {
