@@ -205,10 +205,11 @@ for path in refusals:
 here = {kind: [document for document in group if "Apple" not in document.path] for kind, group in documents.items()}
 jobs = [job for document in here["articles"] for job in of_article(document)] + of_doc_comments(here["doc comments"])
 jobs += [job for path in refusals for job in of_refusal(path)]
+rows = [] if ONLY or EMPTY else chosen(ROWS)
 if EMPTY and not ONLY:
     print("SluicePostgres is empty in this build, so its samples and the benchmark rows aren't checked.")
     problems += ["Build again with `--traits PostgreSQL`."] if arguments.require else []
-elif not ONLY and (chosen(ROWS) or not arguments.names):
+elif rows:
     jobs += of_rows(ROWS)
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
     problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
@@ -217,7 +218,7 @@ print(f"{'':18}" + "".join(f"{column:>14}" for column in COLUMNS))
 for place, count in sorted(counts.items()):
     print(f"{place:18}" + "".join(f"{count[column] or '-':>14}" for column in COLUMNS))
 print(f"{others} blocks in other languages are not compiled. Scripts/checks/apple.py checks the samples with Apple's frameworks.")
-if not counts:
+if not counts and not rows:
     problems.append("There is nothing to check.")
 elif not arguments.names:
     problems += [f"{module}: there are no samples in {kind}" for module in ([ONLY] if ONLY else LIBRARIES)
