@@ -12,7 +12,7 @@ public import Synchronization
 ///
 /// - `running`: the sum of the weights of the tasks that hold places. A task of weight zero doesn't show here, so it always enters and
 ///   leaves with the lock, and the machine counts it.
-/// - `crowded`: a task waits. No task enters or leaves without the lock, so the word doesn't change while the lock is held.
+/// - `crowded`: a task waits, or a task changes the word with the lock. No task enters or leaves without the lock.
 /// - `watched`: a task waits for the limiter to become idle. No task leaves without the lock.
 /// - `tracked`: holders are recorded. No task ever enters or leaves without the lock.
 /// - `granted`: the number of tasks that have entered since the locked machine last took over the number.
@@ -58,60 +58,12 @@ struct LimiterWord: Hashable, Sendable {
     }
 }
 
-/// The storage of the word, with the operations on it.
-///
-/// The limiter uses `Atomic`s. The explorer of interleavings uses a cell that stops before each operation by throwing an error.
-/// The cell of the limiter never throws (`Interruption == Never`), and the compiler removes the code for it.
-@usableFromInline
-protocol LimiterWordCell: ~Copyable {
-    associatedtype Interruption: Error
-
-    func load() throws(Interruption) -> LimiterWord
-
-    /// The limit at the time of the previously loaded word, or a newer one. A task that changes the limit changes the word
-    /// afterward, so `replace` fails for a task that has loaded an outdated limit.
-    func loadLimit() throws(Interruption) -> UInt64
-
-    func storeLimit(_ limit: UInt64) throws(Interruption)
-
-    /// Replaces the word if it's the expected one, and returns `nil`; otherwise returns the current word.
-    func replace(_ expected: LimiterWord, with word: LimiterWord) throws(Interruption) -> LimiterWord?
-
-    func note(running: UInt64)
-}
-
-extension LimiterWordCell where Self: ~Copyable {
-    /// Enters without the lock if there is a place and no task waits.
-    @inlinable
-    func enterImmediately(weight: UInt64) throws(Interruption) -> Bool {
-        var word = try load()
-        while let entered = word.entered(limit: try loadLimit(), weight: weight) {
-            guard let found = try replace(word, with: entered) else {
-                note(running: entered.running)
-                return true
-            }
-            word = found
-        }
-        return false
-    }
-
-    @inlinable
-    func leaveImmediately(weight: UInt64) throws(Interruption) -> Bool {
-        var word = try load()
-        while let left = word.left(weight: weight) {
-            guard let found = try replace(word, with: left) else { return true }
-            word = found
-        }
-        return false
-    }
-}
-
 // MARK: - The state machine
 
 /// The part of a limiter that its lock protects: the waiting tasks and their requests.
 ///
-/// It resumes no task itself. The counts live in the word, which tasks change without the lock as long as no task waits. So
-/// each event first changes the word, and retries if another change came in between. Then it changes the line.
+/// It's a value that resumes no task itself. Its methods are the events of a limiter, and change the word as well. No other task changes the
+/// word meanwhile: see ``LimiterStorage/change(_:)``.
 struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Ticket = LimiterLine<Waiter>.Ticket
     typealias Wakeups = LimiterWakeups<Waiter>
@@ -125,7 +77,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         case refuse
     }
 
-    /// The cell stores the limit as well, for code that doesn't hold the lock.
+    /// The storage has a copy, for tasks that don't hold the lock.
     private(set) var limit: UInt64
 
     private(set) var line = LimiterLine<Waiter>()
@@ -145,37 +97,21 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled.
     ///
     /// With `joins`, the task waits if there is no place, or if it's another task's turn. Without, it gets no place while any task waits.
-    mutating func enter<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
-    ) throws(Cell.Interruption) -> EnterAction {
+    mutating func enter(
+        _ word: inout LimiterWord, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
+    ) -> EnterAction {
         guard request.weight <= limit else { return .refuse }
         let isNext = joins ? line.wouldBeNext(request.priority) : line.isEmpty
-        var word = try cell.load()
-        while true {
-            var next = word
-            let fits = isNext && word.running + request.weight <= limit
-            if fits {
-                next.enter(request.weight)
-            } else if joins {
-                next.bits |= LimiterWord.crowded
-            } else {
-                return .refuse
-            }
-            if let found = try replace(word, with: next, cell) {
-                word = found
-            } else if fits {
-                cell.note(running: next.running)
-                if request.weight == 0 { weightless += 1 }
-                var wakeups = Wakeups()
-                if !line.isEmpty {
-                    line.passOver()
-                    try grantWhatFits(cell, &wakeups)
-                }
-                return .run(wakeups)
-            } else {
-                return .wait(line.join(request, waiter))
-            }
+        guard isNext && word.running + request.weight <= limit else {
+            return joins ? .wait(line.join(request, waiter)) : .refuse
         }
+        admit(request.weight, &word)
+        var wakeups = Wakeups()
+        if !line.isEmpty {
+            line.passOver()
+            admitWaiting(&word, &wakeups)
+        }
+        return .run(wakeups)
     }
 
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> LimiterOutcome? {
@@ -185,83 +121,58 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     /// Gives back a place; returns the tasks to resume.
     ///
     /// A place that another task waits for goes to this task directly, and is never free in between.
-    mutating func leave<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, weight: UInt64
-    ) throws(Cell.Interruption) -> Wakeups {
+    mutating func leave(_ word: inout LimiterWord, weight: UInt64) -> Wakeups {
+        precondition(
+            word.running >= weight && (weight != 0 || weightless > 0),
+            "A limiter got back a place that no task held.")
+        word.bits &-= weight
+        if weight == 0 { weightless -= 1 }
         var wakeups = Wakeups()
-        // In most cases all weights are equal, and no more than one task fits.
-        if try grantNext(cell, leaving: weight, &wakeups), !line.isEmpty { try grantWhatFits(cell, &wakeups) }
+        admitWaiting(&word, &wakeups)
+        if isIdle(word) {
+            word.bits &= ~LimiterWord.watched
+            wakeups.append(watchers.settleAll(.granted), .granted)
+        }
         return wakeups
     }
 
     /// Ends the wait of a task in line without a place; returns the tasks to resume.
     ///
     /// These can include tasks behind it with smaller requests.
-    mutating func end<Cell: LimiterWordCell & ~Copyable>(
-        _ ticket: Ticket, _ outcome: LimiterOutcome, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> Wakeups {
+    mutating func end(_ word: inout LimiterWord, _ ticket: Ticket, _ outcome: LimiterOutcome) -> Wakeups {
         guard line.contains(ticket) else { return Wakeups() }
-        try thinOut(to: line.count - 1, cell)
         var wakeups = Wakeups(line.settle(ticket, outcome), outcome)
-        try grantWhatFits(cell, &wakeups)
+        admitWaiting(&word, &wakeups)
         return wakeups
     }
 
     /// Moves a task in line to the end of a higher priority; returns the tasks to resume.
     ///
     /// These can include tasks that now come before a larger request.
-    mutating func raise<Cell: LimiterWordCell & ~Copyable>(
-        _ ticket: Ticket, to priority: UInt8, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> Wakeups {
+    mutating func raise(_ word: inout LimiterWord, _ ticket: Ticket, to priority: UInt8) -> Wakeups {
         var wakeups = Wakeups()
-        if line.raise(ticket, to: priority) { try grantWhatFits(cell, &wakeups) }
+        if line.raise(ticket, to: priority) { admitWaiting(&word, &wakeups) }
         return wakeups
     }
 
-    mutating func cancelWaiting<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> Wakeups {
-        try end(.cancelled, cell) { isInterruptible, _ in isInterruptible }
+    mutating func cancelWaiting(_ word: inout LimiterWord) -> Wakeups {
+        end(&word, .cancelled) { isInterruptible, _ in isInterruptible }
     }
 
     /// No task loses its place. Requests in line for more than the new limit fail.
-    mutating func resize<Cell: LimiterWordCell & ~Copyable>(
-        to limit: UInt64, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> Wakeups {
+    mutating func resize(_ word: inout LimiterWord, to limit: UInt64) -> Wakeups {
         self.limit = limit
-        try cell.storeLimit(limit)
-        // A task that read the old limit now finds a different word, and retries. The count in the word is one too high.
-        var word = try cell.load()
-        while true {
-            var next = word
-            next.bits &+= LimiterWord.oneGranted
-            guard let found = try replace(word, with: next, cell) else { break }
-            word = found
-        }
+        // A task that has loaded the old limit finds a different word, and retries. The count in the word is one too high.
+        word.bits &+= LimiterWord.oneGranted
         granted &-= 1
-        var wakeups = try end(.tooHeavy, cell) { _, weight in weight > limit }
-        try grantWhatFits(cell, &wakeups)
-        return wakeups
+        return end(&word, .tooHeavy) { _, weight in weight > limit }
     }
 
     /// Returns `nil` if the limiter is idle. A `watcher` is a task that has suspended already and can't be interrupted.
-    mutating func watch<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, _ watcher: Waiter? = nil
-    ) throws(Cell.Interruption) -> Watch? {
-        var word = try cell.load()
-        while true {
-            // If no task has a place, no task waits: a place that is given back goes to the next task in line.
-            let isIdle = word.running == 0 && weightless == 0
-            // Also written if nothing changes: only the write orders the last body's actions before the watcher's.
-            let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watched)
-            if let found = try replace(word, with: next, cell) {
-                word = found
-            } else if isIdle {
-                return nil
-            } else {
-                return watchers.join(watcher)
-            }
-        }
+    mutating func watch(_ word: inout LimiterWord, _ watcher: Waiter? = nil) -> Watch? {
+        if isIdle(word) { return nil }
+        word.bits |= LimiterWord.watched
+        return watchers.join(watcher)
     }
 
     mutating func suspendWatcher(_ ticket: Watch, _ watcher: Waiter) -> LimiterOutcome? {
@@ -273,98 +184,44 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         watchers.settle(ticket, outcome)
     }
 
+    /// The word that other tasks see after an event: it says whether a task waits, and has room to count.
+    mutating func opened(_ word: LimiterWord) -> LimiterWord {
+        var bits = line.isEmpty ? word.bits & ~LimiterWord.crowded : word.bits | LimiterWord.crowded
+        if bits & LimiterWord.full != 0 {
+            granted &+= word.granted
+            bits &= LimiterWord.oneGranted - 1
+        }
+        return LimiterWord(bits: bits)
+    }
+
     func granted(_ word: LimiterWord) -> UInt64 { granted &+ word.granted }
-}
 
-// MARK: Machinery
+    // MARK: Machinery
 
-extension LimiterStateMachine {
-    private mutating func grantWhatFits<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, _ wakeups: inout Wakeups
-    ) throws(Cell.Interruption) {
-        while !line.isEmpty, try grantNext(cell, leaving: nil, &wakeups) {}
+    /// If no task has a place, no task waits: the next task in line fits into an empty limiter.
+    private func isIdle(_ word: LimiterWord) -> Bool { word.running == 0 && weightless == 0 }
+
+    private mutating func admit(_ weight: UInt64, _ word: inout LimiterWord) {
+        word.bits &+= weight
+        granted &+= 1
+        if weight == 0 { weightless += 1 }
     }
 
-    /// Takes back the place of a task that leaves, if one does, and in the same step admits the next task in line if it fits.
-    ///
-    /// Returns whether it admitted one.
-    ///
-    /// While a task waits, a task has a place of a weight above zero, because the next task fits into an empty limiter. So the limiter
-    /// becomes idle only when a task leaves, and no other is admitted.
-    @discardableResult
-    private mutating func grantNext<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, leaving weight: UInt64?, _ wakeups: inout Wakeups
-    ) throws(Cell.Interruption) -> Bool {
-        let wanted = line.nextWeight
-        var word = try cell.load()
-        while true {
-            precondition(
-                word.running >= weight ?? 0 && (weight != 0 || weightless > 0),
-                "A limiter got back a place that no task held.")
-            var next = LimiterWord(bits: word.bits &- (weight ?? 0))
-            var fits = false
-            if let wanted, next.running + wanted <= limit {
-                fits = true
-                next.enter(wanted)
-                if line.count == 1 { next.bits &= ~LimiterWord.crowded }
-            }
-            let isIdle = weight != nil && !fits && next.running == 0 && weightless == (weight == 0 ? 1 : 0)
-            if isIdle { next.bits &= ~LimiterWord.watched }
-            if !fits && weight == nil { return false }
-            if let found = try replace(word, with: next, cell) {
-                word = found
-                continue
-            }
-            if weight == 0 { weightless -= 1 }
-            if fits {
-                cell.note(running: next.running)
-                if wanted == 0 { weightless += 1 }
-                wakeups.append(line.settleNext(), .granted)
-            } else if isIdle {
-                wakeups.append(watchers.settleAll(.granted), .granted)
-            }
-            return fits
+    private mutating func admitWaiting(_ word: inout LimiterWord, _ wakeups: inout Wakeups) {
+        while let weight = line.nextWeight, word.running + weight <= limit {
+            admit(weight, &word)
+            wakeups.append(line.settleNext(), .granted)
         }
     }
 
-    private mutating func end<Cell: LimiterWordCell & ~Copyable>(
-        _ outcome: LimiterOutcome, _ cell: borrowing Cell,
+    private mutating func end(
+        _ word: inout LimiterWord, _ outcome: LimiterOutcome,
         where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
-    ) throws(Cell.Interruption) -> Wakeups {
-        let ending = line.count(where: predicate)
+    ) -> Wakeups {
         var wakeups = Wakeups()
-        guard ending > 0 else { return wakeups }
-        try thinOut(to: line.count - ending, cell)
         wakeups.append(line.settle(outcome, where: predicate), outcome)
-        try grantWhatFits(cell, &wakeups)
+        admitWaiting(&word, &wakeups)
         return wakeups
-    }
-
-    /// Prepares the word for `count` remaining tasks in line: if none remains, tasks can enter and leave without the lock again.
-    private mutating func thinOut<Cell: LimiterWordCell & ~Copyable>(
-        to count: Int, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) {
-        guard count == 0 else { return }
-        var word = try cell.load()
-        while let found = try replace(word, with: LimiterWord(bits: word.bits & ~LimiterWord.crowded), cell) {
-            word = found
-        }
-    }
-
-    /// Replaces the word; before its count of entered tasks overflows, moves the count to `granted`.
-    private mutating func replace<Cell: LimiterWordCell & ~Copyable>(
-        _ expected: LimiterWord, with word: LimiterWord, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> LimiterWord? {
-        guard word.bits & LimiterWord.full != 0 else { return try cell.replace(expected, with: word) }
-        let found = try cell.replace(expected, with: LimiterWord(bits: word.bits & (LimiterWord.oneGranted - 1)))
-        if found == nil { granted &+= word.granted }
-        return found
-    }
-}
-
-extension LimiterWord {
-    fileprivate mutating func enter(_ weight: UInt64) {
-        bits &+= Self.oneGranted &+ weight
     }
 }
 
@@ -396,126 +253,67 @@ struct LimiterWakeups<Waiter: Sendable>: Sendable {
     }
 }
 
-// MARK: - The word and the machine, combined
-
-/// A limiter's word and its locked machine, combined: each operation tries the path without the lock first.
-///
-/// The limiter and the explorer of interleavings share all of this code. They differ only in how the word and the lock are
-/// reached. No method here resumes a task: the caller resumes the returned tasks after the lock is released.
-protocol LimiterSite: LimiterWordCell, ~Copyable {
-    associatedtype Waiter: Sendable
-
-    // `Failure` is always `Interruption`. If it's declared like that, the compiler (6.3) crashes where `Interruption` is `Never`.
-    func withMachine<Value: Sendable, Failure: Error>(
-        _ body: (inout LimiterStateMachine<Waiter>) throws(Failure) -> Value
-    ) throws(Failure) -> Value
-}
-
-extension LimiterSite where Self: ~Copyable {
-    typealias Machine = LimiterStateMachine<Waiter>
-
-    /// Enters, or joins the line. In the second case the caller must call `suspend`.
-    func enter(_ request: LimiterRequest) throws(Interruption) -> Machine.EnterAction {
-        if try enterImmediately(weight: request.weight) { return .run(Machine.Wakeups()) }
-        return try withMachine { (machine) throws(Interruption) in try machine.enter(self, request) }
-    }
-
-    func tryEnter(weight: UInt64) throws(Interruption) -> Bool {
-        if try enterImmediately(weight: weight) { return true }
-        return try withMachine { (machine) throws(Interruption) in
-            let request = LimiterRequest(weight: weight)
-            if case .run = try machine.enter(self, request, joins: false) { return true } else { return false }
-        }
-    }
-
-    /// Enters and returns `true`, or stores the waiter, which is resumed when it's admitted.
-    func enter(_ request: LimiterRequest, suspended waiter: Waiter) throws(Interruption) -> Bool {
-        try withMachine { (machine) throws(Interruption) in
-            if case .run = try machine.enter(self, request, suspended: waiter) { true } else { false }
-        }
-    }
-
-    func suspend(_ ticket: Machine.Ticket, _ waiter: Waiter) throws(Interruption) -> LimiterOutcome? {
-        try withMachine { (machine) throws(Interruption) in machine.suspend(ticket, waiter) }
-    }
-
-    func leave(weight: UInt64) throws(Interruption) -> Machine.Wakeups {
-        if try leaveImmediately(weight: weight) { return Machine.Wakeups() }
-        return try withMachine { (machine) throws(Interruption) in try machine.leave(self, weight: weight) }
-    }
-
-    func end(_ ticket: Machine.Ticket, _ outcome: LimiterOutcome) throws(Interruption) -> Machine.Wakeups {
-        try withMachine { (machine) throws(Interruption) in try machine.end(ticket, outcome, self) }
-    }
-
-    func raise(_ ticket: Machine.Ticket, to priority: UInt8) throws(Interruption) -> Machine.Wakeups {
-        try withMachine { (machine) throws(Interruption) in try machine.raise(ticket, to: priority, self) }
-    }
-
-    func cancelWaiting() throws(Interruption) -> Machine.Wakeups {
-        try withMachine { (machine) throws(Interruption) in try machine.cancelWaiting(self) }
-    }
-
-    func resize(to limit: UInt64) throws(Interruption) -> Machine.Wakeups {
-        try withMachine { (machine) throws(Interruption) in try machine.resize(to: limit, self) }
-    }
-
-    /// Returns `nil` if the limiter is idle, or the ticket of a task that is resumed when it becomes idle.
-    func watch(_ watcher: Waiter? = nil) throws(Interruption) -> Machine.Watch? {
-        try withMachine { (machine) throws(Interruption) in try machine.watch(self, watcher) }
-    }
-
-    /// Stores the waiter of a task that watches, or returns how its wait has ended.
-    func suspendWatcher(
-        _ ticket: Machine.Watch, _ watcher: Waiter
-    ) throws(Interruption) -> LimiterOutcome? {
-        try withMachine { (machine) throws(Interruption) in machine.suspendWatcher(ticket, watcher) }
-    }
-
-    func endWatch(
-        _ ticket: Machine.Watch, _ outcome: LimiterOutcome
-    ) throws(Interruption) -> Waiter? {
-        try withMachine { (machine) throws(Interruption) in machine.endWatch(ticket, outcome) }
-    }
-}
-
 // MARK: - The storage
 
+/// The word, and the lock with the machine. Its methods resume no task: the caller resumes the returned tasks after the lock is released.
+///
+/// `LimiterExplorer` of the tests has the same accesses, one by one, and explores their interleavings: change both together.
 @usableFromInline
 struct LimiterStorage: ~Copyable, Sendable {
     @usableFromInline typealias Waiter = UnsafeContinuation<LimiterOutcome, Never>
+    typealias Machine = LimiterStateMachine<Waiter>
 
     @usableFromInline let word: Atomic<UInt64>
     @usableFromInline let limit: Atomic<UInt64>
     @usableFromInline let peak = Atomic<UInt64>(0)
-    private let machine: Lock<LimiterStateMachine<Waiter>>
+    let machine: Lock<Machine>
 
     init(concurrency: Int, tracksHolders: Bool) {
         word = Atomic(tracksHolders ? LimiterWord.tracked : 0)
         limit = Atomic(UInt64(concurrency))
-        machine = Lock(LimiterStateMachine(limit: UInt64(concurrency)))
+        machine = Lock(Machine(limit: UInt64(concurrency)))
     }
-}
 
-// MARK: The words
+    // MARK: Without the lock
 
-extension LimiterStorage: LimiterWordCell {
+    /// Enters without the lock if there is a place and no task waits.
+    @inlinable
+    func enterImmediately(weight: UInt64) -> Bool {
+        var word = load()
+        while let entered = word.entered(limit: loadLimit(), weight: weight) {
+            guard let found = replace(word, with: entered) else {
+                note(running: entered.running)
+                return true
+            }
+            word = found
+        }
+        return false
+    }
+
+    @inlinable
+    func leaveImmediately(weight: UInt64) -> Bool {
+        var word = load()
+        while let left = word.left(weight: weight) {
+            guard let found = replace(word, with: left) else { return true }
+            word = found
+        }
+        return false
+    }
+
     // Acquiring, so that the limit that is loaded next isn't older than the word.
     @inlinable
     func load() -> LimiterWord {
         LimiterWord(bits: word.load(ordering: .acquiring))
     }
 
+    /// The limit at the time of the previously loaded word, or a newer one. A task that changes the limit changes the word
+    /// afterward, so `replace` fails for a task that has loaded an outdated limit.
     @inlinable
     func loadLimit() -> UInt64 {
         limit.load(ordering: .relaxed)
     }
 
-    @usableFromInline
-    func storeLimit(_ limit: UInt64) {
-        self.limit.store(limit, ordering: .relaxed)
-    }
-
+    /// Replaces the word if it's the expected one, and returns `nil`; otherwise returns the current word.
     // Acquiring and releasing: the work of the task that leaves happens before the work of the task that takes over its place.
     @inlinable
     func replace(_ expected: LimiterWord, with new: LimiterWord) -> LimiterWord? {
@@ -536,15 +334,82 @@ extension LimiterStorage: LimiterWordCell {
     func raisePeak(to running: UInt64) {
         peak.max(running, ordering: .relaxed)
     }
-}
 
-// MARK: The lock
+    // MARK: With the lock
 
-extension LimiterStorage: LimiterSite {
-    func withMachine<Value: Sendable, Failure: Error>(
-        _ body: (inout LimiterStateMachine<Waiter>) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try machine.withLock { (machine) throws(Failure) in try body(&machine) }
+    /// Performs an event of the machine. The word is crowded meanwhile, so all other tasks wait for the lock.
+    private func change<Value: Sendable>(_ event: (inout Machine, inout LimiterWord) -> Value) -> Value {
+        machine.withLock { machine in
+            // Acquiring: the work of the tasks that have left happens before what the task does that finds the limiter idle.
+            let (found, _) = self.word.bitwiseOr(LimiterWord.crowded, ordering: .acquiringAndReleasing)
+            var word = LimiterWord(bits: found)
+            let value = event(&machine, &word)
+            note(running: word.running)
+            self.word.store(machine.opened(word).bits, ordering: .releasing)
+            return value
+        }
+    }
+
+    /// Enters, or joins the line. In the second case the caller must call `suspend`.
+    func enter(_ request: LimiterRequest) -> Machine.EnterAction {
+        if enterImmediately(weight: request.weight) { return .run(Machine.Wakeups()) }
+        return change { machine, word in machine.enter(&word, request) }
+    }
+
+    func tryEnter(weight: UInt64) -> Bool {
+        if enterImmediately(weight: weight) { return true }
+        return change { machine, word in
+            if case .run = machine.enter(&word, LimiterRequest(weight: weight), joins: false) { true } else { false }
+        }
+    }
+
+    /// Enters and returns `true`, or stores the waiter, which is resumed when it's admitted.
+    func enter(_ request: LimiterRequest, suspended waiter: Waiter) -> Bool {
+        change { machine, word in
+            if case .run = machine.enter(&word, request, suspended: waiter) { true } else { false }
+        }
+    }
+
+    func suspend(_ ticket: Machine.Ticket, _ waiter: Waiter) -> LimiterOutcome? {
+        machine.withLock { $0.suspend(ticket, waiter) }
+    }
+
+    func leave(weight: UInt64) -> Machine.Wakeups {
+        if leaveImmediately(weight: weight) { return Machine.Wakeups() }
+        return change { machine, word in machine.leave(&word, weight: weight) }
+    }
+
+    func end(_ ticket: Machine.Ticket, _ outcome: LimiterOutcome) -> Machine.Wakeups {
+        change { machine, word in machine.end(&word, ticket, outcome) }
+    }
+
+    func raise(_ ticket: Machine.Ticket, to priority: UInt8) -> Machine.Wakeups {
+        change { machine, word in machine.raise(&word, ticket, to: priority) }
+    }
+
+    func cancelWaiting() -> Machine.Wakeups {
+        change { machine, word in machine.cancelWaiting(&word) }
+    }
+
+    func resize(to limit: UInt64) -> Machine.Wakeups {
+        change { machine, word in
+            self.limit.store(limit, ordering: .relaxed)
+            return machine.resize(&word, to: limit)
+        }
+    }
+
+    /// Returns `nil` if the limiter is idle, or the ticket of a task that is resumed when it becomes idle.
+    func watch(_ watcher: Waiter? = nil) -> Machine.Watch? {
+        change { machine, word in machine.watch(&word, watcher) }
+    }
+
+    /// Stores the waiter of a task that watches, or returns how its wait has ended.
+    func suspendWatcher(_ ticket: Machine.Watch, _ watcher: Waiter) -> LimiterOutcome? {
+        machine.withLock { $0.suspendWatcher(ticket, watcher) }
+    }
+
+    func endWatch(_ ticket: Machine.Watch, _ outcome: LimiterOutcome) -> Waiter? {
+        machine.withLock { $0.endWatch(ticket, outcome) }
     }
 }
 
@@ -554,5 +419,86 @@ extension LimiterWakeups<LimiterStorage.Waiter> {
         guard let first else { return }
         first.waiter.resume(returning: first.outcome)
         for other in others { other.waiter.resume(returning: other.outcome) }
+    }
+}
+
+// MARK: - Wait times
+
+final class LimiterWaitTimes: Sendable {
+    private let now: @Sendable () -> Duration
+    private let total = Atomic<UInt64>(0)
+    private let longest = Atomic<UInt64>(0)
+
+    convenience init(_ clock: any Clock<Duration>) {
+        self.init(reading: clock)
+    }
+
+    private init<C: Clock<Duration>>(reading clock: C) {
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+    }
+
+    func began() -> Duration { now() }
+
+    /// Does nothing for a task that didn't wait.
+    func ended(_ began: Duration?) {
+        guard let began else { return }
+        let waited = UInt64(clamping: (now() - began).attoseconds / 1_000_000_000)
+        total.wrappingAdd(waited, ordering: .relaxed)
+        longest.max(waited, ordering: .relaxed)
+    }
+
+    var values: (total: Duration, longest: Duration) {
+        (
+            .nanoseconds(Int64(clamping: total.load(ordering: .relaxed))),
+            .nanoseconds(Int64(clamping: longest.load(ordering: .relaxed)))
+        )
+    }
+}
+
+// MARK: - Holders
+
+/// The tasks that run bodies of a limiter, to detect a task that runs a body inside another one.
+///
+/// A task is identified by its address, which is unique while the task lives, and the task outlives its body.
+final class LimiterHolders: Sendable {
+    /// More than one only if the inner bodies didn't wait.
+    private let tasks = Lock<[UInt: Int]>([:])
+
+    /// Records that the calling task runs a body; traps if the task runs one already.
+    ///
+    /// Called before the task waits for a place, because a task that waits forever couldn't report it.
+    func enter() {
+        guard let task = Self.currentTask else { return }
+        let isNew = tasks.withLock { tasks in
+            if tasks[task] != nil { return false }
+            tasks[task] = 1
+            return true
+        }
+        precondition(
+            isNew,
+            "A limiter's body must not use the same limiter, because the tasks deadlock if every place is held this way. "
+                + "Use one limiter per level, or do both parts in one body.")
+    }
+
+    /// Records that the calling task runs a body, or another body for which it didn't wait.
+    func enterWithoutWaiting() {
+        guard let task = Self.currentTask else { return }
+        tasks.withLock { $0[task, default: 0] += 1 }
+    }
+
+    func leave() {
+        guard let task = Self.currentTask else { return }
+        tasks.withLock { tasks in
+            guard let bodies = tasks[task] else { return }
+            tasks[task] = bodies == 1 ? nil : bodies - 1
+        }
+    }
+
+    private static var currentTask: UInt? {
+        withUnsafeCurrentTask { task in
+            // `UnsafeCurrentTask` holds only a reference to the task. Only the address is used.
+            task.map { unsafeBitCast($0, to: UInt.self) }
+        }
     }
 }

@@ -131,10 +131,6 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         return line.settle(at: ticket.slot, outcome)
     }
 
-    func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
-        line.count(where: predicate)
-    }
-
     /// Returns the waiters to resume. O(n).
     mutating func settle(
         _ outcome: LimiterOutcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool

@@ -158,17 +158,6 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// O(n).
-    func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
-        var found = 0
-        var index = first
-        while index != Self.none {
-            if predicate(slots[index].isInterruptible, slots[index].weight) { found += 1 }
-            index = slots[index].next
-        }
-        return found
-    }
-
     var firstWeight: UInt64? { first == Self.none ? nil : slots[first].weight }
 
     @inlinable

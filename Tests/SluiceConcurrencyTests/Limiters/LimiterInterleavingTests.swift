@@ -92,8 +92,8 @@ import Testing
         #expect(violations == [])
     }
 
-    @Test(arguments: [nil] + ExploredSite.Fault.allCases)
-    func `a bug put in on purpose is found, and without one nothing is`(fault: ExploredSite.Fault?) async {
+    @Test(arguments: [nil] + LimiterExplorer.Fault.allCases)
+    func `a bug put in on purpose is found, and without one nothing is`(fault: LimiterExplorer.Fault?) async {
         let places: (limit: Int, programs: [[Operation]]) =
             (1, [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .cancel(1)]])
         let sizes: (limit: Int, programs: [[Operation]]) =
@@ -101,7 +101,7 @@ import Testing
         let explored =
             switch fault {
             case nil: [places, sizes]
-            case .resizeKeepsTheWord, .limitIsStale: [sizes]
+            case .resizeKeepsTheWord, .limitComesLate, .limitIsStale: [sizes]
             default: [places]
             }
 
@@ -138,7 +138,7 @@ import Testing
 
     /// What goes wrong in some interleaving of these programs, if anything does.
     private static func violation(
-        _ limit: Int, _ programs: [[Operation]], fault: ExploredSite.Fault? = nil
+        _ limit: Int, _ programs: [[Operation]], fault: LimiterExplorer.Fault? = nil
     ) -> String? {
         var explorer = LimiterExplorer(limit: limit, programs: programs, fault: fault)
         explorer.explore()
@@ -164,10 +164,10 @@ import Testing
 
 /// Runs up to three tasks on one limiter in every possible order of their single steps.
 ///
-/// A step is one atomic operation, or one critical section up to the next atomic operation in it. The limiter's own code
-/// runs, over an `ExploredSite`; only what surrounds it in the shipped limiter (the continuation and the cancellation
-/// handler) is written again here, as the phases of a task. Whenever an operation completes, its result must be that of
-/// the naive limiter, and when no task can move, no task may be waiting for a place that is free.
+/// A step is one atomic access of a `LimiterStorage`, and what follows it up to the next. The decisions are made by the limiter's own word and
+/// machine. The accesses themselves are written again here: `access(_:_:_:)` is `enterImmediately`, `leaveImmediately` and `change`. So is what
+/// surrounds them: the continuation and the cancellation handler, as the phases of a task. Whenever an operation completes, its result must be
+/// that of the naive limiter, and when no task can move, no task may be waiting for a place that is free.
 struct LimiterExplorer {
     enum Operation: Hashable {
         case acquire(Int)
@@ -184,38 +184,77 @@ struct LimiterExplorer {
         static var acquire: Operation { .acquire(1) }
     }
 
-    typealias Ticket = LimiterStateMachine<Int>.Ticket
+    /// A bug put in on purpose.
+    enum Fault: CaseIterable, Sendable {
+        /// The path with the lock does not mark the word while it changes it.
+        case lockedPathLeavesTheWordOpen
+        /// The path without the lock stores the word without comparing.
+        case unlockedPathStores
+        /// The path without the lock does not see that a task waits.
+        case unlockedPathIsBlind
+        /// The lock lets two in.
+        case lockDoesNotExclude
+        /// A change of the limit leaves the word unchanged.
+        case resizeKeepsTheWord
+        /// A change of the limit opens the word before it stores the limit.
+        case limitComesLate
+        /// The path without the lock reads the limit only once, when the limiter is made.
+        case limitIsStale
+    }
+
+    typealias Machine = LimiterStateMachine<Int>
+    typealias Ticket = Machine.Ticket
     typealias Wake = NaiveLimiter.Wake
+
+    /// A call of the storage.
+    enum Call: Hashable {
+        case enter(LimiterRequest, joins: Bool, isSuspended: Bool)
+        case leave(weight: UInt64)
+        case end(Ticket, of: Int)
+        case cancelWaiting
+        case resize(Int)
+        case watch
+    }
+
+    /// What a call does next.
+    enum Access: Hashable {
+        case load
+        case loadLimit(LimiterWord)
+        case replace(LimiterWord, with: LimiterWord)
+        case lock
+        case close
+        /// Without a word it has been opened already.
+        case storeLimit(LimiterWord?)
+        /// Unlocking is a part of it.
+        case open(LimiterWord)
+    }
 
     enum Phase: Hashable {
         case ready
-        /// Within an operation of the limiter.
-        case within(Operation)
+        case calling(Call, Access)
         /// In line; the cancellation handler is not installed.
         case joined(Ticket)
-        /// The handler found the task cancelled, and runs in the task itself.
-        case cancellingItself(Ticket)
         case suspending(Ticket)
         case suspended
         case resumed(LimiterOutcome)
-        /// Runs the handler of another task.
-        case cancelling(Int, Ticket)
     }
 
     struct TaskState: Hashable {
         var operations: ArraySlice<Operation>
         var phase = Phase.ready
-        var log: [ExploredSite.Answer] = []
         /// The weights of the places that it holds.
         var held: [Int] = []
         var isCancelled = false
         var handler: Ticket?
-        /// The tasks that the naive limiter woke when this task stored the new limit.
-        var resized: [Wake]?
     }
 
     struct State: Hashable {
-        var shared: ExploredSite.Shared
+        var word = LimiterWord(bits: 0)
+        var limit: UInt64
+        var peak: UInt64 = 0
+        var machine: Machine
+        /// The task that holds the lock.
+        var holder: Int?
         var naive: NaiveLimiter
         var tasks: [TaskState]
     }
@@ -224,14 +263,16 @@ struct LimiterExplorer {
     /// The first thing that went wrong.
     private(set) var violation: String?
 
-    private let site: ExploredSite
+    private let fault: Fault?
+    private let firstLimit: UInt64
     private var state: State
     private var seen: Set<Int> = []
 
-    init(limit: Int, programs: [[Operation]], fault: ExploredSite.Fault? = nil) {
-        site = ExploredSite(limit: UInt64(limit), fault: fault)
+    init(limit: Int, programs: [[Operation]], fault: Fault? = nil) {
+        self.fault = fault
+        firstLimit = UInt64(limit)
         state = State(
-            shared: site.shared, naive: NaiveLimiter(limit: limit),
+            limit: firstLimit, machine: Machine(limit: firstLimit), naive: NaiveLimiter(limit: limit),
             tasks: programs.map { TaskState(operations: $0[...]) })
     }
 
@@ -260,164 +301,191 @@ struct LimiterExplorer {
     private mutating func step(_ index: Int) -> Bool {
         switch state.tasks[index].phase {
         case .ready: return begin(index)
-        case .within(let operation): return proceed(index, operation)
+        case .calling(let call, let access): return self.access(index, call, access)
         case .joined(let ticket):
             if state.tasks[index].isCancelled {
-                state.tasks[index].phase = .cancellingItself(ticket)
+                // The handler runs in the task itself.
+                state.tasks[index].phase = .calling(.end(ticket, of: index), .lock)
             } else {
                 state.tasks[index].handler = ticket
                 state.tasks[index].phase = .suspending(ticket)
             }
-            return true
-        case .cancellingItself(let ticket):
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.end(ticket, .cancelled)
-            } then: { explorer, wakeups in
-                explorer.cancelled(index, wakeups, wait: ticket, current: ticket)
-                explorer.state.tasks[index].phase = .suspending(ticket)
-            }
         case .suspending(let ticket):
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.suspend(ticket, index)
-            } then: { explorer, outcome in
-                explorer.check(outcome == explorer.state.naive.outcomes[index], "suspend returned another outcome")
-                explorer.state.tasks[index].phase = outcome.map { .resumed($0) } ?? .suspended
-            }
+            guard isUnlocked else { return false }
+            let outcome = state.machine.suspend(ticket, index)
+            check(outcome == state.naive.outcomes[index], "suspend returned another outcome")
+            state.tasks[index].phase = outcome.map { .resumed($0) } ?? .suspended
         case .suspended: return false
         case .resumed(let outcome):
             check(state.naive.outcomes.removeValue(forKey: index) == outcome, "a task was resumed with another outcome")
             state.tasks[index].handler = nil
             finish(index, entered: outcome == .granted && state.tasks[index].operations.first != .waitUntilIdle)
-            return true
-        case .cancelling(let victim, let ticket):
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.end(ticket, .cancelled)
-            } then: { explorer, wakeups in
-                explorer.cancelled(victim, wakeups, wait: ticket, current: explorer.state.tasks[victim].handler)
-                explorer.next(index)
-            }
-        }
-    }
-
-    private mutating func begin(_ index: Int) -> Bool {
-        guard let operation = state.tasks[index].operations.first else { return false }
-        let task = state.tasks[index]
-        switch operation {
-        case .acquire where task.isCancelled, .release where task.held.isEmpty:
-            next(index)
-        case .cancel(let distance):
-            let victim = (index + distance) % state.tasks.count
-            state.tasks[victim].isCancelled = true
-            if let ticket = state.tasks[victim].handler {
-                state.tasks[index].phase = .cancelling(victim, ticket)
-            } else {
-                next(index)
-            }
-        default:
-            // No other task can see what it does before its first access.
-            state.tasks[index].phase = .within(operation)
-            return proceed(index, operation)
         }
         return true
     }
 
-    private mutating func proceed(_ index: Int, _ operation: Operation) -> Bool {
+    private mutating func begin(_ index: Int) -> Bool {
+        let task = state.tasks[index]
+        guard let operation = task.operations.first else { return false }
+        // No other task can see what a call does before its first access.
         switch operation {
+        case .acquire where task.isCancelled, .release where task.held.isEmpty:
+            next(index)
+            return true
         case .acquire(let weight):
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.enter(LimiterRequest(weight: UInt64(weight)))
-            } then: { explorer, action in
-                let expected = explorer.state.naive.enter(index, weight: weight)
-                switch action {
-                case .run: explorer.entered(index, expected == .run)
-                case .refuse:
-                    explorer.check(expected == .refuse, "a task was refused that asks for no more than the limit")
-                    explorer.next(index)
-                case .wait(let ticket):
-                    explorer.check(expected == .wait, "a task waits for a place that is free")
-                    explorer.state.tasks[index].phase = .joined(ticket)
-                }
-            }
+            return access(index, .enter(LimiterRequest(weight: UInt64(weight)), joins: true, isSuspended: false), .load)
         case .acquireUninterrupted:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                let request = LimiterRequest(isInterruptible: false)
-                return try site.enterImmediately(weight: 1) ? true : try site.enter(request, suspended: index)
-            } then: { explorer, atOnce in
-                let expected = explorer.state.naive.enter(index, weight: 1, isInterruptible: false)
-                if atOnce { return explorer.entered(index, expected == .run) }
-                explorer.check(expected == .wait, "a task waits for a place that is free")
-                explorer.state.tasks[index].phase = .suspended
-            }
+            return access(index, .enter(LimiterRequest(isInterruptible: false), joins: true, isSuspended: true), .load)
         case .tryAcquire(let weight):
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.tryEnter(weight: UInt64(weight))
-            } then: { explorer, entered in
-                let expected = explorer.state.naive.tryEnter(weight: weight)
-                if entered { return explorer.entered(index, expected) }
-                explorer.check(!expected, "a task did not get a place that is free")
-                explorer.next(index)
+            return access(
+                index, .enter(LimiterRequest(weight: UInt64(weight)), joins: false, isSuspended: false), .load)
+        case .release: return access(index, .leave(weight: UInt64(task.held[0])), .load)
+        case .cancel(let distance):
+            let victim = (index + distance) % state.tasks.count
+            state.tasks[victim].isCancelled = true
+            if let ticket = state.tasks[victim].handler {
+                state.tasks[index].phase = .calling(.end(ticket, of: victim), .lock)
+            } else {
+                next(index)
             }
-        case .release:
-            let weight = state.tasks[index].held[0]
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.leave(weight: UInt64(weight))
-            } then: { explorer, wakeups in
-                explorer.woken(wakeups, explorer.state.naive.leave(weight: weight))
-                explorer.state.tasks[index].held.removeFirst()
-                explorer.next(index)
-            }
-        case .cancelWaiting:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.cancelWaiting()
-            } then: { explorer, wakeups in
-                explorer.woken(wakeups, explorer.state.naive.end(.cancelled, where: \.isInterruptible))
-                explorer.next(index)
-            }
-        case .resize(let limit):
-            let moved = advance(index) { site throws(ExploredSite.Pause) in
-                try site.resize(to: UInt64(limit))
-            } then: { explorer, wakeups in
-                let earlier = explorer.state.tasks[index].resized
-                explorer.woken(wakeups, earlier ?? explorer.state.naive.resize(to: limit))
-                explorer.state.tasks[index].resized = nil
-                explorer.next(index)
-            }
-            // A larger limit holds for others as soon as they can read it, a smaller one when the operation is done.
-            let isStored = state.shared.limit == UInt64(limit) && state.shared.holder == index
-            if isStored && limit > state.naive.limit && state.tasks[index].resized == nil {
-                state.tasks[index].resized = state.naive.resize(to: limit)
-            }
-            return moved
-        case .waitUntilIdle:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.watch(index) == nil
-            } then: { explorer, isIdle in
-                explorer.check(
-                    explorer.state.naive.watch(index) == isIdle, "the limiter is wrong about whether it is idle")
-                if isIdle { explorer.next(index) } else { explorer.state.tasks[index].phase = .suspended }
-            }
-        case .cancel: preconditionFailure("Handled when it begins.")
+            return true
+        case .cancelWaiting: return access(index, .cancelWaiting, .lock)
+        case .resize(let limit): return access(index, .resize(limit), .lock)
+        case .waitUntilIdle: return access(index, .watch, .lock)
         }
     }
 
-    private mutating func advance<Result>(
-        _ index: Int, _ operation: (ExploredSite) throws(ExploredSite.Pause) -> Result,
-        then complete: (inout LimiterExplorer, Result) -> Void
-    ) -> Bool {
-        site.shared = state.shared
-        let (result, moved) = site.advance(task: index, log: &state.tasks[index].log, operation)
-        state.shared = site.shared
-        if let result { complete(&self, result) }
-        return moved
+    private mutating func access(_ index: Int, _ call: Call, _ access: Access) -> Bool {
+        let following: Access
+        switch access {
+        case .load: following = Self.attempt(call, visibleWord)
+        case .loadLimit(let word):
+            guard case .enter(let request, _, _) = call else { preconditionFailure("Only entering reads the limit.") }
+            let limit = fault == .limitIsStale ? firstLimit : state.limit
+            following = word.entered(limit: limit, weight: request.weight).map { .replace(word, with: $0) } ?? .lock
+        case .replace(let expected, let new):
+            let found = visibleWord
+            if found == expected || fault == .unlockedPathStores {
+                state.word = LimiterWord(bits: new.bits | (state.word.bits ^ found.bits))
+                enteredOrLeft(index, call)
+                return true
+            }
+            following = Self.attempt(call, found)
+        case .lock:
+            guard isUnlocked else { return false }
+            state.holder = index
+            following = .close
+        case .close:
+            let word = state.word
+            if fault != .lockedPathLeavesTheWordOpen { state.word.bits |= LimiterWord.crowded }
+            if case .resize = call, fault != .limitComesLate {
+                following = .storeLimit(word)
+            } else {
+                following = .open(word)
+            }
+        case .storeLimit(let word):
+            guard case .resize(let limit) = call else { preconditionFailure("Only a change of the limit stores it.") }
+            state.limit = UInt64(limit)
+            guard let word else {
+                state.holder = nil
+                next(index)
+                return true
+            }
+            following = .open(word)
+        case .open(let word):
+            state.holder = nil
+            perform(index, call, word)
+            return true
+        }
+        state.tasks[index].phase = .calling(call, following)
+        return true
+    }
+
+    private var isUnlocked: Bool { state.holder == nil || fault == .lockDoesNotExclude }
+
+    /// The word as the path without the lock sees it.
+    private var visibleWord: LimiterWord {
+        fault == .unlockedPathIsBlind ? LimiterWord(bits: state.word.bits & ~LimiterWord.crowded) : state.word
+    }
+
+    /// What follows after the path without the lock has loaded a word.
+    private static func attempt(_ call: Call, _ word: LimiterWord) -> Access {
+        guard case .leave(let weight) = call else { return .loadLimit(word) }
+        return word.left(weight: weight).map { .replace(word, with: $0) } ?? .lock
+    }
+
+    /// A call has succeeded without the lock.
+    private mutating func enteredOrLeft(_ index: Int, _ call: Call) {
+        if case .enter(let request, let joins, _) = call {
+            state.peak = max(state.peak, state.word.running)
+            check(expectedEntry(index, request, joins) == .run, "a task overtook")
+            finish(index, entered: true)
+        } else {
+            left(index, LimiterWakeups())
+        }
+    }
+
+    /// An event of the machine. What it changes is seen by others when the word is opened, and when the lock is free, at the end of it.
+    private mutating func perform(_ index: Int, _ call: Call, _ closed: LimiterWord) {
+        var word = closed
+        switch call {
+        case .enter(let request, let joins, let isSuspended):
+            let action = state.machine.enter(&word, request, suspended: isSuspended ? index : nil, joins: joins)
+            let expected = expectedEntry(index, request, joins)
+            switch action {
+            case .run:
+                check(expected == .run, "a task overtook")
+                finish(index, entered: true)
+            case .refuse:
+                check(expected == .refuse, "a task did not get a place that is free")
+                next(index)
+            case .wait(let ticket):
+                check(expected == .wait, "a task waits for a place that is free")
+                state.tasks[index].phase = isSuspended ? .suspended : .joined(ticket)
+            }
+        case .leave(let weight):
+            left(index, state.machine.leave(&word, weight: weight))
+        case .end(let ticket, let victim):
+            // A handler may come late, when the victim waits again, or does no more: then it must have no effect.
+            let isCurrent = victim == index || state.tasks[victim].handler == ticket
+            let wakeups = state.machine.end(&word, ticket, .cancelled)
+            woken(wakeups, isCurrent ? state.naive.end(.cancelled) { $0.task == victim } : [])
+            if victim == index { state.tasks[index].phase = .suspending(ticket) } else { next(index) }
+        case .cancelWaiting:
+            woken(state.machine.cancelWaiting(&word), state.naive.end(.cancelled, where: \.isInterruptible))
+            next(index)
+        case .resize(let limit):
+            woken(state.machine.resize(&word, to: UInt64(limit)), state.naive.resize(to: limit))
+            if fault == .resizeKeepsTheWord { word.bits &-= LimiterWord.oneGranted }
+            if fault == .limitComesLate {
+                state.holder = index
+                state.tasks[index].phase = .calling(call, .storeLimit(nil))
+            } else {
+                next(index)
+            }
+        case .watch:
+            let isIdle = state.machine.watch(&word, index) == nil
+            check(state.naive.watch(index) == isIdle, "the limiter is wrong about whether it is idle")
+            if isIdle { next(index) } else { state.tasks[index].phase = .suspended }
+        }
+        state.peak = max(state.peak, word.running)
+        state.word = state.machine.opened(word)
     }
 }
 
 // MARK: Comparing with the naive limiter
 
 extension LimiterExplorer {
-    private mutating func entered(_ index: Int, _ isExpected: Bool) {
-        check(isExpected, "a task overtook")
-        finish(index, entered: true)
+    private mutating func expectedEntry(_ index: Int, _ request: LimiterRequest, _ joins: Bool) -> NaiveLimiter.Entry {
+        let weight = Int(request.weight)
+        if !joins { return state.naive.tryEnter(weight: weight) ? .run : .refuse }
+        return state.naive.enter(index, weight: weight, isInterruptible: request.isInterruptible)
+    }
+
+    private mutating func left(_ index: Int, _ wakeups: LimiterWakeups<Int>) {
+        let weight = state.tasks[index].held.removeFirst()
+        woken(wakeups, state.naive.leave(weight: weight))
+        next(index)
     }
 
     /// Tasks that have not suspended yet are not woken, they find their outcome.
@@ -428,11 +496,6 @@ extension LimiterExplorer {
             actual == expected.filter { state.tasks[$0.task].phase == .suspended },
             "others were woken, or in another order")
         for wake in actual { state.tasks[wake.task].phase = .resumed(wake.outcome) }
-    }
-
-    /// A handler may come late, when the victim waits again, or does no more: then it must have no effect.
-    private mutating func cancelled(_ victim: Int, _ wakeups: LimiterWakeups<Int>, wait: Ticket, current: Ticket?) {
-        woken(wakeups, wait == current ? state.naive.end(.cancelled) { $0.task == victim } : [])
     }
 
     private mutating func finish(_ index: Int, entered: Bool) {
@@ -460,12 +523,12 @@ extension LimiterExplorer {
         check(
             Set(suspended) == Set(naive.line.map(\.task) + naive.watchers), "a task that is not in line waits forever")
         check(state.tasks.indices.allSatisfy { suspended.contains($0) || state.tasks[$0].operations.isEmpty }, "stuck")
-        let (word, machine) = (state.shared.word, state.shared.machine)
+        let (word, machine) = (state.word, state.machine)
         check(held == naive.running && word.running == UInt64(held), "what runs is counted wrong")
         check(word.isCrowded != naive.line.isEmpty, "the word is wrong about whether a task waits")
         check(machine.granted(word) == UInt64(naive.granted), "the places given are counted wrong")
-        check(state.shared.peak == UInt64(naive.peak), "the peak is wrong")
-        check(machine.limit == UInt64(naive.limit) && state.shared.limit == machine.limit, "the limit is wrong")
+        check(state.peak == UInt64(naive.peak), "the peak is wrong")
+        check(machine.limit == UInt64(naive.limit) && state.limit == machine.limit, "the limit is wrong")
         check(machine.line.count == naive.line.count, "the line has a trace of a task that is gone")
         check(machine.watchers.count == naive.watchers.count, "a task waits for a limiter that is idle")
         check(machine.line.isEmpty == false || machine.line.slotCount == 0, "a slot is kept for no task")

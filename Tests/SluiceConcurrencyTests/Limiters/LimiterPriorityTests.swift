@@ -1,3 +1,4 @@
+import SluiceLock
 import TestSupport
 import Testing
 
@@ -188,7 +189,7 @@ import Testing
         executor.runUntilIdle()
 
         #expect(recorder.values == ["raised", "medium", "low"])
-        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+        #expect(limiter.storage.machine.withLock { $0.line.slotCount } == 0)
     }
 
     @Test
@@ -229,7 +230,7 @@ import Testing
         }
         #expect(limiter.runningCount == 0)
         #expect(limiter.waitingCount == 0)
-        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+        #expect(limiter.storage.machine.withLock { $0.line.slotCount } == 0)
     }
 
     /// On all threads: a raised task admits itself and others, in a handler that the runtime calls.
@@ -256,7 +257,7 @@ import Testing
         }
         #expect(limiter.runningCount == 0)
         #expect(limiter.waitingCount == 0)
-        #expect(limiter.storage.withMachine { $0.line.slotCount + $0.weightless } == 0)
+        #expect(limiter.storage.machine.withLock { $0.line.slotCount + $0.weightless } == 0)
     }
 
     // MARK: Holders

@@ -4,31 +4,12 @@ import Testing
 @testable import SluiceConcurrency
 
 @Suite struct `The state machine of a limiter` {
-    /// The word of a limiter that only one thread uses.
-    final class PlainCell: LimiterWordCell {
-        var word = LimiterWord(bits: 0)
-        var limit: UInt64 = 1
-        var peak: UInt64 = 0
-
-        func load() -> LimiterWord { word }
-        func loadLimit() -> UInt64 { limit }
-        func storeLimit(_ limit: UInt64) { self.limit = limit }
-        func note(running: UInt64) { peak = max(peak, running) }
-
-        func replace(_ expected: LimiterWord, with word: LimiterWord) -> LimiterWord? {
-            guard expected == self.word else { return self.word }
-            self.word = word
-            return nil
-        }
-    }
-
     struct Wake: Equatable {
         var name: String
         var outcome: LimiterOutcome
     }
 
-    let cell = PlainCell()
-    var machine = LimiterStateMachine<String>(limit: 1)
+    var limiter = PlainLimiter<String>(limit: 1)
 
     @Test
     mutating func `a place goes to the first in line, and is never free in between`() throws {
@@ -37,15 +18,15 @@ import Testing
         try line("second")
 
         #expect(leave() == [Wake(name: "first", outcome: .granted)])
-        #expect(cell.word.running == 1)
-        #expect(cell.word.isCrowded)
+        #expect(limiter.word.running == 1)
+        #expect(limiter.word.isCrowded)
         #expect(leave() == [Wake(name: "second", outcome: .granted)])
-        #expect(cell.word.running == 1)
-        #expect(!cell.word.isCrowded)
+        #expect(limiter.word.running == 1)
+        #expect(!limiter.word.isCrowded)
         #expect(leave() == [])
-        #expect(cell.word.running == 0)
-        #expect(machine.granted(cell.word) == 3)
-        #expect(cell.peak == 1)
+        #expect(limiter.word.running == 0)
+        #expect(limiter.granted == 3)
+        #expect(limiter.peak == 1)
     }
 
     @Test
@@ -54,7 +35,7 @@ import Testing
         let first = try line("first")
         try line("second")
 
-        #expect(wakes(machine.end(first, .cancelled, cell)) == [Wake(name: "first", outcome: .cancelled)])
+        #expect(wakes(limiter.change { $0.end(&$1, first, .cancelled) }) == [Wake(name: "first", outcome: .cancelled)])
 
         #expect(leave() == [Wake(name: "second", outcome: .granted)])
     }
@@ -69,15 +50,15 @@ import Testing
         try line("another")
         try line("too many")
 
-        let woken = wakes(machine.end(heavy, .cancelled, cell))
+        let woken = wakes(limiter.change { $0.end(&$1, heavy, .cancelled) })
 
         #expect(
             woken == [
                 Wake(name: "heavy", outcome: .cancelled), Wake(name: "light", outcome: .granted),
                 Wake(name: "another", outcome: .granted),
             ])
-        #expect(cell.word.running == 4)
-        #expect(machine.line.count == 1)
+        #expect(limiter.word.running == 4)
+        #expect(limiter.machine.line.count == 1)
     }
 
     @Test
@@ -87,7 +68,7 @@ import Testing
         try line("heavy", weight: 3)
         try line("light")
 
-        #expect(machine.line.count == 2)
+        #expect(limiter.machine.line.count == 2)
         #expect(leave(weight: 2) == [Wake(name: "heavy", outcome: .granted)])
         #expect(leave(weight: 3) == [Wake(name: "light", outcome: .granted)])
     }
@@ -100,7 +81,7 @@ import Testing
 
         #expect(leave(weight: 3).map(\.name) == ["a", "b", "c"])
         #expect(leave().map(\.name) == ["d"])
-        #expect(!cell.word.isCrowded)
+        #expect(!limiter.word.isCrowded)
     }
 
     @Test
@@ -109,11 +90,11 @@ import Testing
         let ticket = try #require(wait())
 
         #expect(leave() == [])
-        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
-        #expect(machine.suspend(ticket, "late") == .granted)
+        #expect(wakes(limiter.change { $0.end(&$1, ticket, .cancelled) }) == [])
+        #expect(limiter.machine.suspend(ticket, "late") == .granted)
         #expect(leave() == [])
-        #expect(cell.word.running == 0)
-        #expect(machine.line.slotCount == 0)
+        #expect(limiter.word.running == 0)
+        #expect(limiter.machine.line.slotCount == 0)
     }
 
     @Test
@@ -121,10 +102,10 @@ import Testing
         try enter()
         let ticket = try #require(wait())
 
-        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
-        #expect(machine.suspend(ticket, "late") == .cancelled)
-        #expect(machine.line.slotCount == 0)
-        #expect(!cell.word.isCrowded)
+        #expect(wakes(limiter.change { $0.end(&$1, ticket, .cancelled) }) == [])
+        #expect(limiter.machine.suspend(ticket, "late") == .cancelled)
+        #expect(limiter.machine.line.slotCount == 0)
+        #expect(!limiter.word.isCrowded)
     }
 
     /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
@@ -141,7 +122,7 @@ import Testing
         #expect(leave() == [])
         #expect(leave() == [Wake(name: "a", outcome: .granted)])
         #expect(resize(to: 3) == [Wake(name: "b", outcome: .granted)])
-        #expect(cell.word.running == 3)
+        #expect(limiter.word.running == 3)
     }
 
     @Test
@@ -160,13 +141,13 @@ import Testing
     mutating func `watching tasks are told when the last has left, and only then`() throws {
         try enter()
         try line("next")
-        let isIdle = machine.watch(cell, "watcher") == nil
+        let isIdle = limiter.change { $0.watch(&$1, "watcher") } == nil
         #expect(!isIdle)
-        #expect(cell.word.left(weight: 1) == nil, "no task may leave without the lock now")
+        #expect(limiter.word.left(weight: 1) == nil, "no task may leave without the lock now")
 
         #expect(leave() == [Wake(name: "next", outcome: .granted)])
         #expect(leave() == [Wake(name: "watcher", outcome: .granted)])
-        let isIdleNow = machine.watch(cell, "late") == nil
+        let isIdleNow = limiter.change { $0.watch(&$1, "late") } == nil
         #expect(isIdleNow)
     }
 
@@ -175,15 +156,15 @@ import Testing
         throws
     {
         try enter()
-        let watches = (machine.watch(cell), machine.watch(cell))
+        let watches = (limiter.change { $0.watch(&$1) }, limiter.change { $0.watch(&$1) })
         let (early, late) = (try #require(watches.0), try #require(watches.1))
-        let known = machine.suspendWatcher(early, "early")
-        let ended = machine.endWatch(early, .expired)
-        let endedAgain = machine.endWatch(early, .cancelled)
+        let known = limiter.machine.suspendWatcher(early, "early")
+        let ended = limiter.machine.endWatch(early, .expired)
+        let endedAgain = limiter.machine.endWatch(early, .cancelled)
         #expect((known, ended, endedAgain) == (nil, "early", nil))
 
         #expect(leave() == [])
-        let outcome = machine.suspendWatcher(late, "late")
+        let outcome = limiter.machine.suspendWatcher(late, "late")
         #expect(outcome == .granted)
     }
 
@@ -192,11 +173,11 @@ import Testing
         try enter()
         try line("first")
         let request = LimiterRequest(isInterruptible: false)
-        guard case .wait = machine.enter(cell, request, suspended: "stubborn") else { throw Unexpected() }
+        guard case .wait = limiter.change({ $0.enter(&$1, request, suspended: "stubborn") }) else { throw Unexpected() }
         try line("last")
 
-        #expect(wakes(machine.cancelWaiting(cell)).map(\.name) == ["first", "last"])
-        #expect(machine.line.count == 1)
+        #expect(wakes(limiter.change { $0.cancelWaiting(&$1) }).map(\.name) == ["first", "last"])
+        #expect(limiter.machine.line.count == 1)
         #expect(leave() == [Wake(name: "stubborn", outcome: .granted)])
     }
 
@@ -207,61 +188,99 @@ import Testing
         for _ in 0..<100_000 { tickets.append(try line("waiter")) }
 
         var cancelled = 0
-        for ticket in tickets where machine.end(ticket, .cancelled, cell).first != nil { cancelled += 1 }
+        for ticket in tickets where limiter.change({ $0.end(&$1, ticket, .cancelled) }).first != nil { cancelled += 1 }
 
         #expect(cancelled == 100_000)
-        #expect(machine.line.slotCount == 0)
-        #expect(cell.word.running == 1)
-        #expect(!cell.word.isCrowded)
+        #expect(limiter.machine.line.slotCount == 0)
+        #expect(limiter.word.running == 1)
+        #expect(!limiter.word.isCrowded)
     }
 
     @Test
     mutating func `the count of entered tasks does not overflow into anything`() throws {
         for number in 1...200_000 {
-            if !cell.enterImmediately(weight: 1) { try enter() }
-            if number % 3 == 0 || !cell.leaveImmediately(weight: 1) { if cell.word.running == 1 { _ = leave() } }
+            if !limiter.enterImmediately(weight: 1) { try enter() }
+            if number % 3 == 0 || !limiter.leaveImmediately(weight: 1) { if limiter.word.running == 1 { _ = leave() } }
         }
 
-        #expect(machine.granted(cell.word) == 200_000)
-        #expect(cell.word.running == 0)
-        #expect(!cell.word.isWatched && !cell.word.isCrowded)
+        #expect(limiter.granted == 200_000)
+        #expect(limiter.word.running == 0)
+        #expect(!limiter.word.isWatched && !limiter.word.isCrowded)
     }
 
     @Test
     mutating func `giving back a place twice stops the program with a sentence`() async {
         await #expect(processExitsWith: .failure) {
-            var machine = LimiterStateMachine<String>(limit: 1)
-            _ = machine.leave(PlainCell(), weight: 1)
+            var limiter = PlainLimiter<String>(limit: 1)
+            _ = limiter.change { $0.leave(&$1, weight: 1) }
         }
     }
 
     // MARK: Shorter
 
     private mutating func enter(weight: UInt64 = 1) throws {
-        guard case .run = machine.enter(cell, LimiterRequest(weight: weight)) else { throw Unexpected() }
+        guard case .run = limiter.change({ $0.enter(&$1, LimiterRequest(weight: weight)) }) else { throw Unexpected() }
     }
 
     private mutating func wait(weight: UInt64 = 1) -> LimiterStateMachine<String>.Ticket? {
-        guard case .wait(let ticket) = machine.enter(cell, LimiterRequest(weight: weight)) else { return nil }
+        guard case .wait(let ticket) = limiter.change({ $0.enter(&$1, LimiterRequest(weight: weight)) }) else {
+            return nil
+        }
         return ticket
     }
 
     @discardableResult
     private mutating func line(_ name: String, weight: UInt64 = 1) throws -> LimiterStateMachine<String>.Ticket {
         let ticket = try #require(wait(weight: weight))
-        #expect(machine.suspend(ticket, name) == nil)
+        #expect(limiter.machine.suspend(ticket, name) == nil)
         return ticket
     }
 
-    private mutating func leave(weight: UInt64 = 1) -> [Wake] { wakes(machine.leave(cell, weight: weight)) }
+    private mutating func leave(weight: UInt64 = 1) -> [Wake] {
+        wakes(limiter.change { $0.leave(&$1, weight: weight) })
+    }
 
-    private mutating func resize(to limit: UInt64) -> [Wake] { wakes(machine.resize(to: limit, cell)) }
+    private mutating func resize(to limit: UInt64) -> [Wake] { wakes(limiter.change { $0.resize(&$1, to: limit) }) }
 
     private func wakes(_ wakeups: LimiterWakeups<String>) -> [Wake] {
         ([wakeups.first].compactMap(\.self) + wakeups.others).map { Wake(name: $0.waiter, outcome: $0.outcome) }
     }
 
     struct Unexpected: Error {}
+}
+
+// MARK: - A limiter without threads
+
+/// A limiter's word and machine, used by one thread.
+struct PlainLimiter<Waiter: Sendable> {
+    private(set) var word = LimiterWord(bits: 0)
+    var machine: LimiterStateMachine<Waiter>
+    private(set) var peak: UInt64 = 0
+
+    init(limit: UInt64) {
+        machine = LimiterStateMachine(limit: limit)
+    }
+
+    var granted: UInt64 { machine.granted(word) }
+
+    mutating func change<Value>(_ event: (inout LimiterStateMachine<Waiter>, inout LimiterWord) -> Value) -> Value {
+        let value = event(&machine, &word)
+        word = machine.opened(word)
+        peak = max(peak, word.running)
+        return value
+    }
+
+    mutating func enterImmediately(weight: UInt64) -> Bool {
+        guard let entered = word.entered(limit: machine.limit, weight: weight) else { return false }
+        word = entered
+        return true
+    }
+
+    mutating func leaveImmediately(weight: UInt64) -> Bool {
+        guard let left = word.left(weight: weight) else { return false }
+        word = left
+        return true
+    }
 }
 
 // MARK: - Any order of events
@@ -311,9 +330,7 @@ import Testing
     @Test(arguments: UInt64(0)..<30)
     func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let cell = `The state machine of a limiter`.PlainCell()
-        cell.limit = 4
-        var machine = Machine(limit: 4)
+        var limiter = PlainLimiter<Int>(limit: 4)
         var naive = Naive(limit: 4)
         /// The last tickets of all tasks, also of those that have left.
         var tickets: [Int: Machine.Ticket] = [:]
@@ -338,13 +355,13 @@ import Testing
                 let priority = priorities.randomElement(using: &random)!
                 let isInterruptible = Bool.random(using: &random)
                 let expected = naive.enter(task, weight, priority, isInterruptible: isInterruptible)
-                if cell.enterImmediately(weight: UInt64(weight)) {
+                if limiter.enterImmediately(weight: UInt64(weight)) {
                     #expect(expected == .run)
                     continue
                 }
                 let request = LimiterRequest(
                     weight: UInt64(weight), priority: priority, isInterruptible: isInterruptible)
-                switch machine.enter(cell, request) {
+                switch limiter.change({ $0.enter(&$1, request) }) {
                 case .run(let wakeups):
                     #expect(expected == .run)
                     compare(wakeups, naive.settle(), "enter")
@@ -355,7 +372,7 @@ import Testing
                     if Bool.random(using: &random) {
                         awake.insert(task)
                     } else {
-                        #expect(machine.suspend(ticket, task) == nil)
+                        #expect(limiter.machine.suspend(ticket, task) == nil)
                     }
                 }
             case 7..<13:
@@ -363,10 +380,10 @@ import Testing
                 else { continue }
                 naive.held[holder] = nil
                 let expected = naive.settle()
-                if cell.leaveImmediately(weight: UInt64(weight)) {
+                if limiter.leaveImmediately(weight: UInt64(weight)) {
                     #expect(expected == [])
                 } else {
-                    compare(machine.leave(cell, weight: UInt64(weight)), expected, "leave")
+                    compare(limiter.change { $0.leave(&$1, weight: UInt64(weight)) }, expected, "leave")
                 }
             case 13:
                 guard let task = tickets.keys.sorted().suffix(60).randomElement(using: &random),
@@ -375,7 +392,7 @@ import Testing
                     continue
                 }
                 let ended = naive.line.remove { $0.task == task }.map { Wake(task: $0.task, outcome: .cancelled) }
-                compare(machine.end(ticket, .cancelled, cell), ended + naive.settle(), "cancel")
+                compare(limiter.change { $0.end(&$1, ticket, .cancelled) }, ended + naive.settle(), "cancel")
             case 14:
                 guard let task = tickets.keys.sorted().suffix(60).randomElement(using: &random),
                     let ticket = tickets[task]
@@ -384,23 +401,23 @@ import Testing
                 }
                 let priority = ([33] + priorities).randomElement(using: &random)!
                 naive.line.raise(task, to: priority)
-                compare(machine.raise(ticket, to: priority, cell), naive.settle(), "raise")
+                compare(limiter.change { $0.raise(&$1, ticket, to: priority) }, naive.settle(), "raise")
             case 15:
                 guard let task = awake.sorted().randomElement(using: &random), let ticket = tickets[task] else {
                     continue
                 }
                 awake.remove(task)
-                #expect(machine.suspend(ticket, task) == outcomes.removeValue(forKey: task))
+                #expect(limiter.machine.suspend(ticket, task) == outcomes.removeValue(forKey: task))
             case 16:
                 let limit = Int.random(in: 1...6, using: &random)
                 naive.limit = limit
                 let ended = naive.line.remove { $0.weight > limit }.map { Wake(task: $0.task, outcome: .tooHeavy) }
-                compare(machine.resize(to: UInt64(limit), cell), ended + naive.settle(), "resize")
+                compare(limiter.change { $0.resize(&$1, to: UInt64(limit)) }, ended + naive.settle(), "resize")
             case 17 where Int.random(in: 0..<10, using: &random) == 0:
                 let ended = naive.line.remove(where: \.isInterruptible).map { Wake(task: $0.task, outcome: .cancelled) }
-                compare(machine.cancelWaiting(cell), ended + naive.settle(), "cancelWaiting")
+                compare(limiter.change { $0.cancelWaiting(&$1) }, ended + naive.settle(), "cancelWaiting")
             case 18:
-                let watch = machine.watch(cell, task)
+                let watch = limiter.change { $0.watch(&$1, task) }
                 watches[task] = watch
                 #expect((watch == nil) == naive.held.isEmpty)
                 if watch != nil { naive.watchers.append(task) }
@@ -411,31 +428,34 @@ import Testing
                 }
                 let expected = naive.watchers.contains(watcher) ? watcher : nil
                 naive.watchers.removeAll { $0 == watcher }
-                #expect(machine.endWatch(watch, .expired) == expected)
+                #expect(limiter.machine.endWatch(watch, .expired) == expected)
             default: continue
             }
-            let counts = [Int(cell.word.running), machine.line.count, machine.watchers.count]
+            let counts = [Int(limiter.word.running), limiter.machine.line.count, limiter.machine.watchers.count]
             let isRight =
                 counts == [naive.running, naive.line.waiters.count, naive.watchers.count]
-                && cell.word.isCrowded == !naive.line.waiters.isEmpty
-                && (cell.word.isWatched || naive.watchers.isEmpty)
-            if !isRight { Issue.record("\(counts), \(cell.word), \(naive)") }
+                && limiter.word.isCrowded == !naive.line.waiters.isEmpty
+                && (limiter.word.isWatched || naive.watchers.isEmpty)
+            if !isRight { Issue.record("\(counts), \(limiter.word), \(naive)") }
         }
 
         // All leave, one after the other: no task may be left.
         while let (holder, weight) = naive.held.first {
             naive.held[holder] = nil
             let expected = naive.settle()
-            if cell.leaveImmediately(weight: UInt64(weight)) {
+            if limiter.leaveImmediately(weight: UInt64(weight)) {
                 #expect(expected == [])
             } else {
-                compare(machine.leave(cell, weight: UInt64(weight)), expected, "leave")
+                compare(limiter.change { $0.leave(&$1, weight: UInt64(weight)) }, expected, "leave")
             }
         }
-        for task in awake { #expect(machine.suspend(tickets[task]!, task) == outcomes[task]) }
+        for task in awake { #expect(limiter.machine.suspend(tickets[task]!, task) == outcomes[task]) }
         #expect(
-            (machine.line.count, machine.line.slotCount, machine.watchers.count, machine.weightless) == (0, 0, 0, 0))
-        #expect(!cell.word.isWatched && !cell.word.isCrowded && cell.word.running == 0)
+            (
+                limiter.machine.line.count, limiter.machine.line.slotCount, limiter.machine.watchers.count,
+                limiter.machine.weightless
+            ) == (0, 0, 0, 0))
+        #expect(!limiter.word.isWatched && !limiter.word.isCrowded && limiter.word.running == 0)
     }
 }
 

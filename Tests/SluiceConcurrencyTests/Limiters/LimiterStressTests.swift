@@ -109,7 +109,7 @@ import Testing
         }
 
         #expect(limiter.waitingCount == 0)
-        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+        #expect(limiter.storage.machine.withLock { $0.line.slotCount } == 0)
         signal.signal()
         executor.runUntilIdle()
         await holder.value
@@ -234,7 +234,7 @@ import Testing
         let statistics = limiter.statistics
         #expect((statistics.runningCount, statistics.waitingCount) == (0, 0))
         #expect(statistics.maximumRunningCount <= 6)
-        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+        #expect(limiter.storage.machine.withLock { $0.line.slotCount } == 0)
         #expect(clock.sleeperCount == 0)
     }
 
