@@ -79,7 +79,7 @@ struct QueueStateMachine<
     @usableFromInline var outbox = Outbox()
     /// Whether `outbox` holds something. Returning the outbox from each critical section would cost as much as the rest, since it is
     /// large.
-    @usableFromInline var hasMail = false
+    @usableFromInline var hasDeferredActions = false
     @usableFromInline var isFinished = false
     /// Whether the last reference to the queue was released. Observers get the last state and then the end.
     @usableFromInline var isAbandoned = false
@@ -134,7 +134,7 @@ struct QueueStateMachine<
     @inlinable
     mutating func withdraw(producer ticket: Producers.Line.Ticket, _ outcome: SendOutcome) {
         guard let (item, producer) = producers.settle(ticket, outcome) else { return }
-        post { $0.add(producer, outcome, retiring: item) }
+        afterUnlocking { $0.add(producer, outcome, retiring: item) }
     }
 
     // MARK: Consumers
@@ -180,11 +180,11 @@ struct QueueStateMachine<
         while buffer.count < capacity, let item = producers.firstOffer {
             if isUnique, isPending(item) {
                 let producer = producers.settleFirst(.alreadyPending).producer
-                post { $0.add(producer, .alreadyPending, retiring: item) }
+                afterUnlocking { $0.add(producer, .alreadyPending, retiring: item) }
             } else {
                 let producer = producers.settleFirst(.enqueued).producer
                 store(item)
-                if let producer { post { $0.producers.append((producer, .enqueued)) } }
+                if let producer { afterUnlocking { $0.producers.append((producer, .enqueued)) } }
             }
         }
     }
@@ -194,7 +194,7 @@ struct QueueStateMachine<
     mutating func takeOffer() -> Item? {
         if producers.isEmpty { return nil }
         let (item, producer) = producers.settleFirst(.enqueued)
-        if let producer { post { $0.producers.append((producer, .enqueued)) } }
+        if let producer { afterUnlocking { $0.producers.append((producer, .enqueued)) } }
         return item
     }
 
@@ -205,9 +205,9 @@ struct QueueStateMachine<
     }
 
     @inlinable
-    mutating func post(_ letter: (inout Outbox) -> Void) {
-        letter(&outbox)
-        hasMail = true
+    mutating func afterUnlocking(_ action: (inout Outbox) -> Void) {
+        action(&outbox)
+        hasDeferredActions = true
     }
 }
 
@@ -222,10 +222,10 @@ extension QueueStateMachine {
         if isFinished { return }
         isFinished = true
         let waiting = consumers.settleAll(.finished)
-        if !waiting.isEmpty { post { $0.consumers = waiting } }
+        if !waiting.isEmpty { afterUnlocking { $0.consumers = waiting } }
         while !producers.isEmpty {
             let (item, producer) = producers.settleFirst(.finished)
-            post { $0.add(producer, .finished, retiring: item) }
+            afterUnlocking { $0.add(producer, .finished, retiring: item) }
         }
         wakeObservers()
     }
@@ -243,7 +243,7 @@ extension QueueStateMachine {
         buffer = Buffer()
         if isUnique {
             unique?.removeAll()
-            hasMail = true
+            hasDeferredActions = true
         }
         if old.count > 0 {
             admit()
@@ -291,14 +291,14 @@ extension QueueStateMachine {
     @inlinable @inline(never)
     mutating func wakeObservers() {
         let waiting = observers.settleAll(true)
-        if !waiting.isEmpty { post { $0.observers += waiting } }
+        if !waiting.isEmpty { afterUnlocking { $0.observers += waiting } }
     }
 
     // MARK: Keys
 
     @inlinable @inline(never)
     mutating func isPending(_ item: Item) -> Bool {
-        hasMail = true
+        hasDeferredActions = true
         return unique?.contains(item) == true
     }
 
@@ -309,7 +309,7 @@ extension QueueStateMachine {
 
     @inlinable @inline(never)
     mutating func forget(_ item: Item) {
-        hasMail = true
+        hasDeferredActions = true
         unique?.remove(item)
     }
 
@@ -319,7 +319,7 @@ extension QueueStateMachine {
     @inlinable
     mutating func takeOutbox() -> Outbox {
         if isUnique { outbox.retiredKeys = unique?.takeRetired() }
-        defer { (outbox, hasMail) = (Outbox(), false) }
+        defer { (outbox, hasDeferredActions) = (Outbox(), false) }
         return outbox
     }
 }

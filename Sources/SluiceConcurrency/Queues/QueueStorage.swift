@@ -37,8 +37,10 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     @inlinable
     func offer(_ item: Item, canSuspend: Bool) -> Machine.OfferAction {
-        let (action, hasMail) = machine.withLock { ($0.offer(item, canSuspend: canSuspend), $0.hasMail) }
-        if hasMail { deliverMail() }
+        let (action, hasDeferredActions) = machine.withLock {
+            ($0.offer(item, canSuspend: canSuspend), $0.hasDeferredActions)
+        }
+        if hasDeferredActions { performDeferredActions() }
         guard case .resume(let consumer) = action else { return action }
         consumer.resume(returning: .element(item))
         return .done(.enqueued)
@@ -48,7 +50,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     func send(_ item: Item) async throws -> SendResult<Item> {
         if Task.isCancelled { throw CancellationError() }
         switch offer(item, canSuspend: true) {
-        case .suspend(let ticket): return try await place(ticket).result()
+        case .suspend(let ticket): return try await suspend(producer: ticket).result()
         case .done(let result): return try sent(result)
         case .resume: preconditionFailure("A consumer wasn't resumed.")
         }
@@ -61,7 +63,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
             let outcome = await ending(at: deadline, clock: clock) {
                 self.withdraw(producer: ticket, .expired)
             } wait: {
-                await place(ticket)
+                await suspend(producer: ticket)
             }
             if outcome == .expired { throw DeadlineExceeded() }
             return try outcome.result()
@@ -71,7 +73,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     }
 
     @inlinable
-    func place(_ ticket: Machine.Producers.Line.Ticket) async -> SendOutcome {
+    func suspend(producer ticket: Machine.Producers.Line.Ticket) async -> SendOutcome {
         await suspending { producer in
             machine.withLock { $0.suspend(producer: ticket, producer) }
         } onCancel: {
@@ -82,7 +84,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     @inlinable
     func withdraw(producer ticket: Machine.Producers.Line.Ticket, _ outcome: SendOutcome) {
         machine.withLock { $0.withdraw(producer: ticket, outcome) }
-        deliverMail()
+        performDeferredActions()
     }
 
     @inlinable
@@ -93,7 +95,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     /// Performs the actions that a critical section has collected, unless another task has done so.
     @inlinable @inline(never)
-    func deliverMail() {
+    func performDeferredActions() {
         machine.withLock { $0.takeOutbox() }.deliver()
     }
 
@@ -104,7 +106,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         if Task.isCancelled { return .cancelled }
         switch take() {
         case .deliver(let delivery): return delivery
-        case .suspend(let ticket): return await delivery(ticket)
+        case .suspend(let ticket): return await suspend(consumer: ticket)
         }
     }
 
@@ -116,20 +118,20 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
             return await ending(at: deadline, clock: clock) {
                 self.withdraw(consumer: ticket, .expired)
             } wait: {
-                await delivery(ticket)
+                await suspend(consumer: ticket)
             }
         }
     }
 
     @inlinable
     func take() -> Machine.NextAction {
-        let (action, hasMail) = machine.withLock { ($0.next(), $0.hasMail) }
-        if hasMail { deliverMail() }
+        let (action, hasDeferredActions) = machine.withLock { ($0.next(), $0.hasDeferredActions) }
+        if hasDeferredActions { performDeferredActions() }
         return action
     }
 
     @inlinable
-    func delivery(_ ticket: Machine.Consumers.Ticket) async -> QueueDelivery<Item> {
+    func suspend(consumer ticket: Machine.Consumers.Ticket) async -> QueueDelivery<Item> {
         await suspending { consumer in
             machine.withLock { $0.suspend(consumer: ticket, consumer) }
         } onCancel: {
@@ -144,8 +146,8 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     @inlinable
     func tryDequeue() -> Item? {
-        let (item, hasMail) = machine.withLock { ($0.tryNext(), $0.hasMail) }
-        if hasMail { deliverMail() }
+        let (item, hasDeferredActions) = machine.withLock { ($0.tryNext(), $0.hasDeferredActions) }
+        if hasDeferredActions { performDeferredActions() }
         return item
     }
 
@@ -154,19 +156,19 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     @inlinable
     func finish() {
         machine.withLock { $0.finish() }
-        deliverMail()
+        performDeferredActions()
     }
 
     @inlinable
     func abandon() {
         machine.withLock { $0.abandon() }
-        deliverMail()
+        performDeferredActions()
     }
 
     @usableFromInline
     func removeAll() -> [Buffer.Element] {
-        let (removed, hasMail) = machine.withLock { ($0.removeAll(), $0.hasMail) }
-        if hasMail { deliverMail() }
+        let (removed, hasDeferredActions) = machine.withLock { ($0.removeAll(), $0.hasDeferredActions) }
+        if hasDeferredActions { performDeferredActions() }
         return Buffer.elements(of: removed.items)
     }
 
@@ -175,10 +177,10 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         where shouldBeRemoved: (Buffer.Element) throws(Failure) -> Bool
     ) throws(Failure) -> [Buffer.Element] {
         // The old buffer is returned too, so that its memory isn't freed under the lock.
-        let (found, hasMail) = try machine.withLock { (machine) throws(Failure) in
-            (try machine.removeAll(where: shouldBeRemoved), machine.hasMail)
+        let (found, hasDeferredActions) = try machine.withLock { (machine) throws(Failure) in
+            (try machine.removeAll(where: shouldBeRemoved), machine.hasDeferredActions)
         }
-        if hasMail { deliverMail() }
+        if hasDeferredActions { performDeferredActions() }
         return Buffer.elements(of: found.removed)
     }
 

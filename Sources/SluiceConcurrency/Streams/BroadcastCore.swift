@@ -40,10 +40,10 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
     }
 
     @usableFromInline
-    struct Place: Sendable {
+    struct Entry: Sendable {
         @usableFromInline var subscriber: Subscriber?
         @usableFromInline var wait: Line.Ticket?
-        /// For a vacant place, the next vacant one or `none`.
+        /// For a vacant entry, the next vacant one or `none`.
         @usableFromInline var nextVacant = none
 
         @inlinable
@@ -57,8 +57,8 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
     @usableFromInline var log: BroadcastLog<Element>
     @usableFromInline var line = Line()
     @usableFromInline var end: End?
-    /// Vacant places are reused.
-    @usableFromInline var places: [Place] = []
+    /// Vacant entries are reused.
+    @usableFromInline var entries: [Entry] = []
     @usableFromInline var firstVacant = none
     @usableFromInline var subscriberCount = 0
 
@@ -89,30 +89,30 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     @inlinable
     mutating func subscribe(_ buffering: Broadcast<Element, Failure>.Buffering) -> Int {
-        let place = Place(Subscriber(buffering, cursor: log.addCursor()))
+        let entry = Entry(Subscriber(buffering, cursor: log.addCursor()))
         subscriberCount += 1
         if firstVacant == Self.none {
-            places.append(place)
-            return places.count - 1
+            entries.append(entry)
+            return entries.count - 1
         }
         let index = firstVacant
-        firstVacant = places[index].nextVacant
-        places[index] = place
+        firstVacant = entries[index].nextVacant
+        entries[index] = entry
         return index
     }
 
     /// The subscriber must not be waiting. The caller destroys the returned values after unlocking.
     @inlinable
     mutating func unsubscribe(_ index: Int) -> (subscriber: Subscriber?, removed: Removed) {
-        let subscriber = places[index].subscriber
+        let subscriber = entries[index].subscriber
         if let subscriber { log.removeCursor(at: subscriber.cursor) }
         subscriberCount -= 1
         if subscriberCount == 0 {
-            places = []
+            entries = []
             firstVacant = Self.none
         } else {
-            places[index].subscriber = nil
-            places[index].nextVacant = firstVacant
+            entries[index].subscriber = nil
+            entries[index].nextVacant = firstVacant
             firstVacant = index
         }
         return (subscriber, log.trim())
@@ -122,17 +122,17 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     @inlinable
     mutating func next(_ index: Int) -> NextAction {
-        if let wait = places[index].wait {
+        if let wait = entries[index].wait {
             precondition(!line.contains(wait), "Only one task at a time may iterate over a subscription.")
         }
-        if let delivery = places[index].subscriber?.take(&log) { return .deliver(delivery, log.trim()) }
+        if let delivery = entries[index].subscriber?.take(&log) { return .deliver(delivery, log.trim()) }
         guard let end else {
             let ticket = line.join()
-            places[index].wait = ticket
+            entries[index].wait = ticket
             return .suspend(ticket)
         }
-        if case .failed(let failure) = end, places[index].subscriber?.hasEnded == false {
-            places[index].subscriber?.hasEnded = true
+        if case .failed(let failure) = end, entries[index].subscriber?.hasEnded == false {
+            entries[index].subscriber?.hasEnded = true
             return .failed(failure)
         }
         return .finished
@@ -153,7 +153,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     @inlinable
     mutating func moveOnThoseWhoLag() -> [Element] {
-        for index in places.indices { places[index].subscriber?.settle(&log) }
+        for index in entries.indices { entries[index].subscriber?.settle(&log) }
         let removed = log.trim()
         log.makeRoom()
         return (removed.first.map { [$0] } ?? []) + removed.others
@@ -422,14 +422,14 @@ final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
     }
 
     @inlinable
-    func unsubscribe(_ place: Int) {
-        _ = machine.withLock { $0.unsubscribe(place) }
+    func unsubscribe(_ index: Int) {
+        _ = machine.withLock { $0.unsubscribe(index) }
     }
 
     @inlinable
-    func next(_ place: Int) async throws(Failure) -> Broadcast<Element, Failure>.Delivery? {
+    func next(_ index: Int) async throws(Failure) -> Broadcast<Element, Failure>.Delivery? {
         while !Task.isCancelled {
-            switch machine.withLock({ $0.next(place) }) {
+            switch machine.withLock({ $0.next(index) }) {
             case .deliver(let delivery, _): return delivery
             case .finished: return nil
             case .failed(let failure): throw failure
@@ -453,21 +453,21 @@ final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
 @usableFromInline
 final class BroadcastRegistration<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline let storage: BroadcastStorage<Element, Failure>
-    @usableFromInline let place: Int
+    @usableFromInline let index: Int
 
     @inlinable
     init(storage: BroadcastStorage<Element, Failure>, buffering: Broadcast<Element, Failure>.Buffering) {
         self.storage = storage
-        place = storage.subscribe(buffering)
+        index = storage.subscribe(buffering)
     }
 
     @inlinable
     deinit {
-        storage.unsubscribe(place)
+        storage.unsubscribe(index)
     }
 
     @inlinable
     func next() async throws(Failure) -> Broadcast<Element, Failure>.Delivery? {
-        try await storage.next(place)
+        try await storage.next(index)
     }
 }

@@ -29,7 +29,7 @@ extension Sequence where Element: Sendable {
         var iterator = makeIterator()
         var outputs: [Output?] = []
         try await runConcurrently(concurrency: concurrency, next: { iterator.next() }, transform) {
-            outputs.place($1, at: $0)
+            outputs.store($1, at: $0)
         }
         return outputs.compactMap(\.self)
     }
@@ -91,7 +91,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
             try await runConcurrently(
                 concurrency: concurrency, next: { try await iterator.nextUnlessCancelled(failure) }, transform
             ) {
-                outputs.place($1, at: $0)
+                outputs.store($1, at: $0)
             }
             return outputs.compactMap(\.self)
         }
@@ -214,7 +214,7 @@ private func runInterruptibly<Element: Sendable, Output: Sendable, Result: Senda
 
 extension Array {
     /// Outputs before the index may still be missing.
-    fileprivate mutating func place<Output>(_ output: Output, at index: Int) where Element == Output? {
+    fileprivate mutating func store<Output>(_ output: Output, at index: Int) where Element == Output? {
         while count <= index { append(nil) }
         self[index] = output
     }

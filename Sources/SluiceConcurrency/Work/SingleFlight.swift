@@ -70,7 +70,7 @@ struct SingleFlightStateMachine<
     struct Ticket: Sendable {
         let key: Key
         let flight: UInt64
-        fileprivate let place: Line.Ticket
+        fileprivate let waiter: Line.Ticket
     }
 
     private struct Flight: Sendable {
@@ -97,18 +97,18 @@ struct SingleFlightStateMachine<
 
     /// Adds a caller. Returns whether it must start the operation.
     mutating func join(_ key: Key, priority: TaskPriority = .medium) -> (ticket: Ticket, starts: Bool) {
-        if let number = current[key]?.number, let place = current[key]?.line.join() {
-            return (Ticket(key: key, flight: number, place: place), false)
+        if let number = current[key]?.number, let waiter = current[key]?.line.join() {
+            return (Ticket(key: key, flight: number, waiter: waiter), false)
         }
         numbers += 1
         var flight = Flight(number: numbers, priority: priority)
-        let place = flight.line.join()
+        let waiter = flight.line.join()
         current[key] = flight
         // Otherwise no event would find the flight, and its callers would wait forever.
         precondition(
             current[key]?.number == numbers,
             "A single flight's key must be equal to itself, and its hash must not change.")
-        return (Ticket(key: key, flight: numbers, place: place), true)
+        return (Ticket(key: key, flight: numbers, waiter: waiter), true)
     }
 
     /// Returns the priority of the callers until now. Does nothing if the operation has already ended.
@@ -127,8 +127,8 @@ struct SingleFlightStateMachine<
     }
 
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
-        if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.place, waiter) }
-        let outcome = landed[ticket.flight]?.suspend(ticket.place, waiter)
+        if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.waiter, waiter) }
+        let outcome = landed[ticket.flight]?.suspend(ticket.waiter, waiter)
         if landed[ticket.flight]?.hasUnclaimedOutcomes == false { landed[ticket.flight] = nil }
         return outcome
     }
@@ -144,14 +144,14 @@ struct SingleFlightStateMachine<
     /// Removes a cancelled caller. Returns the caller to resume, and its outcome, which `outcome` creates. If the caller was the last one,
     /// `outcome` gets the task to cancel and to wait for; otherwise `nil`.
     mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
-        guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.place) == true else { return nil }
+        guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.waiter) == true else { return nil }
         guard current[ticket.key]?.line.count == 1 else {
             let outcome = outcome(nil)
-            return (current[ticket.key]?.line.settle(ticket.place, outcome), outcome)
+            return (current[ticket.key]?.line.settle(ticket.waiter, outcome), outcome)
         }
         guard var flight = current.removeValue(forKey: ticket.key) else { return nil }
         let outcome = outcome(flight.work)
-        let waiter = flight.line.settle(ticket.place, outcome)
+        let waiter = flight.line.settle(ticket.waiter, outcome)
         land(flight)
         return (waiter, outcome)
     }

@@ -86,7 +86,7 @@ import TestSupport
         #expect(full.storage.machine.withLock { $0.producers.line.slotCount + $0.producers.offers.count } == 0)
         #expect(empty.storage.machine.withLock { $0.consumers.slotCount } == 0)
         #expect(empty.storage.machine.withLock { $0.observers.slotCount } == 0)
-        #expect(full.storage.machine.withLock { !$0.hasMail })
+        #expect(full.storage.machine.withLock { !$0.hasDeferredActions })
     }
 
     @Test

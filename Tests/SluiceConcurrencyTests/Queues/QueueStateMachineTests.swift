@@ -54,7 +54,7 @@ import Testing
         machine.finish()
         #expect(machine.takeOutbox().consumers == ["first"])
         machine.finish()
-        #expect(!machine.hasMail)
+        #expect(!machine.hasDeferredActions)
 
         #expect(machine.suspend(consumer: second, "second") == .finished)
         guard case .done(.finished(1)) = machine.offer(1, canSuspend: true) else {
@@ -127,7 +127,7 @@ import Testing
         #expect(bounded.producers.isEmpty)
         #expect(bounded.producers.line.slotCount == 0)
         #expect(bounded.producers.offers.capacity <= 64)
-        #expect(!bounded.hasMail)
+        #expect(!bounded.hasDeferredActions)
     }
 
     @Test
@@ -147,7 +147,7 @@ import Testing
 
         #expect(machine.observers.slotCount == 0)
         _ = machine.offer(1, canSuspend: false)
-        #expect(!machine.hasMail)
+        #expect(!machine.hasDeferredActions)
     }
 
     private mutating func wait() -> Machine.Consumers.Ticket? {
@@ -339,7 +339,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
     }
 
     private mutating func readMail() {
-        guard machine.hasMail else { return }
+        guard machine.hasDeferredActions else { return }
         let mail = machine.takeOutbox()
         for name in mail.consumers { consumed(name, .finished) }
         for (name, outcome) in mail.producers {
@@ -356,7 +356,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
         check(machine.producers.offers.count { $0 != nil } == model.offers.count, "an offer without a producer is kept")
         check(machine.consumers.count == model.consumers.count)
         check(machine.isFinished == model.isFinished)
-        check(!machine.hasMail)
+        check(!machine.hasDeferredActions)
         check(machine.buffer.count <= machine.capacity)
         if let keys = machine.unique { check(keys.count == machine.buffer.count) }
         if before != model.pending { check(machine.version != version, "an observer would miss a change") }

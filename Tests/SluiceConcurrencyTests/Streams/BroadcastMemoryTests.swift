@@ -131,6 +131,6 @@ import TestSupport
         }
 
         #expect(broadcast.subscriberCount == 0)
-        #expect(broadcast.storage.machine.withLock { $0.line.slotCount + $0.places.count + $0.log.slots.count } == 0)
+        #expect(broadcast.storage.machine.withLock { $0.line.slotCount + $0.entries.count + $0.log.slots.count } == 0)
     }
 }

@@ -78,7 +78,7 @@ import Testing
 
         private func brokenInvariant() -> String? {
             let log = machine.log
-            let cursors = machine.places.compactMap(\.subscriber?.cursor)
+            let cursors = machine.entries.compactMap(\.subscriber?.cursor)
             if machine.subscriberCount != places.count { return "\(machine.subscriberCount) subscribers" }
             if machine.line.slotCount != 0 { return "a trace of a wait" }
             for (index, slot) in log.slots.enumerated()
@@ -253,10 +253,10 @@ import Testing
             _ = delivery(first, &machine)
             _ = machine.unsubscribe(place)
         }
-        #expect(machine.places.count == 2)
+        #expect(machine.entries.count == 2)
         _ = machine.unsubscribe(first)
 
-        #expect(machine.places.count == 0)
+        #expect(machine.entries.count == 0)
         #expect(machine.log.slots.count == 1)
         #expect(machine.subscriberCount == 0)
     }
