@@ -1,6 +1,7 @@
-import SluiceConcurrency
 import TestSupport
 import Testing
+
+@testable import SluiceConcurrency
 
 /// Loops over a shared sequence; the test says when the base gives an element, and waits until each has been taken.
 @Suite(.timeLimit(.minutes(5))) struct `A shared sequence` {
@@ -259,5 +260,323 @@ private struct Unchecked<Value>: @unchecked Sendable {
 
     init(_ value: Value) {
         self.value = value
+    }
+}
+
+// MARK: - The state machine
+
+@Suite struct `The shared sequence's state machine` {
+    struct Unplugged: Error {}
+
+    typealias Machine = SharedStateMachine<Int, Unplugged, String, String>
+
+    /// What a loop gets, as a word; a loop that has to wait suspends under its name.
+    private func next(_ machine: inout Machine, _ loop: UInt64, _ name: String) -> String {
+        switch machine.next(loop) {
+        case .deliver(let element, _, let go): return "\(element)" + (go.map { " lets \($0) on" } ?? "")
+        case .finished: return "finished"
+        case .failed: return "failed"
+        case .suspend(let ticket, let starts, let go):
+            let known = machine.suspend(ticket, name)
+            #expect(known == nil)
+            return (starts ? "starts" : "waits") + (go.map { " lets \($0) on" } ?? "")
+        }
+    }
+
+    @Test func `the base is asked when a loop wants an element, and not before`() {
+        var machine = Machine(buffer: 4, replay: 0)
+        let a = machine.join()
+        #expect(machine.produce("producer") == nil)
+        #expect(next(&machine, a, "a") == "starts lets producer on")
+        let woken1 = machine.deliver(1).waiters
+        #expect(woken1 == ["a"])
+        #expect(machine.produce("producer") == nil)
+        #expect(next(&machine, a, "a") == "1")
+        #expect(next(&machine, a, "a") == "waits lets producer on")
+    }
+
+    @Test(arguments: 1...3)
+    func `no loop is more than the buffer ahead of the slowest`(buffer: Int) {
+        var machine = Machine(buffer: buffer, replay: 0)
+        let (fast, slow) = (machine.join(), machine.join())
+        for number in 0..<buffer {
+            _ = next(&machine, fast, "fast")
+            #expect(machine.produce("producer") == .go)
+            let woken2 = machine.deliver(number).waiters
+            #expect(woken2 == ["fast"])
+            #expect(next(&machine, fast, "fast") == "\(number)")
+        }
+
+        #expect(machine.produce("producer") == nil)
+        #expect(next(&machine, fast, "fast") == "waits")
+        #expect(machine.elementCount == buffer)
+
+        #expect(next(&machine, slow, "slow") == "0 lets producer on")
+        #expect(machine.elementCount == buffer - 1)
+    }
+
+    @Test func `a slow loop that leaves no longer delays the others`() {
+        var machine = Machine(buffer: 1, replay: 0)
+        let (fast, slow) = (machine.join(), machine.join())
+        _ = next(&machine, fast, "fast")
+        _ = machine.produce("producer")
+        _ = machine.deliver(1)
+        _ = next(&machine, fast, "fast")
+        _ = next(&machine, fast, "fast")
+        #expect(machine.produce("producer") == nil)
+
+        let action = machine.leave(slow)
+
+        #expect(action.go == "producer" && action.stop == nil && action.work == nil)
+        #expect(action.removed.first == 1)
+        #expect(machine.elementCount == 0)
+    }
+
+    @Test func `the last loop that leaves stops the producer, and loops that come later end`() {
+        var machine = Machine(buffer: 1, replay: 0)
+        let (a, b) = (machine.join(), machine.join())
+        _ = next(&machine, a, "a")
+        #expect(machine.started("work") == false)
+        _ = machine.deliver(1)
+        #expect(machine.produce("producer") == nil)
+
+        let first = machine.leave(b)
+        let last = machine.leave(a)
+
+        #expect(first.work == nil && first.stop == nil)
+        #expect(last.work == "work" && last.stop == "producer")
+        #expect(machine.elementCount == 0)
+        let late = machine.join()
+        #expect(next(&machine, late, "late") == "finished")
+        let work3 = machine.leave(late).work
+        #expect(work3 == nil)
+    }
+
+    @Test func `work that is handed over after the last loop has left must be cancelled`() {
+        var machine = Machine(buffer: 1, replay: 0)
+        let a = machine.join()
+        _ = next(&machine, a, "a")
+        let work4 = machine.leave(a).work
+        #expect(work4 == nil)
+        #expect(machine.started("work") == true)
+        #expect(machine.produce("producer") == .stop)
+        let dropped5 = machine.deliver(1).removed
+        #expect(dropped5 == 1)
+    }
+
+    @Test func `an iterator that is never used does not end the iteration`() {
+        var machine = Machine(buffer: 1, replay: 0)
+        _ = machine.leave(machine.join())
+        let a = machine.join()
+        #expect(next(&machine, a, "a") == "starts")
+    }
+
+    @Test func `the end comes after the elements, an error once to each loop`() {
+        var machine = Machine(buffer: 2, replay: 0)
+        let (a, b) = (machine.join(), machine.join())
+        _ = next(&machine, a, "a")
+        _ = machine.deliver(1)
+        _ = next(&machine, a, "a")
+        _ = next(&machine, a, "a")
+
+        #expect(machine.finish(.failed(Unplugged())) == ["a"])
+
+        #expect([next(&machine, a, "a"), next(&machine, a, "a")] == ["failed", "finished"])
+        #expect((1...3).map { _ in next(&machine, b, "b") } == ["1", "failed", "finished"])
+        let late = machine.join()
+        #expect([next(&machine, late, "late"), next(&machine, late, "late")] == ["failed", "finished"])
+    }
+
+    @Test(arguments: 0...3)
+    func `a late loop gets the last elements that are replayed`(replay: Int) {
+        var machine = Machine(buffer: 1, replay: replay)
+        let a = machine.join()
+        for number in 1...5 {
+            _ = next(&machine, a, "a")
+            _ = machine.deliver(number)
+            _ = next(&machine, a, "a")
+        }
+        #expect(machine.elementCount == replay)
+
+        let late = machine.join()
+        let got = (0..<replay).map { _ in next(&machine, late, "late") }
+
+        #expect(got == (5 - replay + 1..<6).map(String.init))
+        #expect(next(&machine, late, "late") == "waits")
+    }
+
+    @Test func `a late loop that is replayed elements bounds the others, also while an element is on its way`() {
+        var machine = Machine(buffer: 1, replay: 2)
+        let a = machine.join()
+        for number in 1...3 {
+            _ = next(&machine, a, "a")
+            _ = machine.deliver(number)
+            _ = next(&machine, a, "a")
+        }
+        _ = next(&machine, a, "a")
+        #expect(machine.produce("producer") == .go)
+        let late = machine.join()
+        _ = machine.deliver(4)
+        #expect(next(&machine, a, "a") == "4")
+        _ = next(&machine, a, "a")
+
+        #expect(machine.produce("producer") == nil)
+        #expect(next(&machine, late, "late") == "2 lets producer on")
+    }
+
+    @Test func `a loop that is resumed before it suspends looks again`() {
+        var machine = Machine(buffer: 1, replay: 0)
+        let a = machine.join()
+        guard case .suspend(let ticket, true, nil) = machine.next(a) else {
+            Issue.record("There is no element yet.")
+            return
+        }
+        let woken6 = machine.deliver(1).waiters
+        #expect(woken6 == [])
+        #expect(machine.cancel(ticket) == nil)
+        #expect(machine.suspend(ticket, "a") == .go)
+        #expect(next(&machine, a, "a") == "1")
+        #expect(machine.line.slotCount == 0)
+    }
+}
+
+// MARK: - Any order of steps
+
+/// Thousands of random steps of loops and of the producer.
+@Suite struct `Any order of steps of a shared sequence` {
+    struct Unplugged: Error {}
+    typealias Machine = SharedStateMachine<Int, Unplugged, Int, String>
+
+    struct Loop {
+        /// The number of the next element.
+        var next: Int
+        var ticket: Machine.Line.Ticket?
+        var isSuspended = false
+        var hasEnded = false
+    }
+
+    enum Producer {
+        case notStarted, asks, waits, takes, ended
+    }
+
+    @Test(arguments: UInt64(0)..<40)
+    func `every loop gets all elements in order, and no task waits that could go on`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let (buffer, replay) = (Int.random(in: 1...3, using: &random), Int.random(in: 0...3, using: &random))
+        let bound = max(buffer, replay + 1)
+        var machine = Machine(buffer: buffer, replay: replay)
+        var loops: [UInt64: Loop] = [:]
+        var producer = Producer.notStarted
+        /// The number of elements that the base has yielded; each is its number.
+        var count = 0
+        var isOver = false
+
+        func resume(producer waiter: Int?) {
+            guard let waiter else { return }
+            if waiter != -1 || producer != .waits {
+                Issue.record("\(waiter) is resumed while the producer \(producer)")
+            }
+            producer = .takes
+        }
+
+        func resume(_ waiters: [Int]) {
+            for waiter in waiters {
+                let number = UInt64(waiter)
+                if loops[number]?.isSuspended != true { Issue.record("\(number) is resumed, and isn't suspended") }
+                loops[number]?.ticket = nil
+                loops[number]?.isSuspended = false
+            }
+        }
+
+        func leave(_ number: UInt64) {
+            loops[number] = nil
+            let action = machine.leave(number)
+            resume(producer: action.go)
+            // The last loop stops the producer, which ends with the next thing that it does.
+            if loops.isEmpty, producer != .notStarted { isOver = true }
+            if let stop = action.stop {
+                if stop != -1 || !isOver { Issue.record("the producer is stopped too early") }
+                producer = .ended
+            }
+        }
+
+        for step in 0..<2_000 where !isOver || step % 50 == 0 {
+            let number = loops.keys.sorted().randomElement(using: &random)
+            switch Int.random(in: 0..<14, using: &random) {
+            case 0 where loops.count < 4:
+                loops[machine.join()] = Loop(next: max(0, count - replay))
+            case 1..<6:
+                guard let number, let loop = loops[number], loop.ticket == nil else { continue }
+                switch machine.next(number) {
+                case .deliver(let element, _, let go):
+                    if element != loop.next || element >= count { Issue.record("\(element), not \(loop.next)") }
+                    loops[number]?.next += 1
+                    resume(producer: go)
+                case .finished:
+                    if loop.next != count || !isOver { Issue.record("the end comes too early") }
+                    loops[number]?.hasEnded = true
+                case .failed: Issue.record("nothing fails")
+                case .suspend(let ticket, let starts, let go):
+                    if loop.next != count || isOver { Issue.record("a loop waits for what is there") }
+                    loops[number]?.ticket = ticket
+                    if starts {
+                        if producer != .notStarted { Issue.record("the producer starts twice") }
+                        producer = .asks
+                    }
+                    resume(producer: go)
+                }
+            case 6, 7:
+                guard let number, let loop = loops[number], let ticket = loop.ticket, !loop.isSuspended else {
+                    continue
+                }
+                if machine.suspend(ticket, Int(number)) == nil {
+                    loops[number]?.isSuspended = true
+                } else {
+                    loops[number]?.ticket = nil
+                }
+            case 8:
+                // A cancelled loop leaves; the last one stays for a while, so that there is something to test.
+                guard let number, let loop = loops[number], loops.count > 1 || step > 1_500 else { continue }
+                if let ticket = loop.ticket {
+                    let waiter = machine.cancel(ticket)
+                    if !loop.isSuspended {
+                        if waiter != nil { Issue.record("\(number) is resumed, and isn't suspended") }
+                        _ = machine.suspend(ticket, Int(number))
+                    }
+                }
+                leave(number)
+            case 9...12:
+                switch producer {
+                case .asks:
+                    switch machine.produce(-1) {
+                    case .go: producer = .takes
+                    case nil: producer = .waits
+                    case .stop, .cancelled:
+                        if !isOver { Issue.record("the producer is stopped too early") }
+                        producer = .ended
+                    }
+                case .takes:
+                    let (waiters, _) = machine.deliver(count)
+                    if !isOver { count += 1 }
+                    resume(waiters)
+                    producer = .asks
+                case .notStarted, .waits, .ended: continue
+                }
+            case 13 where step > 1_000 && producer == .takes && !isOver:
+                isOver = true
+                producer = .ended
+                resume(machine.finish(.finished))
+            default: continue
+            }
+            let slowest = loops.values.map(\.next).min() ?? count
+            if count - slowest > bound { Issue.record("a loop is \(count - slowest) elements behind") }
+            let isWanted = loops.values.contains { $0.ticket != nil && $0.next == count } && count - slowest < bound
+            if isWanted, producer == .waits { Issue.record("the producer waits, and an element is wanted") }
+            if loops.values.contains(where: { $0.isSuspended && $0.next < count }) {
+                Issue.record("a loop waits, and its element is there")
+            }
+        }
+        #expect(machine.loopCount == loops.count)
+        #expect(count > 20)
     }
 }

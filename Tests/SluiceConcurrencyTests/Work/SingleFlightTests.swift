@@ -1,6 +1,7 @@
-import SluiceConcurrency
 import TestSupport
 import Testing
+
+@testable import SluiceConcurrency
 
 @Suite(.timeLimit(.minutes(5))) struct `Single flight` {
     @Test func `concurrent calls for one key share one operation`() async throws {
@@ -219,5 +220,207 @@ import Testing
             }
         }
         #expect(flights.runningCount == 0)
+    }
+}
+
+// MARK: - The state machine
+
+@Suite struct `The single flight's state machine` {
+    typealias Machine = SingleFlightStateMachine<String, Int, String, String>
+
+    @Test func `the first starts, the others join, all get the outcome in order`() {
+        var machine = Machine()
+        let (first, starts) = machine.join("a")
+        let (second, startsAgain) = machine.join("a")
+        #expect(starts && !startsAgain)
+        machine.started(first, "work")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.finished(first, "done") == [1, 2])
+        #expect(machine.isEmpty)
+    }
+
+    @Test func `keys are independent`() {
+        var machine = Machine()
+        #expect(machine.join("a").starts)
+        #expect(machine.join("b").starts)
+        #expect(machine.count == 2)
+    }
+
+    @Test func `an outcome that comes before its waiter suspends is kept for it, and no longer`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        let (second, _) = machine.join("a")
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.finished(first, "done") == [2])
+        // A caller that comes now starts a new flight.
+        #expect(machine.join("a").starts)
+        #expect(machine.suspend(first, 1) == "done")
+        #expect(machine.count == 1)
+    }
+
+    @Test func `only the last to leave gets the work to cancel`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        let (second, _) = machine.join("a")
+        machine.started(first, "work")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.leave(first) { $0 ?? "others stay" }?.outcome == "others stay")
+        let last = machine.leave(second) { $0 ?? "others stay" }
+        #expect(last?.waiter == 2 && last?.outcome == "work")
+        #expect(machine.isEmpty)
+    }
+
+    @Test func `leaving before suspending is kept, also when it was the last`() {
+        var machine = Machine()
+        let (only, _) = machine.join("a")
+        machine.started(only, "work")
+        let left = machine.leave(only) { $0 ?? "others stay" }
+        #expect(left?.waiter == nil && left?.outcome == "work")
+        #expect(machine.join("a").starts)
+        #expect(machine.suspend(only, 1) == "work")
+    }
+
+    @Test func `the highest priority of the callers counts, also before the work is known`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a", priority: .low)
+        let (second, _) = machine.join("a", priority: .high)
+        #expect(machine.raise(second, to: .high) == nil, "not known yet")
+        #expect(machine.started(first, "work") == .high)
+        #expect(machine.raise(first, to: .medium) == nil)
+        #expect(machine.raise(first, to: .userInitiated) == nil, "the same as .high")
+        _ = machine.finished(first, "done")
+        #expect(machine.raise(second, to: .high) == nil)
+        #expect(machine.started(first, "work") == nil)
+        let (third, _) = machine.join("a", priority: .background)
+        #expect(machine.started(third, "later") == .background)
+        #expect(machine.raise(third, to: .low) == "later")
+        #expect(machine.raise(second, to: .high) == nil, "of the flight before")
+    }
+
+    @Test func `leaving twice, or after the end, does nothing`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.finished(first, "done") == [1])
+        #expect(machine.leave(first) { _ in "left" } == nil)
+        #expect(machine.finished(first, "again") == [])
+    }
+
+    @Test func `the end of an abandoned operation does not touch the one that came after it`() {
+        var machine = Machine()
+        let (old, _) = machine.join("a")
+        #expect(machine.suspend(old, 1) == nil)
+        _ = machine.leave(old) { _ in "left" }
+        let (new, starts) = machine.join("a")
+        #expect(starts)
+        #expect(machine.suspend(new, 2) == nil)
+        #expect(machine.finished(old, "late") == [])
+        #expect(machine.finished(new, "new") == [2])
+    }
+
+    @Test func `work that is known only after its end is not taken for that of the next flight`() {
+        var machine = Machine()
+        let (old, _) = machine.join("a")
+        #expect(machine.finished(old, "done") == [])
+        let (new, _) = machine.join("a")
+        machine.started(new, "new")
+        machine.started(old, "old")
+        #expect(machine.leave(new) { $0 ?? "nothing" }?.outcome == "new")
+        #expect(machine.suspend(old, 1) == "done")
+    }
+}
+
+// MARK: - Any order of events
+
+@Suite struct `Any order of events leaves the single flight as the naive one` {
+    typealias Machine = SingleFlightStateMachine<Int, Int, String, Int>
+
+    /// A caller, and where its wait is.
+    private struct Caller {
+        let ticket: Machine.Ticket
+        let flight: Int
+        var isSuspended = false
+        /// What it must be told, once that is known.
+        var expected: String?
+        var told: String?
+    }
+
+    @Test(arguments: 1...100) func `callers, operations and cancellations, at random`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var machine = Machine()
+        var callers: [Caller] = []
+        /// The flight of each key, and the callers in it.
+        var flights: [Int: (number: Int, first: Machine.Ticket, callers: [Int])] = [:]
+        var abandoned: [Machine.Ticket] = []
+        var numbers = 0
+
+        func tell(_ caller: Int, _ outcome: String) {
+            #expect(callers[caller].isSuspended && callers[caller].told == nil)
+            callers[caller].told = outcome
+        }
+
+        for _ in 0..<200 {
+            let key = Int.random(in: 0..<3, using: &random)
+            let pending = callers.indices.filter { callers[$0].told == nil }
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3:
+                let (ticket, starts) = machine.join(key)
+                #expect(starts == (flights[key] == nil))
+                if starts {
+                    numbers += 1
+                    flights[key] = (numbers, ticket, [])
+                    machine.started(ticket, numbers)
+                }
+                flights[key]?.callers.append(callers.count)
+                callers.append(Caller(ticket: ticket, flight: flights[key]!.number))
+            case 3..<7:
+                guard let caller = pending.filter({ !callers[$0].isSuspended }).randomElement(using: &random) else {
+                    break
+                }
+                let known = machine.suspend(callers[caller].ticket, caller)
+                #expect(known == callers[caller].expected)
+                callers[caller].isSuspended = true
+                callers[caller].told = known
+            case 7:
+                if let old = abandoned.popLast() {
+                    let nobody = machine.finished(old, "late")
+                    #expect(nobody == [])
+                }
+                guard let flight = flights.removeValue(forKey: key) else { break }
+                let resumed = machine.finished(flight.first, "done \(flight.number)")
+                #expect(resumed == flight.callers.filter { callers[$0].isSuspended })
+                for caller in flight.callers { callers[caller].expected = "done \(flight.number)" }
+                for caller in resumed { tell(caller, "done \(flight.number)") }
+            default:
+                guard let caller = pending.randomElement(using: &random) else { break }
+                let left = machine.leave(callers[caller].ticket) { $0.map { "last of \($0)" } ?? "left" }
+                let place = flights.first { $0.value.callers.contains(caller) }
+                guard let place else {
+                    #expect(left == nil)
+                    break
+                }
+                let isLast = place.value.callers.count == 1
+                let outcome = isLast ? "last of \(place.value.number)" : "left"
+                #expect(left?.outcome == outcome)
+                #expect((left?.waiter != nil) == callers[caller].isSuspended)
+                callers[caller].expected = outcome
+                if left?.waiter != nil { tell(caller, outcome) }
+                flights[place.key]?.callers.removeAll { $0 == caller }
+                if isLast {
+                    abandoned.append(place.value.first)
+                    flights[place.key] = nil
+                }
+            }
+            #expect(machine.count == flights.count)
+        }
+
+        for (_, flight) in flights { for waiter in machine.finished(flight.first, "end") { tell(waiter, "end") } }
+        for caller in callers.indices where !callers[caller].isSuspended {
+            let known = machine.suspend(callers[caller].ticket, caller)
+            #expect(known != nil)
+        }
+        #expect(machine.isEmpty)
     }
 }
