@@ -3,7 +3,396 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// Order, cancellation and the end of waiting, step by step on a manual executor.
+/// Cancellation, deadlines and the end of waiting, step by step on a manual executor.
+@Suite struct `Both limiters: waiting` {
+    typealias Use = SinglePlace.Use
+
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let recorder = Recorder<String>()
+
+    /// Starts a task that holds the place until the signal, and lets it come that far.
+    private func hold(_ place: SinglePlace) -> Signal {
+        let (condition, signal) = Condition.makeCondition()
+        _ = executor.spawn { await place.hold { _ = await condition.wait() } }
+        executor.runUntilIdle()
+        return signal
+    }
+
+    /// Starts a task that notes its name when it has the place, or how its wait ended, and lets it come as far as it can.
+    @discardableResult
+    private func note(_ name: String, _ place: SinglePlace, until seconds: Int? = nil) -> Task<Void, Never> {
+        let task = executor.spawn { [clock, recorder] in
+            do {
+                if let seconds {
+                    let deadline = ManualClock.Instant(offset: .seconds(seconds))
+                    try await place.run(until: deadline, clock: clock) { recorder.note(name) }
+                } else {
+                    try await place.run { recorder.note(name) }
+                }
+            } catch {
+                recorder.note("\(name) \(type(of: error))")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @discardableResult
+    private func noteIdle(_ name: String, _ place: SinglePlace, until seconds: Int) -> Task<Void, Never> {
+        let task = executor.spawn { [clock, recorder] in
+            do {
+                try await place.waitUntilIdle(until: ManualClock.Instant(offset: .seconds(seconds)), clock: clock)
+                recorder.note("\(name) idle")
+            } catch {
+                recorder.note("\(name) \(type(of: error))")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
+    private func runUntilGranted(_ place: SinglePlace, sourceLocation: SourceLocation = #_sourceLocation) {
+        while place.waitingCount > 0, executor.runOne() {}
+        #expect(place.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+    }
+
+    private func expectIdle(_ place: SinglePlace, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect((place.runningCount, place.waitingCount) == (0, 0), sourceLocation: sourceLocation)
+        #expect(clock.sleeperCount == 0, "nothing is left behind", sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `a cancelled head of the line lets the next in`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        let first = note("a", place)
+        note("b", place)
+
+        first.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a CancellationError"])
+        #expect(place.waitingCount == 1)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a CancellationError", "b"])
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `a task that is cancelled before it comes does not run, though there is a place`(use: Use) {
+        let place = SinglePlace(use)
+        let task = executor.spawn { [recorder] in
+            do { try await place.run { recorder.note("ran") } } catch { recorder.note("\(error)") }
+            do { try await place.runUnlessCancelled { recorder.note("ran") } } catch { recorder.note("\(error)") }
+        }
+
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["CancellationError()", "CancellationError()"])
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `once a place is granted the body runs, though the task is cancelled before it gets there`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        let next = note("granted", place)
+
+        signal.signal()
+        runUntilGranted(place)
+        next.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["granted"])
+    }
+
+    @Test(arguments: Use.allCases)
+    func `bodies that cannot throw run in cancelled tasks, when it is their turn`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        let task = executor.spawn { [recorder] in
+            await place.runNonthrowing { recorder.note("run, cancelled: \(Task.isCancelled)") }
+            await place.runUninterrupted { recorder.note("runUninterrupted") }
+            _ = await place.runIfAvailable { recorder.note("runIfAvailable") }
+        }
+        executor.runUntilIdle()
+
+        task.cancel()
+        place.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["run, cancelled: true", "runUninterrupted", "runIfAvailable"])
+    }
+
+    @Test(arguments: Use.allCases)
+    func `runIfAvailable does not overtake a task that was granted a place and has not run yet`(use: Use) async {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        #expect(await !place.runIfAvailable {})
+        note("waiter", place)
+        #expect(await !place.runIfAvailable {})
+
+        signal.signal()
+        runUntilGranted(place)
+        #expect(await !place.runIfAvailable {})
+
+        executor.runUntilIdle()
+        #expect(recorder.values == ["waiter"])
+        #expect(await place.runIfAvailable {})
+    }
+
+    @Test(arguments: Use.allCases)
+    func `waitUntilIdle returns when the last has left, also in a cancelled task`(use: Use) async {
+        let place = SinglePlace(use)
+        await place.waitUntilIdle()
+        let signal = hold(place)
+        note("a", place)
+        let idle = executor.spawn { [recorder] in
+            await place.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        idle.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "idle"])
+        expectIdle(place)
+    }
+
+    // MARK: Deadlines
+
+    @Test(arguments: Use.allCases)
+    func `a wait ends at its deadline, and those behind it keep their places`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        note("a", place, until: 2)
+        note("b", place, until: 5)
+        #expect(place.waitingCount == 2)
+
+        clock.advance(by: .seconds(2))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a DeadlineExceeded"])
+        #expect(place.waitingCount == 1)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a DeadlineExceeded", "b"])
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `a place that is free is given also after the deadline`(use: Use) {
+        let place = SinglePlace(use)
+        clock.advance(by: .seconds(10))
+        note("a", place, until: 2)
+        #expect(recorder.values == ["a"])
+    }
+
+    @Test(arguments: Use.allCases)
+    func `with a deadline that has passed, no task waits for long`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        clock.advance(by: .seconds(10))
+        note("a", place, until: 2)
+        #expect(recorder.values == ["a DeadlineExceeded"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `a place that is granted before the deadline is kept, though the deadline comes before its task runs`(use: Use)
+    {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        note("a", place, until: 2)
+        signal.signal()
+        runUntilGranted(place)
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a"])
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `cancellation ends the wait before the deadline`(use: Use) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        let task = note("a", place, until: 2)
+        task.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a CancellationError"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `a timeout ends the wait, on the continuous clock`(use: Use) async throws {
+        let place = SinglePlace(use)
+        try await place.run(timeout: .zero) { recorder.note("free") }
+        let signal = hold(place)
+        await #expect(throws: DeadlineExceeded.self) { try await place.run(timeout: .zero) { recorder.note("taken") } }
+        #expect(place.waitingCount == 0)
+        signal.signal()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["free"])
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `the wait for an idle limiter ends at its deadline or with its task, and otherwise when the last has left`(
+        use: Use
+    ) {
+        let place = SinglePlace(use)
+        let signal = hold(place)
+        noteIdle("a", place, until: 1)
+        noteIdle("b", place, until: 2)
+        noteIdle("c", place, until: 3).cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["c CancellationError"])
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["c CancellationError", "a DeadlineExceeded"])
+
+        signal.signal()
+        executor.runUntilIdle()
+        #expect(recorder.values.last == "b idle")
+        expectIdle(place)
+    }
+
+    @Test(arguments: Use.allCases)
+    func `the wait for a limiter that is idle returns even after the deadline`(use: Use) {
+        clock.advance(by: .seconds(5))
+        noteIdle("a", SinglePlace(use), until: 1)
+        #expect(recorder.values == ["a idle"])
+    }
+}
+
+/// A limiter with one place, used in one of several ways.
+struct SinglePlace: Sendable {
+    enum Use: CaseIterable, Sendable {
+        case bodies
+        case permits
+        /// All tasks use one key.
+        case oneKey
+        /// The task that holds the place at first has another key.
+        case twoKeys
+    }
+
+    let use: Use
+    private let limiter = ConcurrencyLimiter(concurrency: 1)
+    private let keyed = KeyedLimiter<String>(perKey: 1, total: 1)
+
+    init(_ use: Use) {
+        self.use = use
+    }
+
+    private var isKeyed: Bool { use == .oneKey || use == .twoKeys }
+
+    var runningCount: Int { isKeyed ? keyed.runningCount : limiter.runningCount }
+    var waitingCount: Int { isKeyed ? keyed.waitingCount : limiter.waitingCount }
+
+    func hold(_ body: () async -> Void) async {
+        if isKeyed {
+            await keyed.run(for: use == .twoKeys ? "holder" : "a") { await body() }
+        } else {
+            await limiter.run { await body() }
+        }
+    }
+
+    func run(_ body: () -> Void) async throws {
+        switch use {
+        case .bodies: try await limiter.run { () async throws in body() }
+        case .permits:
+            let permit = try await limiter.acquire()
+            body()
+            permit.release()
+        case .oneKey, .twoKeys: try await keyed.run(for: "a") { () async throws in body() }
+        }
+    }
+
+    func run(until deadline: ManualClock.Instant, clock: ManualClock, _ body: () -> Void) async throws {
+        switch use {
+        case .bodies: try await limiter.run(until: deadline, clock: clock) { () async throws in body() }
+        case .permits:
+            let permit = try await limiter.acquire(until: deadline, clock: clock)
+            body()
+            permit.release()
+        case .oneKey, .twoKeys:
+            try await keyed.run(for: "a", until: deadline, clock: clock) { () async throws in body() }
+        }
+    }
+
+    func run(timeout: Duration, _ body: () -> Void) async throws {
+        switch use {
+        case .bodies: try await limiter.run(timeout: timeout) { () async throws in body() }
+        case .permits:
+            let permit = try await limiter.acquire(timeout: timeout)
+            body()
+            permit.release()
+        case .oneKey, .twoKeys: try await keyed.run(for: "a", timeout: timeout) { () async throws in body() }
+        }
+    }
+
+    func runNonthrowing(_ body: () -> Void) async {
+        if isKeyed { await keyed.run(for: "a") { body() } } else { await limiter.run { body() } }
+    }
+
+    func runUninterrupted(_ body: () -> Void) async {
+        if isKeyed {
+            await keyed.runUninterrupted(for: "a") { body() }
+        } else {
+            await limiter.runUninterrupted { body() }
+        }
+    }
+
+    func runUnlessCancelled(_ body: () -> Void) async throws {
+        if isKeyed {
+            try await keyed.runUnlessCancelled(for: "a") { body() }
+        } else {
+            try await limiter.runUnlessCancelled { body() }
+        }
+    }
+
+    func runIfAvailable(_ body: () -> Void) async -> Bool {
+        let result: Void? =
+            isKeyed ? await keyed.runIfAvailable(for: "a") { body() } : await limiter.runIfAvailable { body() }
+        return result != nil
+    }
+
+    func cancelWaiting() {
+        if isKeyed { keyed.cancelWaiting() } else { limiter.cancelWaiting() }
+    }
+
+    func waitUntilIdle() async {
+        if isKeyed { await keyed.waitUntilIdle() } else { await limiter.waitUntilIdle() }
+    }
+
+    func waitUntilIdle(until deadline: ManualClock.Instant, clock: ManualClock) async throws {
+        if isKeyed {
+            try await keyed.waitUntilIdle(until: deadline, clock: clock)
+        } else {
+            try await limiter.waitUntilIdle(until: deadline, clock: clock)
+        }
+    }
+}
+
+// MARK: - A limiter without keys
+
+/// Order and the end of waiting, step by step on a manual executor.
 @Suite struct `ConcurrencyLimiter: waiting` {
     let executor = ManualExecutor()
     let limiter = ConcurrencyLimiter(concurrency: 1)
@@ -31,12 +420,6 @@ import Testing
         return task
     }
 
-    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
-    private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
-        while limiter.waitingCount > 0, executor.runOne() {}
-        #expect(limiter.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
-    }
-
     @Test
     func `tasks are let in in the order in which they came`() {
         let holder = hold()
@@ -50,95 +433,6 @@ import Testing
         #expect(recorder.values == ["a", "b", "c"])
         #expect(limiter.runningCount == 0)
         #expect(limiter.waitingCount == 0)
-    }
-
-    @Test
-    func `a cancelled head of the line lets the next in`() {
-        let holder = hold()
-        let first = note("a")
-        note("b")
-
-        first.cancel()
-        executor.runUntilIdle()
-        #expect(recorder.values == ["a cancelled"])
-        #expect(limiter.waitingCount == 1)
-        holder.signal.signal()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["a cancelled", "b"])
-        #expect(limiter.runningCount == 0)
-    }
-
-    @Test
-    func `a task that is cancelled before it comes does not run, though there is a place`() {
-        let task = executor.spawn { [limiter, recorder] in
-            do { try await limiter.run { () async throws in recorder.note("ran") } } catch { recorder.note("\(error)") }
-            do { try await limiter.runUnlessCancelled { recorder.note("ran") } } catch { recorder.note("\(error)") }
-        }
-
-        task.cancel()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["CancellationError()", "CancellationError()"])
-        #expect(limiter.runningCount == 0)
-    }
-
-    @Test
-    func `once a place is granted the body runs, though the task is cancelled before it gets there`() {
-        let holder = hold()
-        let next = note("granted")
-
-        holder.signal.signal()
-        runUntilGranted()
-        next.cancel()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["granted"])
-    }
-
-    @Test
-    func `bodies that cannot throw run in cancelled tasks, when it is their turn`() {
-        let holder = hold()
-        let task = executor.spawn { [limiter, recorder] in
-            await limiter.run { recorder.note("run, cancelled: \(Task.isCancelled)") }
-            await limiter.runUninterrupted { recorder.note("runUninterrupted") }
-            _ = await limiter.runIfAvailable { recorder.note("runIfAvailable") }
-        }
-        executor.runUntilIdle()
-
-        task.cancel()
-        executor.runUntilIdle()
-        #expect(recorder.values == [])
-        holder.signal.signal()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["run, cancelled: true", "runUninterrupted", "runIfAvailable"])
-    }
-
-    @Test
-    func `runIfAvailable returns nil if there is no place`() async {
-        let holder = hold()
-
-        let result = await limiter.runIfAvailable { 1 }
-
-        #expect(result == nil)
-        holder.signal.signal()
-        executor.runUntilIdle()
-        #expect(await limiter.runIfAvailable { 1 } == 1)
-    }
-
-    @Test
-    func `runIfAvailable does not overtake a task that was granted a place and has not run yet`() async {
-        let holder = hold()
-        note("waiter")
-
-        holder.signal.signal()
-        runUntilGranted()
-        let result = await limiter.runIfAvailable { 1 }
-
-        #expect(result == nil)
-        executor.runUntilIdle()
-        #expect(recorder.values == ["waiter"])
     }
 
     @Test
@@ -159,27 +453,6 @@ import Testing
 
         #expect(recorder.values == ["a cancelled", "b cancelled", "stubborn", "later"])
         #expect(!stubborn.isCancelled)
-    }
-
-    @Test
-    func `waitUntilIdle returns when the last has left, also in a cancelled task`() async {
-        await limiter.waitUntilIdle()
-        let holder = hold()
-        note("a")
-        let idle = executor.spawn { [limiter, recorder] in
-            await limiter.waitUntilIdle()
-            recorder.note("idle")
-        }
-        executor.runUntilIdle()
-
-        idle.cancel()
-        executor.runUntilIdle()
-        #expect(recorder.values == [])
-        holder.signal.signal()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["a", "idle"])
-        #expect(await limiter.runIfAvailable { true } == true)
     }
 
     /// Notes when a body of weight zero begins, and lets it run until the signal.
@@ -288,132 +561,9 @@ import Testing
     let limiter = ConcurrencyLimiter(concurrency: 1)
     let recorder = Recorder<String>()
 
-    private func at(_ seconds: Int) -> ManualClock.Instant { .init(offset: .seconds(seconds)) }
-
-    @discardableResult
-    private func acquire(_ name: String, until seconds: Int) -> Task<Void, Never> {
-        let deadline = at(seconds)
-        let task = executor.spawn { [limiter, clock, recorder] in
-            do {
-                let permit = try await limiter.acquire(until: deadline, clock: clock)
-                recorder.note(name)
-                permit.release()
-            } catch is DeadlineExceeded {
-                recorder.note("\(name) late")
-            } catch {
-                recorder.note("\(name): \(error)")
-            }
-        }
-        executor.runUntilIdle()
-        return task
-    }
-
-    @Test
-    func `a wait ends at its deadline, and those behind it keep their places`() throws {
-        let permit = try limiter.take()
-        acquire("a", until: 2)
-        acquire("b", until: 5)
-        #expect(limiter.waitingCount == 2)
-
-        clock.advance(by: .seconds(2))
-        executor.runUntilIdle()
-        #expect(recorder.values == ["a late"])
-        #expect(limiter.waitingCount == 1)
-        permit.release()
-        executor.runUntilIdle()
-
-        #expect(recorder.values == ["a late", "b"])
-        #expect(clock.sleeperCount == 0, "nothing is left behind")
-        #expect(limiter.runningCount == 0)
-    }
-
-    /// Starts a task that waits until the limiter is idle, and notes how that ended.
-    @discardableResult
-    private func noteIdle(_ name: String, until seconds: Int) -> Task<Void, Never> {
-        let deadline = at(seconds)
-        let task = executor.spawn { [limiter, recorder, clock] in
-            do {
-                try await limiter.waitUntilIdle(until: deadline, clock: clock)
-                recorder.note("\(name) idle")
-            } catch {
-                recorder.note("\(name) \(type(of: error))")
-            }
-        }
-        executor.runUntilIdle()
-        return task
-    }
-
-    @Test
-    func `the wait for an idle limiter ends at its deadline or with its task, and otherwise when the last has left`()
-        throws
-    {
-        let permit = try limiter.take()
-        noteIdle("a", until: 1)
-        noteIdle("b", until: 2)
-        noteIdle("c", until: 3).cancel()
-        executor.runUntilIdle()
-        #expect(recorder.values == ["c CancellationError"])
-
-        clock.advance(by: .seconds(1))
-        executor.runUntilIdle()
-        #expect(recorder.values == ["c CancellationError", "a DeadlineExceeded"])
-
-        permit.release()
-        executor.runUntilIdle()
-        #expect(recorder.values.last == "b idle")
-        #expect(clock.sleeperCount == 0)
-    }
-
-    @Test
-    func `the wait for a limiter that is idle returns even after the deadline`() {
-        clock.advance(by: .seconds(5))
-        noteIdle("a", until: 1)
-        #expect(recorder.values == ["a idle"])
-    }
-
-    @Test
-    func `a place that is free is given also after the deadline`() {
-        clock.advance(by: .seconds(10))
-        acquire("a", until: 2)
-        #expect(recorder.values == ["a"])
-    }
-
-    @Test
-    func `with a deadline that has passed, no task waits for long`() throws {
-        let permit = try limiter.take()
-        clock.advance(by: .seconds(10))
-        acquire("a", until: 2)
-        #expect(recorder.values == ["a late"])
-        permit.release()
-        #expect(limiter.runningCount == 0)
-    }
-
-    @Test
-    func `a place that is granted before the deadline is kept, though the deadline comes before its task runs`() throws
-    {
-        let permit = try limiter.take()
-        acquire("a", until: 2)
-        permit.release()
-        clock.advance(by: .seconds(3))
-        executor.runUntilIdle()
-        #expect(recorder.values == ["a"])
-        #expect(limiter.runningCount == 0)
-    }
-
-    @Test
-    func `cancellation ends the wait before the deadline`() throws {
-        let permit = try limiter.take()
-        let task = acquire("a", until: 2)
-        task.cancel()
-        executor.runUntilIdle()
-        #expect(recorder.values == ["a: CancellationError()"])
-        #expect(clock.sleeperCount == 0)
-        permit.release()
-    }
-
     @Test
     func `run with a deadline bounds the wait and not the body`() async throws {
-        let deadline = at(1)
+        let deadline = ManualClock.Instant(offset: .seconds(1))
         let ran = try await limiter.run(until: deadline, clock: clock) { () async throws -> Int in
             clock.advance(by: .seconds(5))
             return 7
@@ -429,20 +579,6 @@ import Testing
             _ = try await limiter.run(weight: 2, until: deadline, clock: clock) { () async throws -> Int in 7 }
         }
         #expect(limiter.runningCount == 0)
-    }
-
-    @Test
-    func `a timeout ends the wait and not the body, on the continuous clock`() async throws {
-        #expect(try await limiter.run(timeout: .zero) { () async throws -> Int in 7 } == 7)
-        try await limiter.acquire(timeout: .zero).release()
-
-        let permit = try limiter.take()
-        await #expect(throws: DeadlineExceeded.self) {
-            try await limiter.run(timeout: .zero) { () async throws -> Int in 7 }
-        }
-        await #expect(throws: DeadlineExceeded.self) { try await limiter.acquire(timeout: .zero).release() }
-        permit.release()
-        #expect((limiter.runningCount, limiter.waitingCount) == (0, 0))
     }
 
     // MARK: Statistics
