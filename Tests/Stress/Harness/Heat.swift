@@ -131,3 +131,44 @@ final class Remark: Sendable {
         set { state.withLock { $0 = newValue } }
     }
 }
+
+// MARK: - A value that any thread can drop
+
+/// A reference that any thread can drop.
+final class Slot<Value: Sendable>: Sendable {
+    private let value: Guarded<Value?>
+
+    init(_ value: Value?) { self.value = Guarded(value) }
+
+    func take() -> Value? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
+
+    var copy: Value? { value.withLock { $0 } }
+
+    func drop() { _ = take() }
+
+    func change(_ body: (inout Value?) -> Void) { value.withLock { body(&$0) } }
+}
+
+// MARK: - Counting visits
+
+/// The number of running bodies, and the largest number that ran concurrently.
+final class Occupancy: Sendable {
+    let now = Counter()
+    let most = Counter()
+
+    func enter() { most.keepMaximum(now.add()) }
+    func leave() { now.add(-1) }
+
+    /// Enters, yields, and leaves.
+    func visit() async {
+        enter()
+        // Part of the race: without it, no two visits overlap on one thread.
+        await Task.yield()
+        leave()
+    }
+}

@@ -1,3 +1,6 @@
+import Foundation
+import TestSupport
+
 /// An operation that is repeated under a race, and a claim that must hold each time.
 struct Scenario: Sendable {
     /// The group, a slash, and the two sides, such as `limiter/release against cancel`. `--filter` matches it.
@@ -93,5 +96,84 @@ extension Scenario {
             outcome.problems.append("only ever went one way; that is no race")
         }
         return outcome
+    }
+}
+
+// MARK: - The table
+
+/// The table of results. The name of a row is written when it starts, so that the table shows the row of a crash.
+struct Table {
+    private let nameWidth: Int
+    private let sideWidth: Int
+
+    init(_ scenarios: [Scenario]) {
+        nameWidth = max(8, scenarios.map(\.name.count).max() ?? 0)
+        sideWidth = 8 + (scenarios.flatMap { [$0.sides.first.count, $0.sides.second.count] }.max() ?? 0)
+    }
+
+    func writeHead() {
+        let cells = [
+            pad("scenario", nameWidth), pad("rounds", 9), pad("won by one", sideWidth), pad("by the other", sideWidth),
+            pad("overlap", 7),
+            pad("seconds", 7), "",
+        ]
+        write("| " + cells.joined(separator: " | ") + "\n")
+        let rules = [nameWidth, 9, sideWidth, sideWidth, 7, 7].map { String(repeating: "-", count: $0) }
+        write("| " + rules.joined(separator: " | ") + " | - |\n")
+    }
+
+    func writeStart(of scenario: Scenario) {
+        write("| \(pad(scenario.name, nameWidth)) | ")
+    }
+
+    func writeEnd(of scenario: Scenario, _ outcome: Outcome) {
+        let cells = [
+            pad("\(outcome.rounds)", 9), pad("\(outcome.firstWon) \(scenario.sides.first)", sideWidth),
+            pad("\(outcome.secondWon) \(scenario.sides.second)", sideWidth),
+            pad(outcome.linedUp == 0 ? "" : "\(outcome.sideBySide * 100 / outcome.linedUp) %", 7),
+            pad(String(format: "%.1f", outcome.seconds), 7), outcome.problems.isEmpty ? outcome.remark : "BROKEN",
+        ]
+        write(cells.joined(separator: " | ") + " |\n")
+    }
+
+    private func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+}
+
+// MARK: - The watchdog
+
+/// Ends the program with a report when a scenario makes no step for too long.
+///
+/// A thread and no task, because it must run even if all threads of the pool spin or wait.
+final class Watchdog: Sendable {
+    private let watched = Guarded<Heat?>(nil)
+
+    init(stall: Int, seed: UInt64) {
+        let thread = Thread { [self] in
+            var last: (heat: ObjectIdentifier, steps: Int)?
+            var quiet = 0
+            while true {
+                Thread.sleep(forTimeInterval: 1)
+                guard let heat = watched.withLock({ $0 }) else { continue }
+                let now = (heat: ObjectIdentifier(heat), steps: heat.steps)
+                quiet = last.map { $0 == now } == true ? quiet + 1 : 0
+                last = now
+                if quiet >= stall { Self.bark("\(heat.description); no step for \(stall) s", seed) }
+            }
+        }
+        thread.start()
+    }
+
+    /// Watches this heat from now on.
+    func watch(_ heat: Heat?) {
+        watched.withLock { $0 = heat }
+    }
+
+    private static func bark(_ what: String, _ seed: UInt64) -> Never {
+        FileHandle.standardError.write(Data("\n\nHANGS: \(what)\nseed \(seed)\n".utf8))
+        abort()
     }
 }

@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import TestSupport
 
 enum QueueScenarios {
     static var all: [Scenario] { dequeue + iterate + finish + [twoConsumers, removing, load] }
@@ -181,5 +182,198 @@ enum QueueScenarios {
     private static func check(_ queue: AsyncQueue<Int>, after ending: Ending) throws {
         let left = queue.removeAll()
         try claim(left == (ending == .served ? [] : [7]), "\(ending), and \(left) is left")
+    }
+}
+
+// MARK: - Bounded queues
+
+/// Producers that wait for a place.
+enum BoundedQueueScenarios {
+    static var all: [Scenario] { place + removing + deadline + finish + priority + [finishing, load] }
+
+    private static let claimOfElement = "the element is in the queue if send returned, and not if it threw"
+
+    private static var place: [Scenario] {
+        sending("queue/tryDequeue against cancel of send") { queue in
+            try claim(queue.tryDequeue() == 1, "the first element is gone")
+        }
+    }
+
+    private static var removing: [Scenario] {
+        sending("queue/removeAll against cancel of send") { queue in _ = queue.removeAll() }
+    }
+
+    private static func sending(
+        _ name: String, _ serve: @escaping @Sendable (AsyncBoundedQueue<Int>) throws -> Void
+    ) -> [Scenario] {
+        Contest.scenarios(name, claim: claimOfElement, sides: ("sent", "cancelled")) {
+            let queue = full()
+            return Contest(
+                wait: { try await send { _ = try await queue.send(2) } },
+                serve: { try? serve(queue) },
+                check: { ending in try check(queue, after: ending) })
+        }
+    }
+
+    private static var deadline: [Scenario] {
+        Contest.scenarios(
+            "queue/tryDequeue against deadline of send", claim: claimOfElement, sides: ("sent", "too late")
+        ) {
+            let (queue, clock) = (full(), ManualClock())
+            return Contest(
+                wait: {
+                    try await send {
+                        _ = try await queue.send(2, until: .init(offset: .seconds(1)), clock: clock)
+                    }
+                },
+                serve: { _ = queue.tryDequeue() }, cancel: { clock.advance(by: .seconds(2)) },
+                check: { ending in try check(queue, after: ending) })
+        }
+    }
+
+    /// A waiting producer learns of the end, once.
+    private static var finish: [Scenario] {
+        Contest.scenarios(
+            "queue/finish against cancel of send",
+            claim: "the producer gets one error; the element is not in the queue",
+            sides: ("finished", "cancelled")
+        ) {
+            let queue = full()
+            return Contest(
+                wait: {
+                    do {
+                        _ = try await queue.send(2)
+                        throw Broken("it was sent to a queue that is full")
+                    } catch is QueueFinished {
+                        return .served
+                    } catch is CancellationError {
+                        return .cancelled
+                    }
+                },
+                serve: { queue.finish() },
+                check: { _ in try claim(queue.removeAll() == [1], "something else is in the queue") })
+        }
+    }
+
+    /// There is a place, but for how long?
+    private static var finishing: Scenario {
+        Scenario(
+            "queue/finish against send", claim: "the element is in the queue if send returned, and not if it threw",
+            sides: ("sent", "refused")
+        ) { heat in
+            let queues = (0..<heat.rounds).map { _ in AsyncBoundedQueue<Int>(capacity: 1) }
+            let sent = Slot<[Bool]>([])
+            await heat.race(
+                { round in
+                    let wasSent = (try? await queues[round].send(7)) != nil
+                    sent.change { $0?.append(wasSent) }
+                    heat.ended.add()
+                }, against: { queues[$0].finish() })
+            for (queue, wasSent) in zip(queues, sent.take() ?? []) {
+                try claim(try await queue.dequeue() == (wasSent ? 7 : nil), "sent: \(wasSent), but not so in the queue")
+                try claim(try await queue.dequeue() == nil, "no end")
+                (wasSent ? heat.firstWon : heat.secondWon).add()
+            }
+        }
+    }
+
+    private static var priority: [Scenario] {
+        Contest.scenarios(
+            "priority queue/enqueue against cancel of dequeue",
+            claim: "the element is delivered or still there, never both and never neither",
+            sides: ("delivered", "cancelled")
+        ) {
+            let queue = AsyncPriorityQueue<Int, Int> { $0 }
+            return Contest(
+                wait: {
+                    do {
+                        try claim(try await queue.dequeue() == 7, "another element")
+                        return .served
+                    } catch is CancellationError {
+                        return .cancelled
+                    }
+                },
+                serve: { _ = queue.enqueue(7) },
+                check: { ending in
+                    let left = queue.tryDequeue()
+                    try claim(
+                        left == (ending == .served ? nil : 7), "\(ending), and \(String(describing: left)) is left")
+                })
+        }
+    }
+
+    /// Producers, some of which are cancelled, and consumers, at a capacity of 2.
+    private static var load: Scenario {
+        Scenario(
+            "queue/send under load, producers cancelled", claim: "what was sent arrives once; never over capacity",
+            sides: ("sent", "cancelled"), heatSize: 4_096
+        ) { heat in
+            let queue = AsyncBoundedQueue<Int>(capacity: 2)
+            let (given, taken, most) = (Counter(), Counter(), Counter())
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        for await element in queue.elements {
+                            taken.add(element)
+                            most.keepMaximum(queue.count)
+                            // Part of the race: a consumer that always takes immediately leaves no producer to wait.
+                            for _ in 0..<element % 4 { await Task.yield() }
+                        }
+                    }
+                }
+                group.addTask {
+                    await withDiscardingTaskGroup { group in
+                        for producer in 0..<8 {
+                            group.addTask { await produce(queue, producer, heat.rounds / 8, heat, given) }
+                        }
+                    }
+                    queue.finish()
+                }
+            }
+            try claim(
+                given.value == taken.value, "the sum of what was sent is \(given.value), of what came \(taken.value)")
+            try claim(most.value <= 2, "\(most.value) elements at a capacity of 2")
+        }
+    }
+
+    private static func produce(
+        _ queue: AsyncBoundedQueue<Int>, _ producer: Int, _ count: Int, _ heat: Heat, _ given: Counter
+    ) async {
+        for number in 0..<count {
+            let element = producer * count + number + 1
+            let task = Task { try await queue.send(element) }
+            if number.isMultiple(of: 2) {
+                // Part of the race: the producer is cancelled before it runs, as it starts to wait, or as it is let in.
+                for _ in 0..<number / 2 % 4 { await Task.yield() }
+                task.cancel()
+            }
+            let wasSent = (try? await task.value) != nil
+            if wasSent { given.add(element) }
+            (wasSent ? heat.firstWon : heat.secondWon).add()
+        }
+    }
+
+    // MARK: Machinery
+
+    private static func full() -> AsyncBoundedQueue<Int> {
+        let queue = AsyncBoundedQueue<Int>(capacity: 1)
+        _ = queue.trySend(1)
+        return queue
+    }
+
+    private static func send(_ body: () async throws -> Void) async throws -> Ending {
+        do {
+            try await body()
+            return .served
+        } catch is CancellationError {
+            return .cancelled
+        } catch is DeadlineExceeded {
+            return .cancelled
+        }
+    }
+
+    private static func check(_ queue: AsyncBoundedQueue<Int>, after ending: Ending) throws {
+        let left = queue.removeAll()
+        try claim(left == (ending == .served ? [2] : []), "\(ending), and \(left) is in the queue")
     }
 }
