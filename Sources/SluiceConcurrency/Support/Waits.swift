@@ -117,3 +117,15 @@ func withEscalations<Outcome>(
         await wait()
     }
 }
+
+// MARK: - With a result
+
+extension Result where Failure == any Error {
+    package init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
