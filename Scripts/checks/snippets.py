@@ -6,12 +6,12 @@
 3. Tests/Refusals: code that must not compile, each file beside a twin that must.
 4. The benchmark rows of PostgreSQL. CI doesn't run them, because it would have to build the release again with the trait.
 
-    Scripts/checks/snippets.py [--require] [--scratch DIRECTORY] [NAME ...]
+    Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
 
 `--scratch` or `SLUICE_SCRATCH` names the build directory (`--scratch-path`), `.build` by default. `SLUICE_ONLY` checks one module, against
-a build that was made with it. A NAME selects the files with this text in their path. Without the trait PostgreSQL in the build, the code
-for PostgreSQL is skipped; with `--require` that is an error.
+a build that was made with it. A NAME selects the files with this text in their path. The build must have the trait PostgreSQL, except
+with `SLUICE_ONLY` or a NAME: nothing is skipped.
 
 Samples. Each becomes the body of an asynchronous throwing function. `…` stands for omitted code: the compiler sees a space. A warning is
 an error, except a warning about an unused value. The declarations that a sample needs are
@@ -37,7 +37,6 @@ from documented import ROOT, Documented, Sample, function, located
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--scratch", default=os.environ.get("SLUICE_SCRATCH", ".build"), metavar="DIRECTORY",
                     help="the build directory")
-parser.add_argument("--require", action="store_true", help="fail if something can't be checked with this build")
 parser.add_argument("names", nargs="*", metavar="NAME", help="part of a path; selects the files to check, all by default")
 arguments = parser.parse_args()
 SCRATCH = ROOT / arguments.scratch
@@ -206,11 +205,18 @@ here = {kind: [document for document in group if "Apple" not in document.path] f
 jobs = [job for document in here["articles"] for job in of_article(document)] + of_doc_comments(here["doc comments"])
 jobs += [job for path in refusals for job in of_refusal(path)]
 rows = [] if ONLY or EMPTY else chosen(ROWS)
+<<<<<<< ours
 if EMPTY and not ONLY:
     print("SluicePostgres is empty in this build, so its samples and the benchmark rows aren't checked.")
     problems += ["Build again with `--traits PostgreSQL`."] if arguments.require else []
 elif rows:
     jobs += of_rows(ROWS)
+=======
+jobs += of_rows(ROWS) if rows else []
+if EMPTY and not ONLY and not arguments.names:
+    problems.append("SluicePostgres is empty in this build, so its samples and the benchmark rows can't be checked. Build again with "
+                    "`--traits PostgreSQL`.")
+>>>>>>> theirs
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
     problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
 
@@ -224,5 +230,6 @@ elif not arguments.names:
     problems += [f"{module}: there are no samples in {kind}" for module in ([ONLY] if ONLY else LIBRARIES)
                  for kind in ("articles", "doc comments") if not counts[module][kind]]
     problems += [] if ONLY or refusals else ["Tests/Refusals: there are no refusals"]
+    problems += [] if ONLY or EMPTY or rows else ["Benchmarks: there are no rows of PostgreSQL"]
 print("\n".join(problems) if problems else "All samples compile, all refusals are refused, and their twins compile.")
 sys.exit(1 if problems else 0)

@@ -23,7 +23,7 @@ import Foundation
 /// a file                                            refuse                skip          download
 /// a file that this job may have published:
 ///   the evidence matches                            complete              complete      complete
-///   nobody has read the checkpoint yet              identify              identify      identify
+///   the checkpoint hasn't been read yet             identify              identify      identify
 ///   there is no checkpoint                          identify              skip          download
 ///   the evidence is about another file              refuse                skip          download
 /// ```
@@ -36,7 +36,7 @@ enum TargetDecision: Sendable, Equatable {
     /// The target is this job's file. Nothing is left to do but to record that.
     case complete(bytes: Int64)
     /// The existing file counts as the downloaded one, and isn't changed. If `hasLeftovers` is true, an earlier attempt may have left a
-    /// partial file or a checkpoint, which nobody needs any longer.
+    /// partial file or a checkpoint, which is no longer needed.
     case skip(bytes: Int64, hasLeftovers: Bool)
     /// The download fails.
     case refuse(Refusal)
@@ -100,7 +100,7 @@ struct TargetFacts: Sendable, Equatable {
 
     enum Evidence: Sendable, Equatable {
         case noCheckpoint
-        /// Something has the checkpoint's name, and nobody has read it yet.
+        /// Something has the checkpoint's name, and hasn't been read yet.
         case unread
         /// The checkpoint is that of the target. Or the target is a small file, and has the bytes that were downloaded.
         case matches
@@ -115,8 +115,8 @@ struct TargetFacts: Sendable, Equatable {
         TargetDecision(existing: existing, target: target, evidence: evidence, mayBePublished: mayBePublished)
     }
 
-    /// Whether the file of a download that is recorded as done is gone, so that it is downloaded again. The recorded file is treated as one
-    /// that is to be skipped. A file that can't be looked up counts as existing: the worker that wrote it may see it.
+    /// Whether the file of a download that is recorded as done is gone, so that it is downloaded again. An existing file is kept, as with
+    /// `skip`. A file that can't be looked up counts as existing: the worker that wrote it may see it.
     var isGone: Bool {
         switch decision(existing: .skip, mayBePublished: false) {
         case .download, .refuse(.notAFile): true
