@@ -205,18 +205,10 @@ here = {kind: [document for document in group if "Apple" not in document.path] f
 jobs = [job for document in here["articles"] for job in of_article(document)] + of_doc_comments(here["doc comments"])
 jobs += [job for path in refusals for job in of_refusal(path)]
 rows = [] if ONLY or EMPTY else chosen(ROWS)
-<<<<<<< ours
-if EMPTY and not ONLY:
-    print("SluicePostgres is empty in this build, so its samples and the benchmark rows aren't checked.")
-    problems += ["Build again with `--traits PostgreSQL`."] if arguments.require else []
-elif rows:
-    jobs += of_rows(ROWS)
-=======
 jobs += of_rows(ROWS) if rows else []
 if EMPTY and not ONLY and not arguments.names:
     problems.append("SluicePostgres is empty in this build, so its samples and the benchmark rows can't be checked. Build again with "
                     "`--traits PostgreSQL`.")
->>>>>>> theirs
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
     problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
 
