@@ -135,17 +135,17 @@ import Testing
     func `runIfAvailable does not overtake a task that was granted a place and has not run yet`(use: Use) async {
         let place = SinglePlace(use)
         let signal = hold(place)
-        #expect(await !place.runIfAvailable {})
+        #expect(await place.runIfAvailable {} == false)
         note("waiter", place)
-        #expect(await !place.runIfAvailable {})
+        #expect(await place.runIfAvailable {} == false)
 
         signal.signal()
         runUntilGranted(place)
-        #expect(await !place.runIfAvailable {})
+        #expect(await place.runIfAvailable {} == false)
 
         executor.runUntilIdle()
         #expect(recorder.values == ["waiter"])
-        #expect(await place.runIfAvailable {})
+        #expect(await place.runIfAvailable {} == true)
     }
 
     @Test(arguments: Use.allCases)
@@ -368,9 +368,11 @@ struct SinglePlace: Sendable {
     }
 
     func runIfAvailable(_ body: () -> Void) async -> Bool {
-        let result: Void? =
-            isKeyed ? await keyed.runIfAvailable(for: "a") { body() } : await limiter.runIfAvailable { body() }
-        return result != nil
+        if isKeyed {
+            await keyed.runIfAvailable(for: "a") { body() } != nil
+        } else {
+            await limiter.runIfAvailable { body() } != nil
+        }
     }
 
     func cancelWaiting() {
@@ -559,7 +561,6 @@ struct SinglePlace: Sendable {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let limiter = ConcurrencyLimiter(concurrency: 1)
-    let recorder = Recorder<String>()
 
     @Test
     func `run with a deadline bounds the wait and not the body`() async throws {
