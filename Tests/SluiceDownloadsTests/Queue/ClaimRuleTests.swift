@@ -4,9 +4,10 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite struct `The claim rule` {
-    private static let now: Int64 = 1_000
+/// The time of the claims.
+private let now: Int64 = 1_000
 
+@Suite struct `The claim rule` {
     struct Waiting: ClaimableJob, Sendable {
         var name: String
         var priority: Int
@@ -36,7 +37,10 @@ import Testing
         var health: [String: HostHealth] = [:]
         private var taken: Set<Line> = []
 
-        init(_ jobs: [Waiting], _ health: [String: HostHealth]) { (self.jobs, self.health) = (jobs, health) }
+        init(_ jobs: [Waiting], _ health: [String: HostHealth]) {
+            self.jobs = jobs
+            self.health = health
+        }
 
         private var heads: [LineHead] {
             jobs.enumerated().flatMap { number, job in

@@ -60,15 +60,14 @@ extension Database {
             arguments = [now, message]
         case .retry, .postponed, .moved, .released, .cancelled:
             let outcome = settlement.outcome
+            let due = outcome.delay.map { now + $0.milliseconds }
+            let failures = outcome.failure == nil ? 0 : 1
             // A job that was cancelled while it failed isn't tried again.
             change = """
-                host = coalesce(?, host), \(Self.cancelled(or: outcome.delay == nil ? .ready : .delayed)),
+                host = coalesce(?, host), \(Self.cancelled(or: due == nil ? .ready : .delayed)),
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + ?, message = coalesce(?, message)
                 """
-            arguments = [
-                outcome.newHost, now, outcome.delay.map { now + $0.milliseconds }, outcome.failure == nil ? 0 : 1,
-                outcome.failure,
-            ]
+            arguments = [outcome.newHost, now, due, failures, outcome.failure]
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run(
@@ -95,7 +94,7 @@ extension Database {
     private static let endOfLease =
         "worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0"
 
-    /// Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused. Returns its state.
+    /// Makes a job without a lease that is ready or delayed wait, or pauses it if all its members are paused. Returns its state.
     @discardableResult
     private func wait(_ id: Int64) throws -> QueuedDownload.State {
         let job = try existingJob(id)

@@ -36,7 +36,10 @@ enum PostgresQueueSchema {
             // They have another parameter.
             "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
         ]
-        + functions.filter { $0.contains("CREATE FUNCTION") }
+        + replacedFunctions
+
+    private static let replacedFunctions =
+        functions.filter { $0.contains("CREATE FUNCTION") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
     /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
