@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, count: Int = 1) async throws -> JobExchange {
-        try await store.exchange(
+    private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, count: Int = 1) async throws -> JobTurn {
+        try await store.takeTurn(
             [],
             claiming: JobClaim(
                 worker: worker, count: count, limits: .init(total: 9, perHost: nil), lease: .seconds(60)))
@@ -62,8 +62,8 @@ import Testing
             let lost = try await claim(store, workers[0]).claimed
             now.withLock { $0 -= 3_600_000 }
             #expect(try await claim(store, workers[1]).claimed.count == 1)
-            let exchange = try await claim(store, workers[1])
-            #expect(exchange.claimed == [] && exchange.nextDue == .seconds(60))
+            let turn = try await claim(store, workers[1])
+            #expect(turn.claimed == [] && turn.nextDue == .seconds(60))
             now.withLock { $0 += 60_000 }
             #expect(try await claim(store, workers[1], count: 2).claimed.map(\.lease.job).contains(lost[0].lease.job))
         }
@@ -76,7 +76,7 @@ import Testing
             let claimed = try await claim(store, workers[1], count: 2).claimed
             #expect(claimed.count == 2)
             let late = JobSettlement(lease: lost.lease, outcome: .done(bytes: 1))
-            #expect(try await store.exchange([late], claiming: nil).refused == [lost.lease])
+            #expect(try await store.takeTurn([late], claiming: nil).refused == [lost.lease])
             #expect(try await store.renew(workers[0], lease: .seconds(60)) == [])
         }
     }
@@ -85,7 +85,7 @@ import Testing
         try await withClock { now, store, workers in
             let claimed = try await claim(store, workers[0]).claimed[0]
             let retry = JobSettlement(lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "slow"))
-            _ = try await store.exchange([retry], claiming: nil)
+            _ = try await store.takeTurn([retry], claiming: nil)
             now.withLock { $0 -= 3_600_000 }
             #expect(try await claim(store, workers[1], count: 2).claimed.count == 1)
             #expect(try await claim(store, workers[1], count: 2).nextDue == .seconds(60))

@@ -66,7 +66,7 @@ import SluicePostgres
         mutating func claim(_ store: any QueueStore, _ worker: QueueWorker) async throws {
             let claim = JobClaim(worker: worker, count: 4, limits: limits, lease: .seconds(3600))
             var claimed: [ClaimedJob] = []
-            try await attempt { claimed = try await store.exchange([], claiming: claim).claimed }
+            try await attempt { claimed = try await store.takeTurn([], claiming: claim).claimed }
             held += claimed
         }
 
@@ -75,7 +75,7 @@ import SluicePostgres
             for job in held {
                 let settlement = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
                 var refused: [JobLease] = []
-                if try await attempt({ refused = try await store.exchange([settlement], claiming: nil).refused }) {
+                if try await attempt({ refused = try await store.takeTurn([settlement], claiming: nil).refused }) {
                     #expect(refused == [])
                     held.removeAll { $0 == job }
                 }

@@ -14,12 +14,12 @@ import Foundation
 /// ```text
 /// store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
 ///   ▲                                                                              │
-///   └──────────── exchange: settlements in, claims out ◀── settled ────────────────┘
+///   └──────────── turn: settlements in, claims out ◀── settled ────────────────┘
 /// ```
 ///
-/// One task at a time exchanges settlements and claims with the store, for all tasks. Meanwhile the other tasks only add their settlements.
+/// One task at a time settles and claims in the store, for all tasks. Meanwhile the other tasks only add their settlements.
 /// So an idle worker gets its next job directly, and many small files share a transaction. That task touches no file: a file system that
-/// hangs stops the worker that uses it, and not the exchange of all others.
+/// hangs stops the worker that uses it, and not the turn of all others.
 final class CoordinatorRun: Sendable {
     let coordinator: DownloadCoordinator
     let end: DownloadCoordinator.RunEnd
@@ -28,14 +28,14 @@ final class CoordinatorRun: Sendable {
     let onEvent: @Sendable (DownloadEvent) -> Void
     private let onWarning: @Sendable (QueueStoreError) -> Void
     let state: Lock<CoordinatorState>
-    private let queue = AsyncQueue<Errand>()
+    private let queue = AsyncQueue<WorkItem>()
     private let wakes = ChangeSignal()
     let directories: DirectoryMaker
     /// The directory of relative targets.
     private let directory: URL
 
     /// What the workers do.
-    private enum Errand: Sendable {
+    private enum WorkItem: Sendable {
         /// Makes the decisions about claimed jobs that need no server.
         case prepare([DownloadAttempt])
         case attempt(DownloadAttempt)
@@ -71,28 +71,28 @@ final class CoordinatorRun: Sendable {
             group.addTask { await self.listen() }
             group.addTask { await self.prune() }
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.repeating(.look) { await self.pump() } }
+                group.addTask { await self.repeating(.look) { await self.settleAndClaim() } }
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
                 group.addTask { await self.repeating(.guardLeases) { self.stopExpiring() } }
                 for _ in 0..<coordinator.limits.total {
-                    group.addTask { await self.workOff() }
+                    group.addTask { await self.runWorkItems() }
                 }
-                await pump()
+                await settleAndClaim()
             }
             group.cancelAll()
         }
-        // A cancelled worker takes no more errands: the last exchange carries out its own.
+        // A cancelled worker takes no more work items: the last turn carries out its own.
         queue.finish()
-        while let errand = queue.tryDequeue() { if case .conclude(let settled) = errand { await conclude(settled) } }
-        // Settles the jobs that a failed exchange has left.
-        await pump(isLast: true)
+        while let item = queue.tryDequeue() { if case .conclude(let settled) = item { await conclude(settled) } }
+        // Settles the jobs that a failed turn has left.
+        await settleAndClaim(isLast: true)
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
     func wake() { request(.look) }
 
-    private func request(_ chores: CoordinatorState.Chore...) {
-        state.withLock { state in for chore in chores { state.request(chore) } }
+    private func request(_ tasks: CoordinatorState.TimedTask...) {
+        state.withLock { state in for task in tasks { state.request(task) } }
         wakes.note()
     }
 
@@ -103,9 +103,9 @@ final class CoordinatorRun: Sendable {
 
     // MARK: The workers
 
-    private func workOff() async {
-        for await errand in queue.elements {
-            switch errand {
+    private func runWorkItems() async {
+        for await item in queue.elements {
+            switch item {
             case .prepare(let attempts): await prepare(attempts)
             case .attempt(let attempt): await perform(attempt)
             case .conclude(let settled): await conclude(settled)
@@ -125,7 +125,7 @@ final class CoordinatorRun: Sendable {
                 queue.enqueue(.attempt(attempt))
             }
         }
-        if isSettled { await pump() }
+        if isSettled { await settleAndClaim() }
     }
 
     private func perform(_ attempt: DownloadAttempt) async {
@@ -139,7 +139,7 @@ final class CoordinatorRun: Sendable {
             task.cancel()
         }
         state.withLock { $0.settle(job, settled) }
-        await pump()
+        await settleAndClaim()
     }
 
     private func conclude(_ settled: [SettledJob]) async {
@@ -196,12 +196,12 @@ final class CoordinatorRun: Sendable {
         coordinator.observers.note(event)
     }
 
-    // MARK: The exchange
+    // MARK: The turn
 
-    /// - Parameter isLast: Whether no later exchange can record the outcomes, so that a store that can't be reached is an error.
-    private func pump(isLast: Bool = false) async {
+    /// - Parameter isLast: Whether no later turn can record the outcomes, so that a store that can't be reached is an error.
+    private func settleAndClaim(isLast: Bool = false) async {
         let now = coordinator.timing.now
-        guard state.withLock({ $0.beginExchange(now: now(), isLast: isLast) }) else { return }
+        guard state.withLock({ $0.beginTurn(now: now(), isLast: isLast) }) else { return }
         repeat {
             let isStopping = Task.isCancelled
             let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
@@ -215,16 +215,16 @@ final class CoordinatorRun: Sendable {
                 }
             }
             do {
-                let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
-                if let claim, !claim.avoiding.isEmpty, exchange.claimed.isEmpty { noteNoOtherHost() }
-                await take(exchange, settled, sent: sent)
+                let turn = try await coordinator.store.takeTurn(settled.map(\.settlement), claiming: claim)
+                if let claim, !claim.avoiding.isEmpty, turn.claimed.isEmpty { noteNoOtherHost() }
+                await take(turn, settled, sent: sent)
             } catch let error as QueueStoreError where error.isOutage && !isLast {
                 if state.withLock({ $0.postpone(settled, now: now()) }) { onWarning(error) }
                 wakes.note()
             } catch {
                 fail(error, giving: settled)
             }
-        } while state.withLock({ $0.endExchange(now: now()) })
+        } while state.withLock({ $0.endTurn(now: now()) })
     }
 
     private func claim(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> JobClaim {
@@ -232,20 +232,20 @@ final class CoordinatorRun: Sendable {
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.lease,
-            batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place,
+            batch: batch, resolves: coordinator.configuration.resolve != nil, machine: coordinator.store.machine,
             avoiding: hosts)
     }
 
-    private func take(_ exchange: JobExchange, _ settled: [SettledJob], sent: Int64) async {
-        let due = exchange.nextDue.map { coordinator.timing.now() + $0.milliseconds }
-        let recorded = await recorded(settled, refused: Set(exchange.refused))
+    private func take(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
+        let due = turn.nextDue.map { coordinator.timing.now() + $0.milliseconds }
+        let recorded = await recorded(settled, refused: Set(turn.refused))
         let published = recorded.filter { $0.published != nil }
         if !published.isEmpty, !queue.enqueue(.conclude(published)).isEnqueued { await conclude(published) }
         for one in recorded where one.published == nil { if let event = one.event { report(event) } }
-        state.withLock { $0.claimed(exchange.claimed, at: sent) }
-        for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
-        if !exchange.claimed.isEmpty { queue.enqueue(.prepare(exchange.claimed.map(attempt))) }
-        let isEmpty = exchange.isEmpty && end != .whenCancelled
+        state.withLock { $0.claimed(turn.claimed, at: sent) }
+        for job in turn.claimed { coordinator.onPhase(job.lease.job, .claimed) }
+        if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(attempt))) }
+        let isEmpty = turn.isEmpty && end != .whenCancelled
         if state.withLock({ $0.noteAnswer(due: due, isEmpty: isEmpty) }) { wakes.note() }
         if state.withLock({ $0.isStopping }) { queue.finish() }
     }
@@ -303,16 +303,16 @@ final class CoordinatorRun: Sendable {
 
     // MARK: Time
 
-    private func repeating(_ chore: CoordinatorState.Chore, _ body: () async -> Void) async {
+    private func repeating(_ task: CoordinatorState.TimedTask, _ body: () async -> Void) async {
         let timing = coordinator.timing
         var wake = wakes.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
             let now = timing.now()
-            let limit = state.withLock { $0.arm(chore, now: now) }
+            let limit = state.withLock { $0.arm(task, now: now) }
             await timing.wait(for: wake, until: limit.map { now + $0 })
             if Task.isCancelled { break }
             wake = wakes.next
-            if state.withLock({ $0.takes(chore, now: timing.now()) }) { await body() }
+            if state.withLock({ $0.takes(task, now: timing.now()) }) { await body() }
         }
     }
 
@@ -348,7 +348,7 @@ final class CoordinatorRun: Sendable {
                 }
             } catch let error as QueueStoreError where !Task.isCancelled {
                 state.withLock { $0.isListening = false }
-                // The exchange tells about an outage.
+                // The turn tells about an outage.
                 guard error.isOutage else { return onWarning(error) }
                 try? await coordinator.timing.clock.sleep(for: .seconds(5))
             } catch {
@@ -368,7 +368,7 @@ final class CoordinatorRun: Sendable {
                 isLeft = try await coordinator.store.pruneSome(
                     olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
             } catch let error as QueueStoreError where !error.isOutage && !Task.isCancelled {
-                // A history that can't be pruned is no reason to stop. The exchange tells about an outage.
+                // A history that can't be pruned is no reason to stop. The turn tells about an outage.
                 if !isReported { onWarning(error) }
                 isReported = true
             } catch {}

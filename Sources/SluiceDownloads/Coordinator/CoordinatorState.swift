@@ -10,7 +10,7 @@ struct CoordinatorState {
     }
 
     /// What a run does from time to time. Each has a task of its own, because the store may take long.
-    enum Chore: Int, CaseIterable {
+    enum TimedTask: Int, CaseIterable {
         /// Looks for jobs: when a delay is over, or when another process may have changed the queue.
         case look
         /// Renews leases.
@@ -50,16 +50,16 @@ struct CoordinatorState {
     private var settled: [SettledJob] = []
     /// Leases that the store has given to this worker without its knowledge: its answer to the claim was lost.
     private var unknown: Set<JobLease> = []
-    private var isExchanging = false
+    private var isTakingTurn = false
     private var wantsAnother = false
-    /// Whether the exchange that is running has noted what is due next.
+    /// Whether the turn that is running has noted what is due next.
     private var isAnswered = false
-    /// Whether a job had to stop that the exchange that is running may have claimed.
+    /// Whether a job had to stop that the turn that is running may have claimed.
     private var hasMissedStop = false
-    private var exchangeCount = 0
+    private var turnCount = 0
     private var due: Int64?
-    private var armed = Chore.allCases.map { _ in Int64.max }
-    private var requested: Set<Chore> = []
+    private var armed = TimedTask.allCases.map { _ in Int64.max }
+    private var requested: Set<TimedTask> = []
     /// When the store may be asked again, after it couldn't be reached.
     private var outage = Outage()
     private var renewalOutage = Outage()
@@ -96,8 +96,8 @@ struct CoordinatorState {
 
     /// Returns the task to cancel.
     mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
-        // The exchange that is running may have claimed the job. The renewal after it tells whether the job has to stop.
-        if active[job] == nil, isExchanging { hasMissedStop = true }
+        // The turn that is running may have claimed the job. The renewal after it tells whether the job has to stop.
+        if active[job] == nil, isTakingTurn { hasMissedStop = true }
         active[job]?.stop = reason
         return active[job]?.task
     }
@@ -113,7 +113,7 @@ struct CoordinatorState {
     mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
         guard active[job.lease.job]?.lease == job.lease else { return }
         if let outcome { settled.append(outcome) } else { active[job.lease.job] = nil }
-        wantsAnother = isExchanging
+        wantsAnother = isTakingTurn
     }
 
     mutating func note(_ event: DownloadEvent) {
@@ -130,24 +130,24 @@ struct CoordinatorState {
         active[job].map { ($0.received, $0.expected) }
     }
 
-    // MARK: The exchange
+    // MARK: The turn
 
-    /// Returns whether the caller performs the exchange. If not, the task that performs one repeats it, or the store couldn't be reached and
+    /// Returns whether the caller performs the turn. If not, the task that performs one repeats it, or the store couldn't be reached and
     /// is asked later. `isLast` asks it nevertheless.
-    mutating func beginExchange(now: Int64, isLast: Bool = false) -> Bool {
+    mutating func beginTurn(now: Int64, isLast: Bool = false) -> Bool {
         guard isLast || now >= outage.until else { return false }
-        wantsAnother = isExchanging
-        guard !isExchanging else { return false }
-        (isExchanging, isAnswered) = (true, false)
-        exchangeCount += 1
+        wantsAnother = isTakingTurn
+        guard !isTakingTurn else { return false }
+        (isTakingTurn, isAnswered) = (true, false)
+        turnCount += 1
         return true
     }
 
-    mutating func endExchange(now: Int64) -> Bool {
+    mutating func endTurn(now: Int64) -> Bool {
         defer { (wantsAnother, isAnswered) = (false, false) }
-        isExchanging = wantsAnother && failure == nil && now >= outage.until
-        if !isExchanging { hasMissedStop = false }
-        return isExchanging
+        isTakingTurn = wantsAnother && failure == nil && now >= outage.until
+        if !isTakingTurn { hasMissedStop = false }
+        return isTakingTurn
     }
 
     /// `room` is the number of jobs that can be claimed.
@@ -187,7 +187,7 @@ struct CoordinatorState {
             requested.insert(.renew)
             return true
         }
-        return isStopping || Chore.allCases.contains { (time(of: $0) ?? .max) < armed[$0.rawValue] }
+        return isStopping || TimedTask.allCases.contains { (time(of: $0) ?? .max) < armed[$0.rawValue] }
     }
 
     // MARK: Leases
@@ -197,15 +197,15 @@ struct CoordinatorState {
         var worker: QueueWorker
         fileprivate var sent: Int64
         fileprivate var leases: Set<JobLease>
-        /// The exchange after which it began, or `nil` if one was running.
-        fileprivate var exchange: Int?
+        /// The turn after which it began, or `nil` if one was running.
+        fileprivate var turn: Int?
     }
 
     mutating func beginRenewal(now: Int64) -> Renewal? {
         guard let worker, !active.isEmpty else { return nil }
         return Renewal(
             worker: worker, sent: now, leases: Set(active.values.map(\.lease)),
-            exchange: isExchanging ? nil : exchangeCount)
+            turn: isTakingTurn ? nil : turnCount)
     }
 
     /// Returns the tasks to cancel.
@@ -224,7 +224,7 @@ struct CoordinatorState {
         for lease in renewal.leases.subtracting(renewed.map(\.lease)) where active[lease.job]?.lease == lease {
             tasks.append(stop(lease.job, because: .lost))
         }
-        if renewal.exchange == exchangeCount, !isExchanging {
+        if renewal.turn == turnCount, !isTakingTurn {
             let mine = Set(active.values.map(\.lease)).union(settled.map(\.settlement.lease))
             unknown = Set(renewed.map(\.lease)).subtracting(mine)
             if !unknown.isEmpty { requested.insert(.look) }
@@ -243,28 +243,28 @@ struct CoordinatorState {
     // MARK: Time
 
     /// Returns the time to wait; `nil` to wait until woken.
-    mutating func arm(_ chore: Chore, now: Int64) -> Int64? {
-        var time = requested.contains(chore) ? now : time(of: chore)
-        // An exchange that will still note what is due next looks for what is overdue. One that has noted it doesn't: what has come due
-        // since then needs another exchange.
-        let isLookedFor = isExchanging && (!isAnswered || wantsAnother)
-        if chore == .look, let due = time, due <= now, isLookedFor, !requested.contains(chore) { time = nil }
-        if chore == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
-        armed[chore.rawValue] = time ?? .max
+    mutating func arm(_ task: TimedTask, now: Int64) -> Int64? {
+        var time = requested.contains(task) ? now : time(of: task)
+        // A turn that will still note what is due next looks for what is overdue. One that has noted it doesn't: what has come due
+        // since then needs another turn.
+        let isLookedFor = isTakingTurn && (!isAnswered || wantsAnother)
+        if task == .look, let due = time, due <= now, isLookedFor, !requested.contains(task) { time = nil }
+        if task == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
+        armed[task.rawValue] = time ?? .max
         return time.map { max(0, $0 - now) }
     }
 
     /// Returns whether to do it now.
-    mutating func takes(_ chore: Chore, now: Int64) -> Bool {
-        requested.remove(chore) != nil || now >= armed[chore.rawValue]
+    mutating func takes(_ task: TimedTask, now: Int64) -> Bool {
+        requested.remove(task) != nil || now >= armed[task.rawValue]
     }
 
-    mutating func request(_ chores: Chore...) { requested.formUnion(chores) }
+    mutating func request(_ tasks: TimedTask...) { requested.formUnion(tasks) }
 
-    /// What is due matters only while jobs can be claimed. Otherwise the loop would turn without a pause until a job ends, which starts an
-    /// exchange.
-    private func time(of chore: Chore) -> Int64? {
-        switch chore {
+    /// What is due matters only while jobs can be claimed. Otherwise the loop would turn without a pause until a job ends, which starts a
+    /// turn.
+    private func time(of task: TimedTask) -> Int64? {
+        switch task {
         case .look:
             if outage.until > 0 { return outage.until }
             guard active.count < intervals.total else { return nil }

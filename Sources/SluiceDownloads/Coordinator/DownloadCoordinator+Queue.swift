@@ -34,7 +34,7 @@ extension DownloadCoordinator {
         let jobs =
             keepsFinished
             ? try await enqueueMissing(requests, batch: batch, looksUpRelative: configuration.directory != nil)
-            : try await store.enqueue(requests, options: EnqueueOptions(batch: batch, place: store.place))
+            : try await store.enqueue(requests, options: EnqueueOptions(batch: batch, machine: store.machine))
         current.withLock { $0 }?.wake()
         observers.changes.note()
         return zip(requests, jobs).map {
@@ -50,7 +50,7 @@ extension DownloadCoordinator {
     func enqueueMissing(
         _ requests: [DownloadRequest], batch: String?, looksUpRelative: Bool
     ) async throws -> [EnqueuedJob] {
-        var options = EnqueueOptions(batch: batch, keepsFinished: true, place: store.place)
+        var options = EnqueueOptions(batch: batch, keepsFinished: true, machine: store.machine)
         var jobs = try await store.enqueue(requests, options: options)
         let kept = jobs.indices.filter { jobs[$0].outcome == .kept && (looksUpRelative || !requests[$0].isRelative) }
         guard !kept.isEmpty else { return jobs }
@@ -485,7 +485,7 @@ extension DownloadCoordinator {
             guard let last = downloads.last else { break }
             latest = last.id
             for index in downloads.indices { change(&downloads[index].request) }
-            for (download, job) in zip(downloads, try await new.add(downloads, place: new.place)) {
+            for (download, job) in zip(downloads, try await new.add(downloads, machine: new.machine)) {
                 await note(download, job.id, job.outcome)
             }
         }

@@ -38,22 +38,22 @@ package final class MemoryQueueStore: QueueStore {
         try access { state in requests.map { state.enqueue($0, options) } }
     }
 
-    package func exchange(
+    package func takeTurn(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
-    ) async throws -> JobExchange {
+    ) async throws -> JobTurn {
         try access { state in
             let now = state.now
-            var exchange = JobExchange()
+            var turn = JobTurn()
             for settlement in settlements where !state.settle(settlement, now: now) {
-                exchange.refused.append(settlement.lease)
+                turn.refused.append(settlement.lease)
             }
-            guard let claim else { return exchange }
+            guard let claim else { return turn }
             state.takeBackExpiredLeases(now: now)
             state.admitDelayed(now: now)
-            exchange.claimed = try state.claim(claim, now: now)
-            exchange.nextDue = state.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
-            exchange.isEmpty = exchange.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
-            return exchange
+            turn.claimed = try state.claim(claim, now: now)
+            turn.nextDue = state.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
+            turn.isEmpty = turn.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
+            return turn
         }
     }
 

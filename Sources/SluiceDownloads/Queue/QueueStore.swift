@@ -68,7 +68,7 @@ package protocol QueueStore: Sendable {
     /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
 
-    /// Whether workers on several machines can use the store. Only such a store heeds the places of jobs and claims.
+    /// Whether workers on several machines can use the store. Only such a store heeds the machines of jobs and claims.
     var spansMachines: Bool { get }
 
     /// The jobs of workers that are known to be dead, for example after a kill, wait again immediately.
@@ -96,7 +96,7 @@ package protocol QueueStore: Sendable {
     /// The settlements come first. Then expired leases are taken back. Then jobs are handed out by priority, and by the order in which they
     /// were enqueued. Jobs for which the limits leave no room are passed over. A claim for a batch gets jobs with an active member of it,
     /// which may be charged to any of their members.
-    func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange
+    func takeTurn(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobTurn
 
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease]
 
@@ -159,8 +159,8 @@ package protocol QueueStore: Sendable {
 extension QueueStore {
     package var spansMachines: Bool { false }
 
-    /// This machine, for ``JobClaim/place`` and ``EnqueueOptions/place``, or `nil` if all workers of the store are on one machine.
-    package var place: String? { spansMachines ? HostName.current : nil }
+    /// This machine, for ``JobClaim/machine`` and ``EnqueueOptions/machine``, or `nil` if all workers of the store are on one machine.
+    package var machine: String? { spansMachines ? HostName.current : nil }
 
     package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
 
@@ -191,13 +191,13 @@ package typealias JobID = QueuedDownload.ID
 package struct EnqueueOptions: Sendable, Hashable {
     package var batch: String?
     package var keepsFinished: Bool
-    /// The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
-    package var place: String?
+    /// The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/machine``.
+    package var machine: String?
 
-    package init(batch: String? = nil, keepsFinished: Bool = false, place: String? = nil) {
+    package init(batch: String? = nil, keepsFinished: Bool = false, machine: String? = nil) {
         self.batch = batch
         self.keepsFinished = keepsFinished
-        self.place = place
+        self.machine = machine
     }
 }
 
@@ -266,14 +266,14 @@ package struct JobClaim: Sendable, Hashable {
     package var batch: String?
     /// Whether the worker can resolve requests that have an identifier instead of a URL. If not, they aren't claimed.
     package var resolves: Bool
-    /// The machine of the worker, if the store spans machines. Jobs of other places aren't claimed, and jobs without a place always are.
-    package var place: String?
+    /// The machine of the worker, if the store spans machines. Jobs of other machines aren't claimed, and jobs without a machine always are.
+    package var machine: String?
     /// Hosts from which the stores in memory and on SQLite claim no job.
     package var avoiding: Set<String>
 
     package init(
         worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,
-        resolves: Bool = false, place: String? = nil, avoiding: Set<String> = []
+        resolves: Bool = false, machine: String? = nil, avoiding: Set<String> = []
     ) {
         self.avoiding = avoiding
         self.worker = worker
@@ -282,7 +282,7 @@ package struct JobClaim: Sendable, Hashable {
         self.lease = lease
         self.batch = batch
         self.resolves = resolves
-        self.place = place
+        self.machine = machine
     }
 }
 
@@ -360,7 +360,7 @@ package struct JobSettlement: Sendable, Hashable {
     package var outcome: Outcome
     /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
     package var host: HostReport?
-    /// Whether an earlier exchange, which failed with the code `unavailable`, may have recorded it.
+    /// Whether an earlier turn, which failed with the code `unavailable`, may have recorded it.
     package var mayBeRecorded = false
 
     package init(lease: JobLease, outcome: Outcome, host: HostReport? = nil) {
@@ -370,14 +370,14 @@ package struct JobSettlement: Sendable, Hashable {
     }
 }
 
-package struct JobExchange: Sendable, Hashable {
+package struct JobTurn: Sendable, Hashable {
     /// The leases of settlements that had no effect because these leases were no longer valid. If such a job was done and waits now, the next
     /// claim says that its file may be published.
     package var refused: [JobLease]
     package var claimed: [ClaimedJob]
     /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.
     package var nextDue: Duration?
-    /// Whether no job waits or runs, in the batch of the claim if it names one. False if the exchange had no claim.
+    /// Whether no job waits or runs, in the batch of the claim if it names one. False if the turn had no claim.
     package var isEmpty: Bool
 
     package init(
@@ -420,12 +420,12 @@ package protocol CopyableQueue: QueueStore {
     /// A job that is unfinished here gets the members that it doesn't have, and its own members aren't changed. A job that is done here
     /// stays done.
     ///
-    /// - Parameter place: The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
-    func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob]
+    /// - Parameter machine: The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/machine``.
+    func add(_ downloads: [QueuedDownload], machine: String?) async throws -> [EnqueuedJob]
 }
 
 extension CopyableQueue {
     package func add(_ downloads: [QueuedDownload]) async throws -> [EnqueuedJob] {
-        try await add(downloads, place: nil)
+        try await add(downloads, machine: nil)
     }
 }

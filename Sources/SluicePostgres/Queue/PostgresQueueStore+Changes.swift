@@ -15,7 +15,7 @@ extension PostgresQueueStore {
         try QueueStoreError.refuseNames(of: requests, requests.map { ($0.user, options.batch) })
         let operation = call(
             "enqueue",
-            [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(place: options.place) + [
+            [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(machine: options.machine) + [
                 .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
             ])
         let rows = try await write([operation])[0]
@@ -24,11 +24,12 @@ extension PostgresQueueStore {
 }
 
 extension [DownloadRequest] {
-    /// The parameters that identify jobs. `place` is the machine to which absolute targets belong.
-    func columns(place: String?) -> [PostgresValue] {
+    /// The parameters that identify jobs. `machine` is the machine to which absolute targets belong.
+    func columns(machine: String?) -> [PostgresValue] {
         [
             .texts(map(\.url.absoluteString)), .texts(map(\.directory.absoluteString)), .texts(map(\.name)),
-            .byteArrays(map(\.targetPath.bytes)), .texts(map { $0.host.storedHost }), .texts(map { $0.place(place) }),
+            .byteArrays(map(\.targetPath.bytes)), .texts(map { $0.host.storedHost }),
+            .texts(map { $0.machine(machine) }),
             .bools(map(\.isUnresolved)),
         ]
     }
@@ -43,8 +44,8 @@ extension String {
 }
 
 extension DownloadRequest {
-    /// The place of the request's job: empty if workers on every machine may claim it, because its target is relative.
-    func place(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
+    /// The machine of the request's job: empty if workers on every machine may claim it, because its target is relative.
+    func machine(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
 }
 
 extension EnqueuedJob {
@@ -76,14 +77,14 @@ extension PostgresQueueStore: CopyableQueue {
                 """, parameters: [.integer(id.rawValue), .integer(Int64(count))])
     }
 
-    package func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob] {
+    package func add(_ downloads: [QueuedDownload], machine: String?) async throws -> [EnqueuedJob] {
         let requests = downloads.map(\.request)
         try QueueStoreError.refuseSecrets(in: requests)
         let members = downloads.flatMap(\.members)
         try QueueStoreError.refuseNames(of: requests, members.map { ($0.user, $0.batch) })
         let operation = call(
             "copy",
-            requests.columns(place: place) + [
+            requests.columns(machine: machine) + [
                 .integers(downloads.map { Int64($0.failureCount) }),
                 .integers(downloads.map { Int64($0.members.count) }),
                 .texts(members.map { $0.user ?? "" }), .texts(members.map { $0.batch ?? "" }),

@@ -46,7 +46,7 @@ extension DownloadStore {
 /// **Leases.** A worker is known by the leases that it renews. The jobs of a worker that has died wait again when its leases have expired,
 /// by the server's clock.
 ///
-/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. An exchange recognizes by the tokens what it
+/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. A turn recognizes by the tokens what it
 /// has already done. Other operations have the same effect twice, but may then report that there was nothing left to change.
 package final class PostgresQueueStore: QueueStore {
     private let subject: String

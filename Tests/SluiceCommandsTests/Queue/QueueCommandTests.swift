@@ -152,7 +152,7 @@ import Testing
             // A worker that doesn't stop the download, as if it hadn't noticed yet.
             let claim = JobClaim(
                 worker: try await store.queue.attach(), count: 1, limits: .init(), lease: .seconds(3600))
-            #expect(try await store.queue.exchange([], claiming: claim).claimed.count == 1)
+            #expect(try await store.queue.takeTurn([], claiming: claim).claimed.count == 1)
             let pausing = Task { await scene.queue("pause", "1") }
             for try await snapshot in downloads.snapshots() {
                 if snapshot.running.first?.download.members.first?.isPaused == true { break }

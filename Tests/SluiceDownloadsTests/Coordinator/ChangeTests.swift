@@ -19,7 +19,7 @@ import Testing
         let store = InterceptedStore(isShared: true, store: MemoryQueueStore(time: time.queueTime))
         _ = try await store.enqueue([.named("held"), .named("waiting")], options: .init())
         let claim = JobClaim(worker: try await store.attach(), count: 1, limits: .none, lease: .seconds(60))
-        return (store, try #require(try await store.exchange([], claiming: claim).claimed.first))
+        return (store, try #require(try await store.takeTurn([], claiming: claim).claimed.first))
     }
 
     @Test func `each change reports what it has changed, what goes on, and the numbers that no download has`()
@@ -58,7 +58,7 @@ import Testing
         let waiting = Task { try await downloads.waitUntilStopped(report.stopping) }
         try await time.sleeper(until: .milliseconds(100))
         let stop = JobSettlement(lease: held.lease, outcome: isCancelled ? .cancelled : .released)
-        #expect(try await store.exchange([stop], claiming: nil).refused.isEmpty)
+        #expect(try await store.takeTurn([stop], claiming: nil).refused.isEmpty)
         time.advance(by: .milliseconds(100))
         try await waiting.value
         #expect(try await downloads.downloads(.ids([id])).map(\.state) == [isCancelled ? .cancelled : .paused])
@@ -119,8 +119,8 @@ import Testing
             let request = DownloadRequest(URL(string: "http://a.example/a")!, below: "music", name: "song")
             _ = try await store.enqueue([request], options: .init())
             let claim = JobClaim(worker: try await store.attach(), count: 1, limits: .none, lease: .seconds(60))
-            let lease = try #require(try await store.exchange([], claiming: claim).claimed.first).lease
-            _ = try await store.exchange([JobSettlement(lease: lease, outcome: .done(bytes: 1))], claiming: nil)
+            let lease = try #require(try await store.takeTurn([], claiming: claim).claimed.first).lease
+            _ = try await store.takeTurn([JobSettlement(lease: lease, outcome: .done(bytes: 1))], claiming: nil)
             let absent = try await coordinator(store).enqueue([request], keepsFinished: true)
             #expect(absent.map(\.outcome) == [.kept])
             var list = ListDownloader(transport: ScriptedTransport([:]))

@@ -42,37 +42,37 @@ import Testing
         let state = Self.state()
         _ = state.noteAnswer(due: 50, isEmpty: false)
         state.claimed([Self.claimed(1)], at: 0)
-        // All places are taken: the next end of a job starts an exchange.
+        // All places are taken: the next end of a job starts a turn.
         #expect(state.arm(.look, now: 60) == nil)
     }
 
-    @Test func `does not turn without a pause while an exchange runs and something is overdue`() {
+    @Test func `does not turn without a pause while a turn runs and something is overdue`() {
         let state = Self.state()
         _ = state.noteAnswer(due: 50, isEmpty: false)
-        let begins = state.beginExchange(now: 60)
+        let begins = state.beginTurn(now: 60)
         #expect(begins)
         #expect(state.arm(.look, now: 60) == nil)
-        // The exchange notes what is due next, and wakes the waiting task for it.
+        // The turn notes what is due next, and wakes the waiting task for it.
         let wakes = state.noteAnswer(due: 90, isEmpty: false)
         #expect(wakes)
         #expect(state.arm(.look, now: 60) == 30)
-        let repeats = state.endExchange(now: 60)
+        let repeats = state.endTurn(now: 60)
         #expect(!repeats)
         #expect(state.arm(.look, now: 95) == 0)
     }
 
-    @Test func `what comes due before an exchange has ended is looked for by another one`() {
+    @Test func `what comes due before a turn has ended is looked for by another one`() {
         let state = Self.state()
-        #expect(state.beginExchange(now: 0))
+        #expect(state.beginTurn(now: 0))
         #expect(state.noteAnswer(due: 50, isEmpty: false))
         #expect(state.arm(.look, now: 60) == 0)
         #expect(state.takes(.look, now: 60))
-        #expect(!state.beginExchange(now: 60))
-        #expect(state.arm(.look, now: 60) == nil, "the other exchange is certain")
-        #expect(state.endExchange(now: 60))
+        #expect(!state.beginTurn(now: 60))
+        #expect(state.arm(.look, now: 60) == nil, "the other turn is certain")
+        #expect(state.endTurn(now: 60))
         #expect(state.arm(.look, now: 60) == nil)
         #expect(state.noteAnswer(due: 90, isEmpty: false))
-        #expect(!state.endExchange(now: 60))
+        #expect(!state.endTurn(now: 60))
     }
 
     @Test func `asks a shared store less often while it announces changes`() {
@@ -91,17 +91,17 @@ import Testing
 
     @Test func `a job that has to stop while it is being claimed is stopped by a renewal`() {
         let state = Self.state()
-        #expect(state.beginExchange(now: 0))
+        #expect(state.beginTurn(now: 0))
         #expect(state.stop(Self.lease(1).job, because: .paused) == nil)
         state.claimed([Self.claimed(1)], at: 0)
         #expect(state.noteAnswer(due: nil, isEmpty: false))
         #expect(state.arm(.renew, now: 5) == 0)
         #expect(state.takes(.renew, now: 5))
         #expect(state.arm(.renew, now: 5) == 995)
-        #expect(!state.endExchange(now: 5))
+        #expect(!state.endTurn(now: 5))
         // A job of another worker is stopped by that.
         _ = state.stop(Self.lease(2).job, because: .paused)
-        #expect(state.beginExchange(now: 10))
+        #expect(state.beginTurn(now: 10))
         _ = state.noteAnswer(due: nil, isEmpty: false)
         #expect(state.arm(.renew, now: 10) == 990)
     }
@@ -116,12 +116,12 @@ import Testing
         var pauses: [Int64] = []
         var now: Int64 = 0
         for _ in 1...10 {
-            #expect(state.beginExchange(now: now))
+            #expect(state.beginTurn(now: now))
             let taken = state.takeSettled()
             #expect(taken.settled.map(\.settlement.lease) == [Self.lease(1)])
             reports.append(state.postpone(taken.settled, now: now))
-            #expect(!state.endExchange(now: now))
-            #expect(!state.beginExchange(now: now))
+            #expect(!state.endTurn(now: now))
+            #expect(!state.beginTurn(now: now))
             pauses.append(state.arm(.look, now: now)!)
             now += pauses.last!
         }
@@ -135,11 +135,11 @@ import Testing
         #expect(state.postpone([], now: now), "the next outage is reported again")
     }
 
-    @Test func `the last exchange ignores the pause of an outage`() {
+    @Test func `the last turn ignores the pause of an outage`() {
         let state = Self.state()
         _ = state.postpone([], now: 0)
-        #expect(!state.beginExchange(now: 0))
-        #expect(state.beginExchange(now: 0, isLast: true))
+        #expect(!state.beginTurn(now: 0))
+        #expect(state.beginTurn(now: 0, isLast: true))
     }
 
     // MARK: Leases
@@ -201,13 +201,13 @@ import Testing
         #expect(state.takeSettled().settled.isEmpty)
     }
 
-    @Test func `a job that an exchange is claiming isn't released`() {
+    @Test func `a job that a turn is claiming isn't released`() {
         for isEarly in [true, false] {
             let state = Self.state(total: 3)
             state.claimed([Self.claimed(1)], at: 0)
-            if isEarly { #expect(state.beginExchange(now: 1000)) }
+            if isEarly { #expect(state.beginTurn(now: 1000)) }
             let renewal = state.beginRenewal(now: 1000)!
-            if !isEarly { #expect(state.beginExchange(now: 1000)) }
+            if !isEarly { #expect(state.beginTurn(now: 1000)) }
             state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
             #expect(state.takeSettled().settled.isEmpty)
         }
@@ -234,8 +234,8 @@ private final class RunState {
         state.stop(job, because: reason)
     }
     func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
-    func beginExchange(now: Int64, isLast: Bool = false) -> Bool { state.beginExchange(now: now, isLast: isLast) }
-    func endExchange(now: Int64) -> Bool { state.endExchange(now: now) }
+    func beginTurn(now: Int64, isLast: Bool = false) -> Bool { state.beginTurn(now: now, isLast: isLast) }
+    func endTurn(now: Int64) -> Bool { state.endTurn(now: now) }
     func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
         state.takeSettled(now: 0)
     }
@@ -247,7 +247,7 @@ private final class RunState {
     }
     func postponeRenewal(now: Int64) { state.postponeRenewal(now: now) }
     func stopExpiring(now: Int64) { _ = state.stopExpiring(now: now) }
-    func arm(_ chore: CoordinatorState.Chore, now: Int64) -> Int64? { state.arm(chore, now: now) }
-    func takes(_ chore: CoordinatorState.Chore, now: Int64) -> Bool { state.takes(chore, now: now) }
-    func request(_ chore: CoordinatorState.Chore) { state.request(chore) }
+    func arm(_ task: CoordinatorState.TimedTask, now: Int64) -> Int64? { state.arm(task, now: now) }
+    func takes(_ task: CoordinatorState.TimedTask, now: Int64) -> Bool { state.takes(task, now: now) }
+    func request(_ task: CoordinatorState.TimedTask) { state.request(task) }
 }

@@ -462,14 +462,14 @@ import TestSupport
                 // When another worker takes the job over, and the coordinator renews its leases
                 let other = try await store.attach()
                 let claim = JobClaim(worker: other, count: 1, limits: .init(), lease: .seconds(1000))
-                let job = try #require(try await store.exchange([], claiming: claim).claimed.first)
+                let job = try #require(try await store.takeTurn([], claiming: claim).claimed.first)
                 #expect(job.lease.job == handle.id && job.mayBePublished)
                 try await time.sleeper(until: .seconds(5))
                 time.advance(by: .seconds(6))
                 try await transport.state.waitUnlessCancelled(where: { $0 == .stopped })
                 // Then what the new holder says counts
                 let done = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
-                #expect(try await store.exchange([done], claiming: nil).refused.isEmpty)
+                #expect(try await store.takeTurn([done], claiming: nil).refused.isEmpty)
                 #expect(try await handle.result.bytes == 1)
             }
             // It no longer runs here.
@@ -514,14 +514,14 @@ private final class SilentTransport: Transport, ResponseBodySource {
     }
 }
 
-/// A store with exchanges that fail while the flag is set.
+/// A store with turns that fail while the flag is set.
 private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
     let fails = Flag()
     let store = InterceptedStore { store, settlements, claim in
         if fails.flag.load(ordering: .relaxed) {
             throw QueueStoreError(.full, subject: "queue", message: "The disk is full.")
         }
-        return try await store.exchange(settlements, claiming: claim)
+        return try await store.takeTurn(settlements, claiming: claim)
     }
     return (store, fails)
 }

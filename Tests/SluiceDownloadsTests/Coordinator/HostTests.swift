@@ -175,13 +175,13 @@ import Testing
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let memory = MemoryQueueStore(time: time.queueTime)
-            // Another worker reaches the host before each exchange.
+            // Another worker reaches the host before each turn.
             let store = InterceptedStore(isShared: true, store: memory) { store, settlements, claim in
                 var settlements = settlements
                 for index in settlements.indices where settlements[index].host != nil {
                     settlements[index].host = .reached
                 }
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             let transport = AnsweringTransport { request, number in
                 if number <= 300 { throw TransferError(.connectionRefused, url: request.url) }

@@ -644,13 +644,13 @@ import Testing
 /// A store in which another worker does and forgets all enqueued jobs before a worker here gets one.
 private func storeOfOthers() -> InterceptedStore {
     InterceptedStore(isShared: true) { store, settlements, claim in
-        guard let claim else { return try await store.exchange(settlements, claiming: nil) }
+        guard let claim else { return try await store.takeTurn(settlements, claiming: nil) }
         let others = JobClaim(
             worker: try await store.attach(), count: claim.count, limits: claim.limits, lease: claim.lease)
-        let jobs = try await store.exchange([], claiming: others).claimed
+        let jobs = try await store.takeTurn([], claiming: others).claimed
         let ended = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
-        _ = try await store.exchange(ended, claiming: nil)
+        _ = try await store.takeTurn(ended, claiming: nil)
         try await store.prune(olderThan: .zero, keeping: 0)
-        return try await store.exchange(settlements, claiming: claim)
+        return try await store.takeTurn(settlements, claiming: claim)
     }
 }

@@ -123,7 +123,7 @@ import Testing
             let isRevoked = Gate()
             let store = InterceptedStore { store, settlements, claim in
                 if !settlements.isEmpty { await isRevoked.pass() }
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             let downloads = list.coordinator(store: store)
             let song = try request("song", origin, directory, user: "ann")

@@ -39,7 +39,7 @@ import Testing
                 }
                 if fails { throw Self.outage }
                 #expect(!settlements.contains { !$0.mayBeRecorded }, "the store is told that it may know the outcome")
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             let scene = try Scene(list, origin, directory, store: store, lease: .seconds(1_000_000_000))
             try await scene.coordinator.enqueue([scene.request])
@@ -75,7 +75,7 @@ import Testing
             let isGone = Monitor(true)
             let store = InterceptedStore(isShared: true) { store, settlements, claim in
                 if isGone.state, !settlements.isEmpty { throw Self.outage }
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             } onRenewal: {
                 if isGone.state { throw Self.outage }
             }
@@ -115,7 +115,7 @@ import Testing
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }) { list, origin, directory in
             let store = InterceptedStore(isShared: true) { store, settlements, claim in
                 if !settlements.isEmpty { throw Self.outage }
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             let scene = try Scene(list, origin, directory, store: store)
             try await scene.coordinator.enqueue([scene.request])
@@ -138,7 +138,7 @@ import Testing
             let isGone = Monitor(true)
             let store = InterceptedStore(isShared: true) { store, settlements, claim in
                 if isGone.state, !settlements.isEmpty { throw Self.outage }
-                return try await store.exchange(settlements, claiming: claim)
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             let scene = try Scene(list, origin, directory, store: store)
             try await scene.coordinator.enqueue([scene.request])

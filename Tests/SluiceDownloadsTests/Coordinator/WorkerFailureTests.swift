@@ -301,9 +301,9 @@ import Testing
     @Test(arguments: [Int.max, -7]) func `is not ended by a damaged number of failures`(failures: Int) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let store = InterceptedStore { store, settlements, claim in
-                var exchange = try await store.exchange(settlements, claiming: claim)
-                for index in exchange.claimed.indices { exchange.claimed[index].failures = failures }
-                return exchange
+                var turn = try await store.takeTurn(settlements, claiming: claim)
+                for index in turn.claimed.indices { turn.claimed[index].failures = failures }
+                return turn
             }
             var list = ListDownloader(transport: AnsweringTransport { _, _ in (.serviceUnavailable, [:]) })
             list.configuration.retries = .never

@@ -75,7 +75,7 @@ import Testing
                 let claim = JobClaim(
                     worker: fixture.worker, count: 3, limits: limits, lease: .seconds(60), batch: batch, avoiding: hosts
                 )
-                let claimed = try await fixture.store.exchange([], claiming: claim).claimed
+                let claimed = try await fixture.store.takeTurn([], claiming: claim).claimed
                 for job in claimed { try await fixture.settle(job, .released) }
                 return claimed.map(\.request.name)
             }
@@ -109,7 +109,7 @@ import Testing
             #expect((waiting.state, waiting.failureCount, waiting.message) == (.waiting, 1, "slow"))
             #expect(waiting.notBefore?.timeIntervalSince1970 == Double(fixture.time.milliseconds + 1500) / 1000)
             fixture.time.advance(by: .milliseconds(1499))
-            let early = try await fixture.exchange(claiming: 1)
+            let early = try await fixture.takeTurn(claiming: 1)
             #expect((early.claimed.isEmpty, early.isEmpty, early.nextDue) == (true, false, .milliseconds(1)))
             fixture.time.advance(by: .milliseconds(1))
             // The claim of another worker admits it, too.
@@ -124,11 +124,11 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a claim for none gets none, and says no emptiness`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
-            #expect(try await fixture.exchange(claiming: 0).isEmpty == false)
+            #expect(try await fixture.takeTurn(claiming: 0).isEmpty == false)
             try await fixture.add("a")
             #expect(try await fixture.claim(0).isEmpty)
             #expect(try await fixture.claim(-1).isEmpty)
-            #expect(try await fixture.store.exchange([], claiming: nil) == JobExchange())
+            #expect(try await fixture.store.takeTurn([], claiming: nil) == JobTurn())
         }
     }
 
@@ -283,9 +283,9 @@ final class RunningCounter: Sendable {
         let claim = JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(3600))
         while true {
             let settled = monitor.state.settled
-            let exchange = try await store.exchange([], claiming: claim)
-            if exchange.isEmpty { return }
-            let jobs = exchange.claimed
+            let turn = try await store.takeTurn([], claiming: claim)
+            if turn.isEmpty { return }
+            let jobs = turn.claimed
             monitor.withState { $0.begin(jobs) }
             guard !jobs.isEmpty else {
                 try await monitor.waitUnlessCancelled(claiming: { state -> Void? in
@@ -299,7 +299,7 @@ final class RunningCounter: Sendable {
             // Before the store knows: until it does, the jobs run.
             monitor.withState { $0.end(jobs) }
             let settlements = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
-            let answer = try await store.exchange(settlements, claiming: nil)
+            let answer = try await store.takeTurn(settlements, claiming: nil)
             monitor.withState { state in
                 state.holding -= 1
                 state.settled += 1
@@ -315,7 +315,7 @@ final class RunningCounter: Sendable {
     private static func settle(
         _ fixture: StoreFixture, _ job: ClaimedJob, _ outcome: JobSettlement.Outcome, _ report: HostReport
     ) async throws {
-        _ = try await fixture.exchange([JobSettlement(lease: job.lease, outcome: outcome, host: report)])
+        _ = try await fixture.takeTurn([JobSettlement(lease: job.lease, outcome: outcome, host: report)])
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -325,16 +325,16 @@ final class RunningCounter: Sendable {
             try await fixture.add("b", host: "b.example")
             let first = try await fixture.claim()[0]
             try await Self.settle(fixture, first, .retry(after: .seconds(1), message: "busy"), .busy(for: .seconds(5)))
-            let exchange = try await fixture.exchange(claiming: 9)
-            #expect(exchange.claimed.map(\.request.name) == ["b"])
+            let turn = try await fixture.takeTurn(claiming: 9)
+            #expect(turn.claimed.map(\.request.name) == ["b"])
             let host = try await fixture.store.snapshot(listing: 0).hosts
             #expect(host.map(\.name) == ["a.example"] && host[0].isUnreachable == false)
             #expect(host[0].notBefore.timeIntervalSince1970 == Double(fixture.time.milliseconds + 5000) / 1000)
-            try await fixture.settle(exchange.claimed[0], .done(bytes: 1))
+            try await fixture.settle(turn.claimed[0], .done(bytes: 1))
             // The job's own delay ends first, and then that of its host.
-            #expect(try await fixture.exchange(claiming: 9).nextDue == .seconds(1))
+            #expect(try await fixture.takeTurn(claiming: 9).nextDue == .seconds(1))
             fixture.time.advance(by: .seconds(1))
-            #expect(try await fixture.exchange(claiming: 9) == JobExchange(nextDue: .seconds(4)))
+            #expect(try await fixture.takeTurn(claiming: 9) == JobTurn(nextDue: .seconds(4)))
             fixture.time.advance(by: .seconds(4))
             #expect(try await fixture.claimNames(9) == ["a1", "a2", "a3"])
             #expect(try await fixture.store.snapshot(listing: 0).hosts == [])
@@ -391,10 +391,10 @@ final class RunningCounter: Sendable {
             let lost = try await fixture.claim(lease: .seconds(1))[0]
             fixture.time.advance(by: .seconds(2))
             #expect(try await fixture.claimNames(1) == ["1"])
-            let exchange = try await fixture.exchange(
+            let turn = try await fixture.takeTurn(
                 [JobSettlement(lease: lost.lease, outcome: .done(bytes: 1), host: .busy(for: .seconds(5)))], claiming: 9
             )
-            #expect(exchange.refused == [lost.lease] && exchange.claimed == [])
+            #expect(turn.refused == [lost.lease] && turn.claimed == [])
         }
     }
 }

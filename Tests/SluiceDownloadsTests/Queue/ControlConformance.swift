@@ -56,7 +56,7 @@ import Testing
             #expect(try await fixture.claim(9).isEmpty)
             try await fixture.settle(running, .cancelled)
             #expect(try await fixture.counts() == [.done: 1, .cancelled: 3])
-            #expect(try await fixture.exchange(claiming: 1).isEmpty)
+            #expect(try await fixture.takeTurn(claiming: 1).isEmpty)
         }
     }
 
@@ -391,8 +391,8 @@ import Testing
             let id = try await fixture.add("song", user: "ann", batch: "list")
             #expect(try await fixture.store.pause(.user("ann")).stopped.map(\.id) == [id])
             #expect(try await fixture.state(id) == .paused)
-            #expect(try await fixture.exchange(claiming: 1) == JobExchange(isEmpty: true))
-            #expect(try await fixture.exchange(claiming: 1, batch: "list").isEmpty)
+            #expect(try await fixture.takeTurn(claiming: 1) == JobTurn(isEmpty: true))
+            #expect(try await fixture.takeTurn(claiming: 1, batch: "list").isEmpty)
             #expect(try await fixture.store.snapshot(listing: 9).paused.map(\.id) == [id])
             #expect(try await fixture.store.pause(.all) == JobChange())
             #expect(try await fixture.store.resume(.batch("list")) == [id])

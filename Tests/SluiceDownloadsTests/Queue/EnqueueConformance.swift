@@ -37,7 +37,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture async throws in
             #expect(try await fixture.store.enqueue([], options: .init(batch: "empty")).isEmpty)
             #expect(try await fixture.counts().isEmpty)
-            #expect(try await fixture.exchange(claiming: 1, batch: "empty").isEmpty)
+            #expect(try await fixture.takeTurn(claiming: 1, batch: "empty").isEmpty)
         }
     }
 
@@ -240,7 +240,7 @@ import Testing
 
     private func claim(_ store: any QueueStore, _ worker: QueueWorker, _ count: Int) async throws -> [ClaimedJob] {
         let limits = DownloadCoordinator.Limits(total: 99, perHost: nil)
-        return try await store.exchange(
+        return try await store.takeTurn(
             [], claiming: JobClaim(worker: worker, count: count, limits: limits, lease: .seconds(60))
         ).claimed
     }
@@ -261,7 +261,7 @@ import Testing
         try await withStores(kind, kind) { old, _ in
             _ = try await old.enqueue((0..<7).map { .named("\($0)") }, options: .init())
             let claimed = try await claim(old, old.attach(), 3)
-            _ = try await old.exchange(
+            _ = try await old.takeTurn(
                 [JobSettlement(lease: claimed[0].lease, outcome: .done(bytes: 1))], claiming: nil)
             _ = try await old.cancel(.ids([claimed[1].lease.job]))
             _ = try await old.pause(.ids([JobID(rawValue: 5)]))
@@ -284,7 +284,7 @@ import Testing
             _ = try await old.enqueue([.named("a", user: "ann"), .named("b")], options: .init(batch: "x"))
             let claimed = try await claim(old, old.attach(), 2)
             let retry = JobSettlement(lease: claimed[1].lease, outcome: .retry(after: .seconds(5), message: "slow"))
-            _ = try await old.exchange([retry], claiming: nil)
+            _ = try await old.takeTurn([retry], claiming: nil)
             let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
             #expect(jobs.map(\.outcome) == [.added, .added])
             let snapshot = try await new.snapshot(listing: 9)
@@ -326,7 +326,7 @@ import Testing
             _ = try await old.enqueue([.named("a", user: "bob", priority: 7)], options: .init(batch: "x"))
             _ = try await new.enqueue([.named("b")], options: .init())
             let done = try await claim(new, new.attach(), 1)[0]
-            _ = try await new.exchange([JobSettlement(lease: done.lease, outcome: .done(bytes: 1))], claiming: nil)
+            _ = try await new.takeTurn([JobSettlement(lease: done.lease, outcome: .done(bytes: 1))], claiming: nil)
             let rival = try await new.enqueue([.named("c", host: "rival.example")], options: .init())[0]
             let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
             #expect(

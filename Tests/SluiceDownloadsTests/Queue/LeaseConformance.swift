@@ -29,8 +29,8 @@ import Testing
             let id = try await fixture.add("a")
             let claimed = try await fixture.claim()[0]
             let settlement = JobSettlement(lease: claimed.lease, outcome: outcome)
-            let exchange = try await fixture.store.exchange([settlement, settlement], claiming: nil)
-            #expect(exchange.refused == [claimed.lease])
+            let turn = try await fixture.store.takeTurn([settlement, settlement], claiming: nil)
+            #expect(turn.refused == [claimed.lease])
             let failures = try #require(try await fixture.job(id)).failureCount
             #expect(failures <= 1)
             // Leases that never were, too.
@@ -51,7 +51,7 @@ import Testing
             let job = try #require(try await fixture.job(id))
             #expect(job.state == .waiting && job.failureCount == 1 && job.message == "It failed.")
             #expect(job.notBefore?.timeIntervalSince1970 == Double(fixture.time.milliseconds + 5000) / 1000)
-            #expect(try await fixture.exchange(claiming: 1) == JobExchange(nextDue: .seconds(5)))
+            #expect(try await fixture.takeTurn(claiming: 1) == JobTurn(nextDue: .seconds(5)))
             fixture.time.advance(by: .seconds(5))
             let again = try await fixture.claim()[0]
             #expect(again.failures == 1 && again.host == "one.example")
@@ -90,10 +90,10 @@ import Testing
             let limits = DownloadCoordinator.Limits(total: 1)
             let first = try await fixture.claim(limits: limits, lease: .seconds(1))[0]
             fixture.time.advance(by: .seconds(2))
-            let exchange = try await fixture.exchange(
+            let turn = try await fixture.takeTurn(
                 [JobSettlement(lease: first.lease, outcome: .done(bytes: 1))], claiming: 1, limits: limits)
-            #expect(exchange.refused.isEmpty)
-            #expect(exchange.claimed.map(\.request.name) == ["b"])
+            #expect(turn.refused.isEmpty)
+            #expect(turn.claimed.map(\.request.name) == ["b"])
         }
     }
 
@@ -176,37 +176,37 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `the next moment to ask is the first end of a delay or a lease`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
-            #expect(try await fixture.exchange(claiming: 1).nextDue == nil)
+            #expect(try await fixture.takeTurn(claiming: 1).nextDue == nil)
             for name in ["a", "b"] { try await fixture.add(name) }
-            #expect(try await fixture.exchange(claiming: 1, lease: .seconds(60)).nextDue == .seconds(60))
+            #expect(try await fixture.takeTurn(claiming: 1, lease: .seconds(60)).nextDue == .seconds(60))
             let job = try await fixture.claim(lease: .seconds(50))[0]
             fixture.time.advance(by: .seconds(10))
             let settlement = JobSettlement(lease: job.lease, outcome: .retry(after: .seconds(7), message: "slow"))
-            #expect(try await fixture.exchange([settlement], claiming: 1).nextDue == .seconds(7))
+            #expect(try await fixture.takeTurn([settlement], claiming: 1).nextDue == .seconds(7))
             // A cancelled delay is nothing to wait for.
             _ = try await fixture.store.cancel(.ids([job.lease.job]))
-            #expect(try await fixture.exchange(claiming: 1).nextDue == .seconds(50))
+            #expect(try await fixture.takeTurn(claiming: 1).nextDue == .seconds(50))
         }
     }
 
     @Test(arguments: StoreKind.allCases)
     func `it is empty when nothing waits or runs, of the batch or at all`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
-            #expect(try await fixture.exchange(claiming: 1).isEmpty)
+            #expect(try await fixture.takeTurn(claiming: 1).isEmpty)
             try await fixture.add("mine", batch: "list")
             try await fixture.add("other", batch: "else")
-            let first = try await fixture.exchange(claiming: 9, batch: "list")
+            let first = try await fixture.takeTurn(claiming: 9, batch: "list")
             #expect(first.isEmpty == false)
-            #expect(try await fixture.exchange(claiming: 9, batch: "list").isEmpty == false)
+            #expect(try await fixture.takeTurn(claiming: 9, batch: "list").isEmpty == false)
             let retry = JobSettlement(
                 lease: first.claimed[0].lease, outcome: .retry(after: .seconds(1), message: "slow"))
-            #expect(try await fixture.exchange([retry], claiming: 9, batch: "list").isEmpty == false)
+            #expect(try await fixture.takeTurn([retry], claiming: 9, batch: "list").isEmpty == false)
             fixture.time.advance(by: .seconds(1))
             let again = try await fixture.claim(batch: "list")[0]
             let done = JobSettlement(lease: again.lease, outcome: .done(bytes: 1))
-            #expect(try await fixture.exchange([done], claiming: 9, batch: "list").isEmpty)
-            #expect(try await fixture.exchange(claiming: 9, batch: "no such").isEmpty)
-            let rest = try await fixture.exchange(claiming: 9)
+            #expect(try await fixture.takeTurn([done], claiming: 9, batch: "list").isEmpty)
+            #expect(try await fixture.takeTurn(claiming: 9, batch: "no such").isEmpty)
+            let rest = try await fixture.takeTurn(claiming: 9)
             #expect(rest.isEmpty == false && rest.claimed.count == 1)
         }
     }

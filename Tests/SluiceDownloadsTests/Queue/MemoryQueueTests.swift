@@ -10,20 +10,20 @@ import Testing
         let worker = try await store.attach()
         let claim = JobClaim(worker: worker, count: 1, limits: .none, lease: .seconds(60))
         _ = try await store.enqueue([.named("a")], options: EnqueueOptions())
-        let claimed = try await store.exchange([], claiming: claim).claimed[0]
+        let claimed = try await store.takeTurn([], claiming: claim).claimed[0]
         // The time of day is set forward by an hour.
         timeOfDay.advance(by: .seconds(3600))
-        #expect(try await store.exchange([], claiming: claim).claimed.isEmpty, "no lease has ended")
+        #expect(try await store.takeTurn([], claiming: claim).claimed.isEmpty, "no lease has ended")
         let retry = JobSettlement(
             lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "busy"), host: .busy(for: .seconds(5)))
-        #expect(try await store.exchange([retry], claiming: claim).nextDue == .seconds(5))
+        #expect(try await store.takeTurn([retry], claiming: claim).nextDue == .seconds(5))
         let due = Date(queueTime: timeOfDay.milliseconds + 5000)
         let snapshot = try await store.snapshot(listing: 1)
         #expect(snapshot.waiting[0].notBefore == due && snapshot.hosts[0].notBefore == due)
         #expect(
             try await store.events(after: nil, atMost: 9).last?.time == Date(queueTime: timeOfDay.milliseconds))
         time.advance(by: .seconds(5))
-        #expect(try await store.exchange([], claiming: claim).claimed.count == 1)
+        #expect(try await store.takeTurn([], claiming: claim).claimed.count == 1)
     }
 
     @Test func `has a clock that begins with the time of day and isn't set with it`() {
@@ -41,7 +41,7 @@ import Testing
         func claim(_ count: Int) async throws -> [String] {
             let claim = JobClaim(
                 worker: worker, count: count, limits: .init(total: 100, perHost: 1), lease: .seconds(60))
-            return try await store.exchange([], claiming: claim).claimed.map(\.request.name)
+            return try await store.takeTurn([], claiming: claim).claimed.map(\.request.name)
         }
         _ = try await store.enqueue(
             (0..<300).map { .named("\($0)", host: "h\($0 % 100).example", priority: $0 >= 200 ? 1 : 0) },

@@ -104,7 +104,7 @@ private struct Comparison {
         model.now = now
         switch pick(100) {
         case 0..<25: try await enqueue()
-        case 25..<65: try await exchange()
+        case 25..<65: try await takeTurn()
         case 65..<70: try await renew()
         case 70..<80: try await cancel()
         case 80..<82, 84..<90: try await control()
@@ -158,7 +158,7 @@ private struct Comparison {
         }
     }
 
-    private mutating func exchange() async throws {
+    private mutating func takeTurn() async throws {
         var settlements: [JobSettlement] = []
         var refused: [JobLease] = []
         for _ in 0..<min(pick(4), leases.count) {
@@ -176,16 +176,16 @@ private struct Comparison {
             if !model.settle(lease.model, outcome, now: now) { refused.append(lease.store) }
         }
         guard pick(5) > 0 else {
-            let exchange = try await store.exchange(settlements, claiming: nil)
-            try expect(exchange.refused, refused, "refused")
-            return try expect(exchange.claimed, [], "claimed without a claim")
+            let turn = try await store.takeTurn(settlements, claiming: nil)
+            try expect(turn.refused, refused, "refused")
+            return try expect(turn.claimed, [], "claimed without a claim")
         }
         let limits = DownloadCoordinator.Limits(
             total: 1 + pick(6), perHost: pick(of: [nil, 1, 2]), perUser: pick(of: [nil, 1, 2]))
         let (worker, count, lease) = (pick(2), pick(5), 1 + pick(30))
         let batch = pick(4) == 0 ? pick(of: ["one", "two", ""]) : nil
         let resolves = pick(2) == 0
-        let exchange = try await store.exchange(
+        let turn = try await store.takeTurn(
             settlements,
             claiming: JobClaim(
                 worker: workers[worker], count: count, limits: limits, lease: .seconds(lease), batch: batch,
@@ -193,9 +193,9 @@ private struct Comparison {
         let claimed = model.claim(
             count, worker: worker, limits: limits, lease: Int64(lease) * 1000, batch: batch, resolves: resolves,
             now: now)
-        try expect(exchange.refused, refused, "refused")
-        try expect(exchange.claimed.map { numbers[$0.lease.job] }, claimed.map(\.number), "claimed under \(limits)")
-        for (found, expected) in zip(exchange.claimed, claimed) {
+        try expect(turn.refused, refused, "refused")
+        try expect(turn.claimed.map { numbers[$0.lease.job] }, claimed.map(\.number), "claimed under \(limits)")
+        for (found, expected) in zip(turn.claimed, claimed) {
             try expect(found.failures, expected.failures, "failures of a claim")
             try expect(found.host, expected.host, "host of a claim")
             try expect(found.mayBePublished, expected.mayBePublished, "mayBePublished of a claim")
@@ -204,8 +204,8 @@ private struct Comparison {
             try expect(found.request, request, "request of a claim")
             leases.append((expected.lease!, found.lease))
         }
-        try expect(exchange.nextDue, model.nextDue(now: now).map { .milliseconds($0 - now) }, "nextDue")
-        try expect(exchange.isEmpty, count > 0 && model.isEmpty(batch), "isEmpty of \(batch ?? "all")")
+        try expect(turn.nextDue, model.nextDue(now: now).map { .milliseconds($0 - now) }, "nextDue")
+        try expect(turn.isEmpty, count > 0 && model.isEmpty(batch), "isEmpty of \(batch ?? "all")")
     }
 
     private mutating func renew() async throws {

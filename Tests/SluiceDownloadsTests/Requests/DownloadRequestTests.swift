@@ -215,8 +215,8 @@ import Testing
         for spansMachines in [false, true] {
             let claims = Recorder<String?>()
             let store = InterceptedStore(spansMachines: spansMachines) { store, settlements, claim in
-                if let claim, claim.count > 0 { claims.note(claim.place) }
-                return try await store.exchange(settlements, claiming: claim)
+                if let claim, claim.count > 0 { claims.note(claim.machine) }
+                return try await store.takeTurn(settlements, claiming: claim)
             }
             try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
                 let downloads = list.coordinator(store: store)
@@ -225,7 +225,7 @@ import Testing
                 _ = try await downloads.download([DownloadRequest(url, to: directory)])
             }
             let place = spansMachines ? HostName.current : nil
-            #expect(Set(store.enqueued.values.map(\.place)) == [place] && Set(claims.values) == [place])
+            #expect(Set(store.enqueued.values.map(\.machine)) == [place] && Set(claims.values) == [place])
         }
         #expect(!HostName.current.isEmpty && HostName.current.utf8.count <= 256)
     }
@@ -259,7 +259,7 @@ import Testing
             #expect(try await fixture.claimNames(9) == ["plain"])
             let claim = JobClaim(
                 worker: fixture.worker, count: 2, limits: .none, lease: .seconds(60), resolves: true)
-            let claimed = try await fixture.store.exchange([], claiming: claim).claimed
+            let claimed = try await fixture.store.takeTurn([], claiming: claim).claimed
             #expect(claimed.map(\.request.unresolvedID) == ["0", "1"])
             #expect(claimed.map(\.host) == ["h0.example", "h1.example"])
         }
@@ -276,11 +276,11 @@ import Testing
             let claim = JobClaim(
                 worker: fixture.worker, count: 2, limits: .init(total: 9, perHost: 1), lease: .seconds(60),
                 resolves: true)
-            let claimed = try await fixture.store.exchange([], claiming: claim).claimed
+            let claimed = try await fixture.store.takeTurn([], claiming: claim).claimed
             #expect(claimed.map(\.host) == ["first.example"])
             try await fixture.settle(claimed[0], .moved(host: "other.example"))
             #expect(try await fixture.state(id) == .waiting)
-            #expect(try await fixture.store.exchange([], claiming: claim).claimed == [])
+            #expect(try await fixture.store.takeTurn([], claiming: claim).claimed == [])
             #expect(try await fixture.store.cancel(.host("other.example")).stopped.map(\.id) == [id])
         }
     }

@@ -2,11 +2,11 @@ import SluiceConcurrency
 import SluiceDownloads
 import TestSupport
 
-/// A queue in memory with exchanges that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
+/// A queue in memory with turns that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
 final class InterceptedStore: QueueStore {
-    typealias Exchange =
+    typealias Turn =
         @Sendable (_ store: MemoryQueueStore, _ settlements: [JobSettlement], _ claim: JobClaim?) async throws ->
-        JobExchange
+        JobTurn
 
     let isShared: Bool
     let spansMachines: Bool
@@ -16,7 +16,7 @@ final class InterceptedStore: QueueStore {
     let announcements = AsyncQueue<QueueAnnouncement>()
     /// The queue, as other processes use it.
     let store: MemoryQueueStore
-    private let onExchange: Exchange
+    private let onTurn: Turn
     private let onRenewal: @Sendable () throws -> Void
     private let onPruning: (@Sendable () async throws -> Bool)?
 
@@ -24,14 +24,14 @@ final class InterceptedStore: QueueStore {
         isShared: Bool = false,
         spansMachines: Bool = false,
         store: MemoryQueueStore = MemoryQueueStore(),
-        onExchange: @escaping Exchange = { try await $0.exchange($1, claiming: $2) },
+        onTurn: @escaping Turn = { try await $0.takeTurn($1, claiming: $2) },
         onRenewal: @escaping @Sendable () throws -> Void = {},
         onPruning: (@Sendable () async throws -> Bool)? = nil
     ) {
         self.isShared = isShared
         self.spansMachines = spansMachines
         self.store = store
-        self.onExchange = onExchange
+        self.onTurn = onTurn
         self.onRenewal = onRenewal
         self.onPruning = onPruning
     }
@@ -40,8 +40,8 @@ final class InterceptedStore: QueueStore {
         for await announcement in announcements.elements { onAnnouncement(announcement) }
     }
 
-    func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange {
-        try await onExchange(store, settlements, claim)
+    func takeTurn(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobTurn {
+        try await onTurn(store, settlements, claim)
     }
 
     func attach() async throws -> QueueWorker { try await store.attach() }

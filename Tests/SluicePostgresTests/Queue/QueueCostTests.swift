@@ -31,7 +31,7 @@ import Testing
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             // The session plans its statements for an empty queue.
-            _ = try await store.exchange(
+            _ = try await store.takeTurn(
                 [],
                 claiming: JobClaim(worker: worker, count: 1, limits: .init(total: 1, perHost: 1), lease: .seconds(60)))
             let requests = (0..<3000).map { DownloadRequest.numbered($0, hosts: 2, users: users) }
@@ -80,10 +80,10 @@ import Testing
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let requests = (0..<1000).map { DownloadRequest.numbered($0, hosts: 2, users: 1000) }
-            _ = try await store.enqueue(requests, options: .init(place: "other"))
-            _ = try await store.enqueue((1000..<1008).map { .numbered($0) }, options: .init(place: "here"))
+            _ = try await store.enqueue(requests, options: .init(machine: "other"))
+            _ = try await store.enqueue((1000..<1008).map { .numbered($0) }, options: .init(machine: "here"))
             let limits = DownloadCoordinator.Limits(total: 100, perHost: nil, perUser: 8)
-            let claim = JobClaim(worker: worker, count: 8, limits: limits, lease: .seconds(3600), place: "here")
+            let claim = JobClaim(worker: worker, count: 8, limits: limits, lease: .seconds(3600), machine: "here")
             let (results, rows) = try await Self.run([store.claiming(claim, token: 1000, isAgain: false)], store)
             #expect(results[0].count == 8)
             #expect(rows < 400)
@@ -116,7 +116,7 @@ import Testing
                         JobSettlement(lease: $0.lease, outcome: outcomes.randomElement(using: &random)!)
                     }
                     let limits = DownloadCoordinator.Limits(total: 9, perHost: 4, perUser: 3)
-                    held += try await store.exchange(
+                    held += try await store.takeTurn(
                         settlements,
                         claiming: JobClaim(worker: workers[step % 2], count: 3, limits: limits, lease: .seconds(3600))
                     ).claimed
@@ -262,11 +262,11 @@ import Testing
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.enqueue((0..<600).map { .numbered($0, hosts: 600, users: 300) }, options: .init())
             let limits = DownloadCoordinator.Limits(total: 1000, perHost: 1)
-            let claimed = try await store.exchange(
+            let claimed = try await store.takeTurn(
                 [], claiming: JobClaim(worker: worker, count: 600, limits: limits, lease: .seconds(3600))
             ).claimed
             #expect(claimed.count == 600)
-            _ = try await store.exchange(
+            _ = try await store.takeTurn(
                 claimed.dropLast(2).map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }, claiming: nil)
             let number = "(SELECT number FROM queue WHERE name = '\(fixture.queue)')"
             _ = try await fixture.run([
@@ -318,7 +318,7 @@ import Testing
                 let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3, users: 2) }
                 return store.call(
                     "enqueue",
-                    ["", true] + requests.columns(place: nil) + [
+                    ["", true] + requests.columns(machine: nil) + [
                         .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
                     ])
             }
@@ -326,7 +326,7 @@ import Testing
                 let requests = numbers.map { DownloadRequest.numbered($0, hosts: 3) }
                 return store.call(
                     "copy",
-                    requests.columns(place: nil) + [
+                    requests.columns(machine: nil) + [
                         .integers(requests.map { _ in 0 }), .integers(requests.map { _ in 1 }),
                         .texts(requests.map { _ in "copier" }), .texts(requests.map { _ in "" }),
                         .integers(requests.map { _ in 0 }), .bools(requests.map { _ in false }),

@@ -48,29 +48,29 @@ import Testing
             let settlements = held.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
             // A lease that a crash has undone is refused, and its job is claimed again. A claim that was committed after its worker had
             // given it up is found again when its lease ends.
-            let exchange = try await store.exchange(
+            let turn = try await store.takeTurn(
                 settlements, claiming: JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(20)))
-            for job in held where !exchange.refused.contains(job.lease) {
+            for job in held where !turn.refused.contains(job.lease) {
                 settled.withState { $0.append(job.lease.job) }
             }
-            held = exchange.claimed
-            if exchange.isEmpty { break }
+            held = turn.claimed
+            if turn.isEmpty { break }
         }
         try await store.detach(worker)
     }
 
-    @Test func `an exchange whose commit had no answer is recognized when it runs again`() async throws {
+    @Test func `a turn whose commit had no answer is recognized when it runs again`() async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
             let claim = JobClaim(worker: worker, count: 2, limits: Self.limits, lease: .seconds(3600))
-            let claimed = try await store.exchange([], claiming: claim).claimed
+            let claimed = try await store.takeTurn([], claiming: claim).claimed
             let settlements = claimed.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
-            let first = try await store.exchange(settlements, claim, token: 1_000, isAgain: false)
+            let first = try await store.takeTurn(settlements, claim, token: 1_000, isAgain: false)
             #expect(first.refused == [] && first.claimed.map(\.lease.token) == [1_001, 1_002])
-            let again = try await store.exchange(settlements, claim, token: 1_000, isAgain: true)
+            let again = try await store.takeTurn(settlements, claim, token: 1_000, isAgain: true)
             #expect(again.refused == [] && again.claimed == first.claimed)
-            let late = try await store.exchange(settlements, claim, token: 2_000, isAgain: false)
+            let late = try await store.takeTurn(settlements, claim, token: 2_000, isAgain: false)
             #expect(late.refused == settlements.map(\.lease) && late.claimed == [])
         }
     }
@@ -167,16 +167,16 @@ import Testing
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let added = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
             let claim = JobClaim(worker: worker, count: 2, limits: Self.limits, lease: .seconds(3600))
-            let known = try await store.exchange([], claim, token: 1_000, isAgain: false).claimed
+            let known = try await store.takeTurn([], claim, token: 1_000, isAgain: false).claimed
             // Committed, without an answer.
-            _ = try await store.exchange([], claim, token: 2_000, isAgain: false)
+            _ = try await store.takeTurn([], claim, token: 2_000, isAgain: false)
             store.note(LostClaim(worker: worker.name, token: 2_000, count: 2))
             if renews {
                 let renewed = try await store.renew(worker, lease: .seconds(3600))
                 #expect(renewed.map(\.lease) == known.map(\.lease))
                 #expect(try await store.snapshot(listing: 0).counts == [.running: 2, .waiting: 2])
             }
-            let again = try await store.exchange([], claiming: claim).claimed
+            let again = try await store.takeTurn([], claiming: claim).claimed
             #expect(again.map(\.lease.job) == added[2...].map(\.id))
             // No worker has begun them, so no file of theirs can be there.
             #expect(again.map(\.mayBePublished) == [false, false])
@@ -207,11 +207,11 @@ import Testing
                         """),
                 ], in: settings)
             let claim = JobClaim(worker: worker, count: 3, limits: Self.limits, lease: .seconds(3600))
-            let error = await #expect(throws: QueueStoreError.self) { try await store.exchange([], claiming: claim) }
+            let error = await #expect(throws: QueueStoreError.self) { try await store.takeTurn([], claiming: claim) }
             #expect(error?.code == .unavailable)
             #expect(store.lost(by: worker).map(\.count) == [3])
             _ = try await database.run([PostgresStatement("DROP TRIGGER terminate ON event")], in: settings)
-            #expect(try await store.exchange([], claiming: claim).claimed.map(\.lease.job) == added.map(\.id))
+            #expect(try await store.takeTurn([], claiming: claim).claimed.map(\.lease.job) == added.map(\.id))
             #expect(store.lost(by: worker) == [])
             _ = try await database.run([PostgresStatement("DROP SCHEMA lost_claim_tests CASCADE")])
         }
@@ -344,9 +344,9 @@ import Testing
 
     private static func claim(
         _ store: PostgresQueueStore, _ worker: QueueWorker, count: Int = 1
-    ) async throws -> JobExchange {
+    ) async throws -> JobTurn {
         let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
-        return try await store.exchange(
+        return try await store.takeTurn(
             [], claiming: JobClaim(worker: worker, count: count, limits: limits, lease: .seconds(60)))
     }
 
@@ -356,7 +356,7 @@ import Testing
             now.withLock { $0 += 3_600_000 }
             #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 2)
             let late = JobSettlement(lease: lost.lease, outcome: .done(bytes: 1))
-            #expect(try await store.exchange([late], claiming: nil).refused == [lost.lease])
+            #expect(try await store.takeTurn([late], claiming: nil).refused == [lost.lease])
             #expect(try await store.renew(workers[0], lease: .seconds(60)) == [])
         }
     }
@@ -376,8 +376,8 @@ import Testing
             let lost = try await Self.claim(store, workers[0]).claimed[0]
             now.withLock { $0 -= 3_600_000 }
             #expect(try await Self.claim(store, workers[1]).claimed.count == 1)
-            let exchange = try await Self.claim(store, workers[1])
-            #expect(exchange.claimed == [] && exchange.nextDue == .seconds(60))
+            let turn = try await Self.claim(store, workers[1])
+            #expect(turn.claimed == [] && turn.nextDue == .seconds(60))
             now.withLock { $0 += 60_000 }
             let claimed = try await Self.claim(store, workers[1], count: 2).claimed
             #expect(claimed.map(\.lease.job).contains(lost.lease.job))
@@ -388,7 +388,7 @@ import Testing
         try await Self.withClock { now, store, workers in
             let claimed = try await Self.claim(store, workers[0]).claimed[0]
             let retry = JobSettlement(lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "slow"))
-            _ = try await store.exchange([retry], claiming: nil)
+            _ = try await store.takeTurn([retry], claiming: nil)
             now.withLock { $0 -= 3_600_000 }
             #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 1)
             now.withLock { $0 += 3_605_000 }
@@ -457,7 +457,7 @@ import Testing
                 try await setReadOnly("on")
                 let claim = JobClaim(worker: worker, count: 1, limits: .init(total: 1), lease: .seconds(60))
                 for operation in [
-                    { _ = try await store.exchange([], claiming: claim) },
+                    { _ = try await store.takeTurn([], claiming: claim) },
                     { _ = try await store.renew(worker, lease: .seconds(1)) }, { _ = try await store.attach() },
                 ] as [() async throws -> Void] {
                     let error = await #expect(throws: QueueStoreError.self) { try await operation() }

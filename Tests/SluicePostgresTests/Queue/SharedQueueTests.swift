@@ -16,13 +16,13 @@ import Testing
         var finished: [ClaimedJob] = []
         while true {
             tally.end(finished)
-            let exchange = try await store.exchange(
+            let turn = try await store.takeTurn(
                 finished.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1), host: .reached) },
                 claiming: JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(3600)))
-            if !exchange.refused.isEmpty { tally.note("refused \(exchange.refused)") }
-            tally.begin(exchange.claimed)
-            finished = exchange.claimed
-            if exchange.isEmpty { break }
+            if !turn.refused.isEmpty { tally.note("refused \(turn.refused)") }
+            tally.begin(turn.claimed)
+            finished = turn.claimed
+            if turn.isEmpty { break }
         }
         try await store.detach(worker)
     }
@@ -99,12 +99,12 @@ import Testing
                 let limits = DownloadCoordinator.Limits(total: 1, perHost: 1)
                 let worker = try await one.store.attach()
                 let claim = JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(60))
-                #expect(try await one.store.exchange([], claiming: claim).claimed.count == 1)
+                #expect(try await one.store.takeTurn([], claiming: claim).claimed.count == 1)
                 #expect(try await other.store.jobs([id]) == [])
-                #expect(try await other.store.exchange([], claiming: claim).isEmpty)
+                #expect(try await other.store.takeTurn([], claiming: claim).isEmpty)
                 #expect(try await other.store.cancel(.all) == JobChange())
                 _ = try await other.store.enqueue([.numbered(1)], options: .init())
-                #expect(try await other.store.exchange([], claiming: claim).claimed.count == 1)
+                #expect(try await other.store.takeTurn([], claiming: claim).claimed.count == 1)
             }
         }
     }
@@ -131,8 +131,8 @@ import Testing
                 #expect(try await announced() == 1)
                 let claim = JobClaim(
                     worker: worker, count: 2, limits: .init(total: 9, perHost: nil), lease: .seconds(60))
-                let claimed = try await store.exchange([], claiming: claim).claimed
-                _ = try await store.exchange(
+                let claimed = try await store.takeTurn([], claiming: claim).claimed
+                _ = try await store.takeTurn(
                     [JobSettlement(lease: claimed[0].lease, outcome: .released)], claiming: nil)
                 _ = try await store.renew(worker, lease: .seconds(60))
                 #expect(try await announced() == 0)
@@ -182,8 +182,8 @@ extension PostgresDatabase {
                 try await heard.waitUnlessCancelled(where: { $0.last == .jobs })
                 let worker = try await other.attach()
                 let claim = JobClaim(worker: worker, count: 2, limits: .init(), lease: .seconds(3600))
-                let claimed = try await other.exchange([], claiming: claim).claimed
-                _ = try await other.exchange(
+                let claimed = try await other.takeTurn([], claiming: claim).claimed
+                _ = try await other.takeTurn(
                     [JobSettlement(lease: claimed[0].lease, outcome: .done(bytes: 1))], claiming: nil)
                 #expect(try await other.cancel(.ids([added[1].id])).cancelling == [added[1].id])
                 try await heard.waitUnlessCancelled(where: { $0.count >= 3 })
@@ -210,14 +210,14 @@ extension PostgresDatabase {
         let worker = try await fixture.store.attach()
         let claim = JobClaim(
             worker: worker, count: count, limits: limits, lease: .seconds(3600), batch: batch, resolves: resolves,
-            place: machine)
-        return try await fixture.store.exchange([], claiming: claim).claimed.map(\.request.name)
+            machine: machine)
+        return try await fixture.store.takeTurn([], claiming: claim).claimed.map(\.request.name)
     }
 
     @Test func `are claimed there, in the order of all jobs`() async throws {
         try await QueueFixture.with { fixture in
             for (number, machine) in ["one", nil, "two", "one", nil].enumerated() {
-                _ = try await fixture.store.enqueue([.numbered(number)], options: .init(place: machine))
+                _ = try await fixture.store.enqueue([.numbered(number)], options: .init(machine: machine))
             }
             #expect(try await Self.claim(fixture, on: nil, count: 1) == ["1"])
             #expect(try await Self.claim(fixture, on: "two") == ["2", "4"])
@@ -234,8 +234,8 @@ extension PostgresDatabase {
                 DownloadRequest(url, to: URL(filePath: "/music"), name: "absolute"),
                 DownloadRequest(url, below: "music", name: "relative"),
             ]
-            let first = try await fixture.store.enqueue(requests, options: .init(place: "one"))
-            let second = try await fixture.store.enqueue(requests, options: .init(place: "two"))
+            let first = try await fixture.store.enqueue(requests, options: .init(machine: "one"))
+            let second = try await fixture.store.enqueue(requests, options: .init(machine: "two"))
             #expect(second.map(\.outcome) == [.added, .joined] && second[1].id == first[1].id)
             #expect(try await Self.claim(fixture, on: "three") == ["relative"])
             #expect(try await Self.claim(fixture, on: "two") == ["absolute"])
@@ -250,7 +250,7 @@ extension PostgresDatabase {
                     DownloadRequest.numbered(machine?.count ?? 1),
                     DownloadRequest(resolving: "song", host: "h0.example", to: directory, name: machine ?? "any"),
                 ]
-                _ = try await fixture.store.enqueue(requests, options: .init(batch: "list", place: machine))
+                _ = try await fixture.store.enqueue(requests, options: .init(batch: "list", machine: machine))
             }
             #expect(try await Self.claim(fixture, on: "one", batch: "list") == ["3", "1"])
             #expect(try await Self.claim(fixture, on: "two", resolves: true) == ["3", "two", "any"])
@@ -264,17 +264,17 @@ extension PostgresDatabase {
             let song = DownloadRequest.numbered(1)
             var other = song
             other.url = URL(string: "https://other.example/1")!
-            let first = try await store.enqueue([song], options: .init(place: "one"))[0]
-            let second = try await store.enqueue([song], options: .init(place: "two"))[0]
+            let first = try await store.enqueue([song], options: .init(machine: "one"))[0]
+            let second = try await store.enqueue([song], options: .init(machine: "two"))[0]
             #expect(second.outcome == .added && second.id != first.id)
             #expect(
-                try await store.enqueue([song], options: .init(place: "one"))
+                try await store.enqueue([song], options: .init(machine: "one"))
                     == [EnqueuedJob(id: first.id, outcome: .joined)])
             #expect(
-                try await store.enqueue([other], options: .init(place: "one"))
+                try await store.enqueue([other], options: .init(machine: "one"))
                     == [EnqueuedJob(id: first.id, outcome: .conflict(with: song.url))])
             // On a third machine the file has no job yet.
-            let third = try await store.enqueue([other], options: .init(place: "three"))[0]
+            let third = try await store.enqueue([other], options: .init(machine: "three"))[0]
             #expect(third.outcome == .added)
             // Also when they are tried again.
             #expect(try await store.cancel(.all).stopped.count == 3)
@@ -287,10 +287,12 @@ extension PostgresDatabase {
             try await QueueFixture.with { new in
                 _ = try await old.store.enqueue([.numbered(1)], options: .init())
                 let downloads = try await old.store.unfinished(after: JobID(rawValue: .min), atMost: 9)
-                let jobs = try await new.store.add(downloads, place: "one")
+                let jobs = try await new.store.add(downloads, machine: "one")
                 #expect(
-                    try await new.store.add(downloads, place: "one") == [EnqueuedJob(id: jobs[0].id, outcome: .joined)])
-                #expect(try await new.store.add(downloads, place: "two").map(\.outcome) == [.added])
+                    try await new.store.add(downloads, machine: "one") == [
+                        EnqueuedJob(id: jobs[0].id, outcome: .joined)
+                    ])
+                #expect(try await new.store.add(downloads, machine: "two").map(\.outcome) == [.added])
                 #expect(try await Self.claim(new, on: "one") == ["1"])
                 #expect(try await Self.claim(new, on: "one") == [])
             }

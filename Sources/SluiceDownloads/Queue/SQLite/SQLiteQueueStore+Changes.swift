@@ -372,7 +372,7 @@ extension SQLiteQueueStore: CopyableQueue {
         }
     }
 
-    package func add(_ downloads: [QueuedDownload], place _: String?) async throws -> [EnqueuedJob] {
+    package func add(_ downloads: [QueuedDownload], machine _: String?) async throws -> [EnqueuedJob] {
         try QueueStoreError.refuseNames(
             of: downloads.map(\.request), downloads.flatMap(\.members).map { ($0.user, $0.batch) })
         return try await write { database, now in try downloads.map { try database.add($0, now: now) } }

@@ -41,7 +41,7 @@ import Testing
                     try await fixture.settle(job, JobSettlement.Outcome.samples[number % 6])
                 }
                 time.advance(by: .seconds(6))
-                _ = try await fixture.exchange(claiming: 0, batch: "list")
+                _ = try await fixture.takeTurn(claiming: 0, batch: "list")
                 try await store.detach(fixture.worker)
                 #expect(try await Self.scannedRows(store) < 500)
             }
@@ -91,12 +91,12 @@ import Testing
             let settlement = JobSettlement(
                 lease: job.lease, outcome: JobSettlement.Outcome.samples[number % 6],
                 host: [.reached, .busy(for: .seconds(9)), .unreachable(limit: 1, pause: .seconds(9))][number % 3])
-            _ = try await store.exchange([settlement], claiming: nil)
+            _ = try await store.takeTurn([settlement], claiming: nil)
         }
         _ = try await fixture.claim(3, limits: limits, batch: "list")
         fixture.time.advance(by: .seconds(10))
-        _ = try await fixture.exchange(claiming: 400, batch: "list")
-        _ = try await fixture.exchange(claiming: 400)
+        _ = try await fixture.takeTurn(claiming: 400, batch: "list")
+        _ = try await fixture.takeTurn(claiming: 400)
         _ = try await store.renew(fixture.worker, lease: .seconds(9))
         for selection in [
             .user("u1"), .batch("none"), .host("h2.example"), .ids([JobID(rawValue: 9)]), .state(.waiting),
@@ -173,15 +173,15 @@ import Testing
             _ = try await store.enqueue((20_000..<20_040).map { .named("\($0)") }, options: .init(batch: "mine"))
             _ = try await Self.steps(store)
             for _ in 0..<3 {
-                let exchange = try await fixture.exchange(
+                let turn = try await fixture.takeTurn(
                     claiming: 8, limits: .init(total: 100, perHost: 30), batch: "mine")
-                #expect(exchange.claimed.count == 8 && exchange.claimed.allSatisfy { Int($0.request.name)! >= 20_000 })
+                #expect(turn.claimed.count == 8 && turn.claimed.allSatisfy { Int($0.request.name)! >= 20_000 })
                 #expect(try await Self.steps(store) < 20_000)
             }
             // The host has room for six more.
             #expect(try await fixture.claim(8, limits: .init(total: 100, perHost: 30), batch: "mine").count == 6)
             #expect(
-                try await !fixture.exchange(claiming: 1, limits: .init(total: 100, perHost: 30), batch: "mine").isEmpty)
+                try await !fixture.takeTurn(claiming: 1, limits: .init(total: 100, perHost: 30), batch: "mine").isEmpty)
             try await store.close()
         }
     }
@@ -247,7 +247,7 @@ import Testing
                 let busy = JobSettlement(
                     lease: claimed[0].lease, outcome: .retry(after: .seconds(1), message: "slow"),
                     host: .unreachable(limit: 1, pause: .seconds(1)))
-                _ = try await store.exchange([busy], claiming: nil)
+                _ = try await store.takeTurn([busy], claiming: nil)
                 try await fixture.settle(claimed[1], .failed(message: "gone"))
                 _ = try await store.pause(.user("e"))
                 try await store.close()

@@ -14,7 +14,7 @@ import Testing
 
     private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, _ count: Int = 1) async throws -> [ClaimedJob]
     {
-        try await store.exchange(
+        try await store.takeTurn(
             [], claiming: JobClaim(worker: worker, count: count, limits: everything, lease: .seconds(60))
         ).claimed
     }
@@ -32,13 +32,13 @@ import Testing
                 [.named("a", user: "ann"), .named("b"), .named("c")], options: .init(batch: "x"))
             let claimed = try await claim(first, worker, 2)
             let retry = JobSettlement(lease: claimed[1].lease, outcome: .retry(after: .seconds(5), message: "slow"))
-            _ = try await first.exchange([retry], claiming: nil)
+            _ = try await first.takeTurn([retry], claiming: nil)
             let before = try await first.snapshot(listing: 9)
             try await first.close()
             let second = try await SQLiteQueueStore.open(at: url, time: time.queueTime)
             #expect(try await second.snapshot(listing: 9) == before)
             let done = JobSettlement(lease: claimed[0].lease, outcome: .done(bytes: 1))
-            #expect(try await second.exchange([done], claiming: nil).refused.isEmpty)
+            #expect(try await second.takeTurn([done], claiming: nil).refused.isEmpty)
             #expect(try await second.cancel(.batch("x")).stopped.map(\.request.name) == ["b", "c"])
             try await second.close()
         }
@@ -110,9 +110,9 @@ import Testing
             #expect(claimed.map(\.request.name) == ["a", "c"])
             #expect(claimed.map(\.mayBePublished) == [true, false])
             let late = JobSettlement(lease: lost[0].lease, outcome: .done(bytes: 1))
-            #expect(try await heir.exchange([late], claiming: nil).refused == [late.lease])
+            #expect(try await heir.takeTurn([late], claiming: nil).refused == [late.lease])
             let fine = JobSettlement(lease: kept[0].lease, outcome: .done(bytes: 1))
-            #expect(try await living.exchange([fine], claiming: nil).refused.isEmpty)
+            #expect(try await living.takeTurn([fine], claiming: nil).refused.isEmpty)
             try await heir.detach(worker)
             try await heir.close()
             try await living.close()
@@ -133,7 +133,7 @@ import Testing
             let ids = [lost, kept].map { $0[0].lease.job }
             #expect(try await living.jobs(ids).map(\.state) == [.waiting, .running])
             let done = JobSettlement(lease: kept[0].lease, outcome: .done(bytes: 1))
-            #expect(try await living.exchange([done], claiming: nil).refused.isEmpty)
+            #expect(try await living.takeTurn([done], claiming: nil).refused.isEmpty)
             try await living.close()
         }
     }

@@ -103,7 +103,7 @@ struct StoreFixture: Sendable {
         batch: String? = nil,
         by other: QueueWorker? = nil
     ) async throws -> [ClaimedJob] {
-        try await exchange(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
+        try await takeTurn(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
     }
 
     /// Returns the names of the claimed jobs.
@@ -113,12 +113,12 @@ struct StoreFixture: Sendable {
         try await claim(count, limits: limits, batch: batch).map(\.request.name)
     }
 
-    func exchange(
+    func takeTurn(
         _ settlements: [JobSettlement] = [], claiming count: Int = 0, limits: DownloadCoordinator.Limits = .none,
         lease: Duration = .seconds(60), batch: String? = nil, by other: QueueWorker? = nil
-    ) async throws -> JobExchange {
+    ) async throws -> JobTurn {
         let claim = JobClaim(worker: other ?? worker, count: count, limits: limits, lease: lease, batch: batch)
-        return try await store.exchange(settlements, claiming: claim)
+        return try await store.takeTurn(settlements, claiming: claim)
     }
 
     /// Settles a job, and returns whether the store accepted it.
@@ -129,10 +129,10 @@ struct StoreFixture: Sendable {
 
     @discardableResult
     func settle(_ lease: JobLease, _ outcome: JobSettlement.Outcome) async throws -> Bool {
-        let exchange = try await store.exchange([JobSettlement(lease: lease, outcome: outcome)], claiming: nil)
-        #expect(exchange.refused.isEmpty || exchange.refused == [lease])
-        #expect(exchange.claimed.isEmpty)
-        return exchange.refused.isEmpty
+        let turn = try await store.takeTurn([JobSettlement(lease: lease, outcome: outcome)], claiming: nil)
+        #expect(turn.refused.isEmpty || turn.refused == [lease])
+        #expect(turn.claimed.isEmpty)
+        return turn.refused.isEmpty
     }
 
     func job(_ id: JobID) async throws -> QueuedDownload? { try await store.jobs([id]).first }

@@ -6,16 +6,16 @@ extension PostgresQueueStore {
     /// A run tries again by itself, and stops transfers meanwhile.
     private static let retryTimeout = Duration.seconds(2)
 
-    package func exchange(
+    package func takeTurn(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
-    ) async throws -> JobExchange {
-        // Different for each exchange, so that a worker recognizes its own leases.
+    ) async throws -> JobTurn {
+        // Different for each turn, so that a worker recognizes its own leases.
         let token = Int64.random(in: 1...(.max / 2))
         do {
-            return try await exchange(settlements, claim, token: token, isAgain: false)
+            return try await takeTurn(settlements, claim, token: token, isAgain: false)
         } catch let error as QueueStoreError where error.isUnknownOutcome {
             do {
-                return try await exchange(settlements, claim, token: token, isAgain: true)
+                return try await takeTurn(settlements, claim, token: token, isAgain: true)
             } catch {
                 if let claim { note(LostClaim(worker: claim.worker.name, token: token, count: Int64(claim.count))) }
                 throw error
@@ -23,10 +23,10 @@ extension PostgresQueueStore {
         }
     }
 
-    /// - Parameter isAgain: Whether the same exchange, with the same token, may have been committed.
-    package func exchange(
+    /// - Parameter isAgain: Whether the same turn, with the same token, may have been committed.
+    package func takeTurn(
         _ settlements: [JobSettlement], _ claim: JobClaim?, token: Int64, isAgain: Bool
-    ) async throws -> JobExchange {
+    ) async throws -> JobTurn {
         let lost = lost(by: claim?.worker)
         var operations = releasing(lost)
         let preceding = operations.count
@@ -37,16 +37,16 @@ extension PostgresQueueStore {
             operations.append(claiming(claim, token: token, isAgain: isAgain))
             operations.append(call("outlook", [PostgresValue(claim.batch)]))
         }
-        guard operations.count > preceding else { return JobExchange() }
+        guard operations.count > preceding else { return JobTurn() }
         // The tokens make it harmless if a crash of the server undoes a claim.
         var results = try await write(
             operations, waitsForDisk: !settlements.isEmpty, isIdempotent: isAgain,
             retryTimeout: Self.retryTimeout)[...].dropFirst(preceding)
         forget(lost)
         return try decoding {
-            var exchange = JobExchange()
+            var turn = JobTurn()
             if !settlements.isEmpty {
-                exchange.refused = try results.removeFirst().map {
+                turn.refused = try results.removeFirst().map {
                     let position = try $0.value(at: 0, as: Int.self)
                     guard (1...settlements.count).contains(position) else {
                         throw PostgresError.unreadable("the position of a settlement")
@@ -55,13 +55,13 @@ extension PostgresQueueStore {
                 }
             }
             guard let claim, let claimed = results.popFirst(), let outlook = results.first?.first else {
-                return exchange
+                return turn
             }
-            exchange.claimed = try claimed.map(ClaimedJob.init)
-            exchange.nextDue = try outlook.value("due", as: Int64?.self).map { .milliseconds($0) }
+            turn.claimed = try claimed.map(ClaimedJob.init)
+            turn.nextDue = try outlook.value("due", as: Int64?.self).map { .milliseconds($0) }
             let hasOpen = try outlook.value("has_open", as: Bool.self)
-            exchange.isEmpty = exchange.claimed.count < claim.count && !hasOpen
-            return exchange
+            turn.isEmpty = turn.claimed.count < claim.count && !hasOpen
+            return turn
         }
     }
 
@@ -86,7 +86,7 @@ extension PostgresQueueStore {
                 .bool(isAgain), .text(claim.worker.name), .integer(Int64(claim.count)),
                 .integer(Int64(claim.limits.total)), PostgresValue(claim.limits.perHost.map(Int64.init)),
                 PostgresValue(claim.limits.perUser.map(Int64.init)), .integer(claim.lease.milliseconds),
-                PostgresValue(claim.batch), .bool(claim.resolves), .text(claim.place ?? ""), .integer(token),
+                PostgresValue(claim.batch), .bool(claim.resolves), .text(claim.machine ?? ""), .integer(token),
                 .texts(claim.avoiding.sorted().map(\.storedHost)),
             ])
     }

@@ -3,24 +3,24 @@ import HeapModule
 import SluiceDatabase
 
 extension SQLiteQueueStore {
-    package func exchange(
+    package func takeTurn(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
-    ) async throws -> JobExchange {
+    ) async throws -> JobTurn {
         try await write { database, now in
-            var exchange = JobExchange()
+            var turn = JobTurn()
             for settlement in settlements {
                 if let report = settlement.host {
                     try database.note(report, by: settlement.lease.job.rawValue, now: now)
                 }
-                if try !database.settle(settlement, now: now) { exchange.refused.append(settlement.lease) }
+                if try !database.settle(settlement, now: now) { turn.refused.append(settlement.lease) }
             }
-            guard let claim else { return exchange }
+            guard let claim else { return turn }
             try database.takeBackExpiredLeases(now: now, lease: claim.lease.milliseconds)
             try database.admitDelayed(now: now)
-            exchange.claimed = try database.claim(claim, now: now)
-            exchange.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, min($0, 1 << 60) - now)) }
-            exchange.isEmpty = try exchange.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
-            return exchange
+            turn.claimed = try database.claim(claim, now: now)
+            turn.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, min($0, 1 << 60) - now)) }
+            turn.isEmpty = try turn.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
+            return turn
         }
     }
 
