@@ -8,7 +8,8 @@ An exchange settles a worker's jobs and claims others, in one transaction that h
 it takes, c, with 8 connections that wait for nothing else. Then up to 1,000 workers run, each with a connection through pgbouncer, and
 each pauses after an exchange as long as a transfer takes. The knee is where the workers want more exchanges than 1/c per second.
 
-The exchanges are those of the store: its own functions, sent in one round trip. The tables are made by `sluice queue add`.
+The store calls an exchange a turn (`QueueStore.takeTurn`). The script sends the store's own functions, in one round trip. The tables are
+made by `sluice queue add`.
 """
 
 import argparse
