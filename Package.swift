@@ -140,7 +140,7 @@ package.targets += [
         name: "CacheWorker",
         dependencies: ["SluiceCache", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
         path: "Tests/CacheWorker"),
-    // A process that dies or stops at a chosen step.
+    // A process that dies or stops at a chosen step. ClockShift sets its wall clock.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
     .executableTarget(
         name: "CrashWorker",
