@@ -140,7 +140,7 @@ final class Trap: Sendable {
         repeat {
             // To this thread: another one might take the signal later, while this one goes on.
             pthread_kill(pthread_self(), signal)
-            // The test has continued the process. Its other threads get time to end a transaction: see `Victim.stopped(outside:)`.
+            // The test has continued the process. Its other threads get time to end a transaction: see `ChildProcess.stopped(outside:)`.
             usleep(20_000)
         } while barrier.map { access($0, F_OK) != 0 } ?? false
     }

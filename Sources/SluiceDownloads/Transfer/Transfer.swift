@@ -12,7 +12,7 @@ import Foundation
 ///
 ///     let result = try await transfer.run()
 ///     // … recorded that it is done …
-///     await transfer.forget()
+///     try await Transfer.discardPartial(of: transfer.request, files: transfer.files)
 ///
 /// The bytes go to a locked partial file beside the target, so that two processes never write the same one. A checkpoint beside it
 /// records the state of the server's file to which the bytes belong, and how many of them can be trusted (``Checkpoint``). The file gets
