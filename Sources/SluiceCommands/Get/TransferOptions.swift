@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The options that all commands share that run downloads.
+/// The options of the commands that run downloads: `sluice get` and `sluice queue work`.
 struct TransferOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .customLong("jobs")],

@@ -3,7 +3,7 @@ public import Synchronization
 
 // MARK: - The word
 
-/// The state that decides whether a task can enter or leave without the lock, packed into one atomic word.
+/// The state of a ``ConcurrencyLimiter`` that decides whether a task can enter or leave without the lock, packed into one atomic word.
 ///
 /// ```text
 /// 63         62 ── 48   47        46        45        44 ── 0
@@ -60,7 +60,8 @@ struct LimiterWord: Hashable, Sendable {
 
 // MARK: - The state machine
 
-/// The part of a limiter that its lock protects: the waiting tasks and their requests.
+/// The part of a ``ConcurrencyLimiter`` that its lock protects: the waiting tasks and their requests. ``KeyedLimiter`` and
+/// ``RateLimiter`` have machines of their own.
 ///
 /// It's a value that resumes no task itself. Its methods are the events of a limiter, and change the word as well. No other task changes the
 /// word meanwhile: see ``LimiterStorage/change(_:)``.

@@ -13,7 +13,7 @@ import Foundation
 /// Carries requests with libcurl, on one thread, or on two when exchanges run concurrently.
 ///
 /// A thread copies every byte from the system into the reader's memory. A single thread would keep one processor busy while another is
-/// idle (decision 0023). Each thread has its own connections.
+/// idle (decision 0023). Each thread has its own connections. CSluiceHTTP sets libcurl's options (Curl.c), for example HTTP's version.
 final class CurlEngine: TransportEngine {
     private let loops: [CurlLoop]
 

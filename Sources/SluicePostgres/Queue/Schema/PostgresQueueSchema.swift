@@ -17,6 +17,10 @@ internal import SluiceDownloads
 ///
 /// Lines are ordered by `rank`, the bitwise complement of the priority, because a scan of an index can start behind a pair of values only
 /// if both ascend.
+///
+/// **Migrations.** A new database gets `functions` as they are now with version 1, and an older one with the last migration that has
+/// `replacedFunctions`. So a function in PL/pgSQL, which looks up tables and columns when it runs, may use those of later versions; a
+/// function in SQL may not. A migration that changes a function's parameters or result drops the function first. Types aren't replaced.
 enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(application: "queue", namespace: namespace, migrations: [version1, version2, version3])
