@@ -47,7 +47,7 @@ extension ResourceCache {
     /// Returns a cache of images that are ready to be drawn, on Apple's platforms.
     ///
     /// A response that the system can't decode, such as a page that reports an error, throws `TransferError` with the code
-    /// `unexpectedContent` and isn't kept. The memory limit counts decoded pixels, of which an image has four bytes each.
+    /// `unexpectedContent` and isn't kept. The memory limit counts decoded pixels, at four bytes per pixel.
     ///
     /// - Parameters:
     ///   - maximumPixelSize: The largest width and height in pixels: that of the views in pixels, not points. Larger images are scaled

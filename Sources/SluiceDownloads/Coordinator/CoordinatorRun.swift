@@ -14,7 +14,7 @@ import Foundation
 /// ```text
 /// store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
 ///   ▲                                                                              │
-///   └──────────── turn: settlements in, claims out ◀── settled ────────────────┘
+///   └──────────────── turn: settlements in, claims out ◀── settled ────────────────┘
 /// ```
 ///
 /// One task at a time settles and claims in the store, for all tasks. Meanwhile the other tasks only add their settlements.

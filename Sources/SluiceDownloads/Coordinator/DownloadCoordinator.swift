@@ -202,8 +202,8 @@ public final class DownloadCoordinator: Sendable {
     ///   - end: The condition that ends the run.
     ///   - onEvent: A function that is called at each step of each download, concurrently by several tasks. It must be quick and must not
     ///     block.
-    ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the changes of other
-    ///     machines are noticed only by asking each second. It must be quick and must not block.
+    ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the run falls back to
+    ///     polling every second for the changes of other machines. It must be quick and must not block.
     /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if this worker can't work, for example because the disk is full or
     ///   its directory can't be written, so that the other jobs would fail too (<doc:WhenSomethingFails>). All downloads are stopped first,
     ///   and all jobs wait again. You can then run the queue again.

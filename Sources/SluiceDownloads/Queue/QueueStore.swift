@@ -268,7 +268,7 @@ package struct JobClaim: Sendable, Hashable {
     package var resolves: Bool
     /// The machine of the worker, if the store spans machines. Jobs of other machines aren't claimed, and jobs without a machine always are.
     package var machine: String?
-    /// Hosts from which the stores in memory and on SQLite claim no job.
+    /// Hosts from which no job is claimed.
     package var avoiding: Set<String>
 
     package init(

@@ -61,8 +61,8 @@ enum PostgresQueueSchema {
     /// The number of the last event. The planner may compute `max(number)` from all events of a queue that it takes for empty.
     static let lastEvent = "(SELECT number FROM event WHERE queue = p_queue ORDER BY number DESC LIMIT 1)"
 
-    /// One value for a queue and a place, for an index that doesn't begin with the queue.
-    static func machine(_ queue: String, _ place: String) -> String { "(\(queue)::text || '/' || \(place))" }
+    /// One value for a queue and a machine (the column `place`), for an index that doesn't begin with the queue.
+    static func machine(_ queue: String, _ machine: String) -> String { "(\(queue)::text || '/' || \(machine))" }
 
     /// The states, as the functions name them. See ``JobState``.
     static let (ready, running, delayed, paused) = (JobState.ready, JobState.running, JobState.delayed, JobState.paused)
