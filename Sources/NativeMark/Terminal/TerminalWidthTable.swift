@@ -7,9 +7,6 @@
 /// package wcwidth 0.9.4 reads them. One difference: spacing marks (Mc) take one column, so that base and mark take two. wcwidth
 /// counts them with their base.
 package enum TerminalWidthTable {
-    /// The version of the Unicode data.
-    package static let unicodeVersion = "18.0.0"
-
     /// The width of a scalar, stored in the low two bits of each element of ``runs``.
     package enum Class: UInt32, Sendable {
         /// No column: controls, combining marks, format characters, vowels and final consonants of Hangul jamo.

@@ -114,7 +114,7 @@ struct CacheStatsCommand: ConsoleCommand {
         }
         let most = limit.map { ", at most \(Format.bytes($0))" } ?? ""
         var lines = [
-            "Directory  \(CacheTable.sanitized(report.directory))",
+            "Directory  \(TerminalText.sanitized(report.directory))",
             "Entries    \(report.entries) (\(report.fresh) fresh, \(report.stale) stale)",
             "Size       \(Format.bytes(report.bytes))\(most), and \(Format.bytes(report.indexBytes)) for the index",
         ]
@@ -237,7 +237,7 @@ private struct CacheTable: Sendable {
 
     private func line(_ columns: [String], _ url: String) -> String {
         let cells = zip(columns, Self.widths).map { TerminalText.padded($0, toWidth: $1, alignment: .trailing) }
-        let line = (cells + [Self.sanitized(url)]).joined(separator: "  ")
+        let line = (cells + [TerminalText.sanitized(url)]).joined(separator: "  ")
         return width.map { TerminalText.truncated(line, toWidth: $0) } ?? line
     }
 
@@ -247,8 +247,6 @@ private struct CacheTable: Sendable {
     static func time(since date: Date) -> String {
         Format.age(Int64(min(max(Date.now.timeIntervalSince(date), 0), 1e15)))
     }
-
-    static func sanitized(_ text: String) -> String { TerminalText.sanitized(text) }
 }
 
 // MARK: - verify
@@ -305,7 +303,7 @@ struct CacheVerifyCommand: ConsoleCommand {
                         repaired: problem.isRepaired)
                     if let text = try? CommandJSON.line(line) { await console.write(text, to: .output) }
                 } else {
-                    await console.write(CacheTable.sanitized(Self.text(for: problem)) + "\n", to: .output)
+                    await console.write(TerminalText.sanitized(Self.text(for: problem)) + "\n", to: .output)
                 }
             }
         }

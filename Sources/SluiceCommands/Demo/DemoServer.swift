@@ -35,11 +35,6 @@ struct DemoServer: Sendable {
         }
     }
 
-    /// The number of attempts that fail on purpose when every item is downloaded.
-    var expectedRetries: Int {
-        catalogue.items.count { [.busyAtFirst, .brokenAtFirst, .resetAtFirst].contains(Self.mood(of: $0.number)) }
-    }
-
     func answer(_ request: OriginRequest) -> OriginResponse {
         let path = request.target.split(separator: "/")
         guard let name = path.last, let item = catalogue.items.first(where: { $0.name == name }) else {

@@ -176,8 +176,6 @@ private struct GetRun: Sendable {
             // Only the directories are prepared outside of downloads.
             return .failure(
                 CommandFailure(.localFile, "\(error) Choose another directory with -d, or with dir= in a list."))
-        } catch let failure as CommandFailure {
-            return .failure(failure)
         } catch let error as TransferError {
             // A full disk ends the run, because each further download would fail, too.
             return .failure(

@@ -120,8 +120,6 @@ struct QueueReport: Sendable, Equatable, Encodable {
 
     func count(_ state: QueuedDownload.State) -> Int { counts[state.rawValue] ?? 0 }
 
-    var received: Int64 { running.reduce(0) { $0 + ($1.received ?? 0) } }
-
     /// "2 running, 250 waiting, 1 failed".
     var countsText: String {
         Format.counts(

@@ -77,13 +77,9 @@ struct Transfer {
         }
     }
 
-    /// Removes the checkpoint of a published file when it is no longer needed to recognize the file. Ignores cancellation.
-    func forget() async {
-        try? await Self.discardPartial(of: request, files: files)
-    }
-
-    /// Removes the partial file and the checkpoint of an unfinished transfer, unless a transfer is using them, in this process or in
-    /// another, or they are files of a user that only have the same names. Ignores cancellation.
+    /// Removes the partial file and the checkpoint of an unfinished transfer, or the checkpoint of a published file that is no longer needed
+    /// to recognize the file. They stay if a transfer is using them, in this process or in another, or if they are files of a user that only
+    /// have the same names. Ignores cancellation.
     ///
     /// - Throws: `FileError` if they can't be removed.
     static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {
@@ -158,7 +154,7 @@ struct Transfer {
     }
 
     private func skipped(_ bytes: Int64) async -> TransferResult {
-        await forget()
+        try? await Self.discardPartial(of: request, files: files)
         return TransferResult(bytes: bytes, isCheckpointed: false, isSkipped: true)
     }
 

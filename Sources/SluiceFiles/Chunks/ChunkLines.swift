@@ -250,11 +250,11 @@ package struct LineSplitter {
         let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<ending])
         let line: String
         if partial.isEmpty {
-            line = try decode(content(piece, endedBy: bytes[ending]), invalidUTF8)
+            line = try decode(content(piece), invalidUTF8)
         } else {
             partial.append(contentsOf: piece)
             line = try partial.withUnsafeBytes { [self] whole in
-                try decode(content(whole, endedBy: bytes[ending]), invalidUTF8)
+                try decode(content(whole), invalidUTF8)
             }
             partial.removeAll(keepingCapacity: true)
         }
@@ -287,7 +287,7 @@ package struct LineSplitter {
         partial.append(contentsOf: piece)
     }
 
-    private func content(_ bytes: UnsafeRawBufferPointer, endedBy ending: UInt8) -> UnsafeRawBufferPointer {
+    private func content(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var bytes = bytes
         if endings == .newline, bytes.last == Self.cr { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
         return withoutMark(bytes)

@@ -359,7 +359,7 @@ import Testing
                 let result = try await transfer.run()
                 #expect(result == TransferResult(bytes: 900_000, isCheckpointed: true))
                 #expect(scene.origin.metrics.requests == 1)
-                await transfer.forget()
+                try await Transfer.discardPartial(of: scene.request, files: .shared)
                 #expect(scene.names == ["a.bin"])
             }
         }
@@ -377,7 +377,7 @@ import Testing
             let result = try await transfer.run()
             #expect(result == TransferResult(bytes: 900_000, isCheckpointed: true))
             #expect(scene.target(is: Self.content))
-            await transfer.forget()
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.names == ["a.bin"])
         }
     }
@@ -397,7 +397,7 @@ import Testing
             #expect(result == TransferResult(bytes: 900_000, isCheckpointed: true))
             #expect(scene.origin.metrics.requests == 1)
             #expect(scene.checkpoint != nil, "until the outcome is recorded")
-            await transfer.forget()
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.names == ["a.bin"])
             await files.shutdown()
         }

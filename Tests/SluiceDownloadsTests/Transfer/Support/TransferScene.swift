@@ -53,14 +53,14 @@ struct TransferScene: Sendable {
             })
     }
 
-    /// Runs a transfer to its end and forgets it, as a caller does.
+    /// Runs a transfer to its end and removes its checkpoint, as a caller does.
     @discardableResult
     func finish(
         durability: Durability = .none, existing: ExistingFile = .fail, files: FileIO = .shared
     ) async throws -> Int64 {
         let transfer = transfer(files: files, existing: existing, durability: durability)
         let result = try await transfer.run()
-        await transfer.forget()
+        try? await Transfer.discardPartial(of: request, files: files)
         return result.bytes
     }
 
