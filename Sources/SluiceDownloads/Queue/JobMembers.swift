@@ -1,13 +1,5 @@
 import HTTPTypes
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-// MARK: - Members
-
 /// The members of a job, in the order of their arrival: a pure value. There is at least one.
 struct JobMembers: Sendable, Hashable {
     struct Element: Sendable, Hashable {
@@ -107,87 +99,5 @@ extension QueuedDownload.Selection {
         case .batch(let batch): (member.batch ?? "") == batch
         case .all, .state, .ids, .host: true
         }
-    }
-}
-
-// MARK: - Hosts
-
-/// What an attempt found out about its host.
-package enum HostReport: Sendable, Hashable {
-    /// The host answered.
-    case reached
-    /// The host asked for no further requests during this time.
-    case busy(for: Duration)
-    /// The host couldn't be connected to. After `limit` such attempts in succession, its circuit opens for `pause`.
-    case unreachable(limit: Int, pause: Duration)
-}
-
-/// What is known about a host that isn't known to be well: a pure value. Times are in milliseconds.
-package struct HostHealth: Sendable, Hashable {
-    /// No job of the host is claimed until then.
-    var until: Int64
-    /// The number of connections that failed in succession.
-    var failures = 0
-    /// Whether the circuit is open. After ``until``, one job at a time is claimed, until one reaches the host.
-    var isOpen = false
-
-    /// Returns what is known after a report, or `nil` if the host is well.
-    static func after(_ report: HostReport, _ health: HostHealth?, now: Int64) -> HostHealth? {
-        var health = health ?? HostHealth(until: now)
-        switch report {
-        case .reached: (health.failures, health.isOpen) = (0, false)
-        case .busy(let time):
-            (health.failures, health.isOpen) = (0, false)
-            health.until = max(health.until, now + time.milliseconds)
-        case .unreachable(let limit, let pause):
-            // Another program may have written any number.
-            if health.failures < .max { health.failures += 1 }
-            if health.failures >= limit {
-                health.isOpen = true
-                health.until = max(health.until, now + pause.milliseconds)
-            }
-        }
-        return health.isWell(now: now) ? nil : health
-    }
-
-    func isWell(now: Int64) -> Bool { until <= now && failures == 0 && !isOpen }
-
-    /// The number of jobs that may run, or `nil` if there is no limit.
-    func limit(now: Int64) -> Int? { until > now ? 0 : isOpen ? 1 : nil }
-
-    /// The time from which the entry of a host without reports is removed.
-    package static let memory: Int64 = 86_400_000
-}
-
-// MARK: - Time
-
-/// The clock of a queue, in milliseconds since 1970. Other processes use the stored times, so a shared queue needs the time of day.
-package struct QueueTime: Sendable {
-    package let now: @Sendable () -> Int64
-
-    package init(_ now: @escaping @Sendable () -> Int64) { self.now = now }
-
-    /// The time of day, which can be set at any moment.
-    static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
-
-    /// A clock for a queue that only this process uses: it begins with the time of day, and isn't set with it.
-    static func steady(from start: Int64 = system.now(), _ clock: some Clock<Duration> = .continuous) -> QueueTime {
-        let began = clock.now
-        return QueueTime { start + began.duration(to: clock.now).milliseconds }
-    }
-}
-
-extension Duration {
-    /// Rounded up, so that a delay is never shortened.
-    package var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let most = Int64.max / 4000
-        return min(max(seconds, -most), most) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-    }
-}
-
-extension Date {
-    package init(queueTime milliseconds: Int64) {
-        self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 }
