@@ -160,7 +160,7 @@ extension QueueStore {
     package var spansMachines: Bool { false }
 
     /// This machine, for ``JobClaim/machine`` and ``EnqueueOptions/machine``, or `nil` if all workers of the store are on one machine.
-    package var machine: String? { spansMachines ? HostName.current : nil }
+    package var machine: String? { spansMachines ? MachineName.current : nil }
 
     package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
 

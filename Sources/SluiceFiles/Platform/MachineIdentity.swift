@@ -6,7 +6,7 @@ internal import Darwin
 #endif
 
 /// The name of this machine, as hostname(1) prints it. Asks no name service.
-package enum HostName {
+package enum MachineName {
     /// Read once. See gethostname(2); a name that is too long is cut off.
     package static let current: String = {
         var buffer = [CChar](repeating: 0, count: 257)

@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `has a place only where workers are on several machines`() async throws {
+    @Test func `has a machine only where workers are on several machines`() async throws {
         for spansMachines in [false, true] {
             let claims = Recorder<String?>()
             let store = InterceptedStore(spansMachines: spansMachines) { store, settlements, claim in
@@ -224,10 +224,10 @@ import Testing
                 try await downloads.enqueue([DownloadRequest(url, to: directory)])
                 _ = try await downloads.download([DownloadRequest(url, to: directory)])
             }
-            let place = spansMachines ? HostName.current : nil
-            #expect(Set(store.enqueued.values.map(\.machine)) == [place] && Set(claims.values) == [place])
+            let machine = spansMachines ? MachineName.current : nil
+            #expect(Set(store.enqueued.values.map(\.machine)) == [machine] && Set(claims.values) == [machine])
         }
-        #expect(!HostName.current.isEmpty && HostName.current.utf8.count <= 256)
+        #expect(!MachineName.current.isEmpty && MachineName.current.utf8.count <= 256)
     }
 }
 
