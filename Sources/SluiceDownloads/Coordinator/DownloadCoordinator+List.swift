@@ -61,9 +61,9 @@ extension DownloadCoordinator {
             if !skipped.isEmpty { indices.removeAll { skipped.contains($0) } }
         }
         let jobs = try await enqueueMissing(indices.map { requests[$0] }, batch: batch, looksUpRelative: true)
-        var places: [JobID: Int] = [:]
-        places.reserveCapacity(indices.count)
-        for (index, job) in zip(indices, jobs) { places[job.id] = index }
+        var positions: [JobID: Int] = [:]
+        positions.reserveCapacity(indices.count)
+        for (index, job) in zip(indices, jobs) { positions[job.id] = index }
 
         var counted = DownloadSummary()
         counted.unfinishedCount = requests.count
@@ -85,12 +85,12 @@ extension DownloadCoordinator {
             switch job.outcome {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
             case .conflict(let other):
-                places[job.id] = nil
+                positions[job.id] = nil
                 note(index, .finished(job: job.id, outcome: .failed(.alreadyQueued(from: other, requests[index]))))
             case .added, .joined: break
             }
         }
-        let known = places
+        let known = positions
         var ahead: [(id: JobID, request: DownloadRequest)] = []
         for (index, job) in zip(indices, jobs) where job.outcome == .added {
             if let facts = targets.removeValue(forKey: index) {
@@ -110,7 +110,7 @@ extension DownloadCoordinator {
         }
         // A stopped run skips this, since it takes long for long lists.
         if !Task.isCancelled {
-            let silent = ended.withLock { ended in places.filter { !ended.contains($0.value) } }
+            let silent = ended.withLock { ended in positions.filter { !ended.contains($0.value) } }
             for (index, event) in try await endsElsewhere(of: silent, resolved) { note(index, event) }
         }
         let result = summary.withLock { $0 }
@@ -139,12 +139,12 @@ extension DownloadCoordinator {
 
     /// Returns the ends of jobs that another process has worked on, because the events of that process don't arrive here.
     private func endsElsewhere(
-        of places: [JobID: Int], _ requests: [DownloadRequest]
+        of positions: [JobID: Int], _ requests: [DownloadRequest]
     ) async throws -> [(index: Int, event: DownloadEvent)] {
-        guard !places.isEmpty else { return [] }
+        guard !positions.isEmpty else { return [] }
         var ends: [(Int, DownloadEvent)] = []
-        var gone = places
-        for job in try await store.jobs(Array(places.keys)) {
+        var gone = positions
+        for job in try await store.jobs(Array(positions.keys)) {
             guard let index = gone.removeValue(forKey: job.id), job.state.isFinal else { continue }
             ends.append((index, requests[index].end(of: job)))
         }

@@ -564,36 +564,36 @@ extension MemoryQueueState.Job {
 
 /// The jobs of a line that can be claimed, by priority and then by number.
 struct MemoryQueueLine {
-    /// One line for each priority, the highest first. There are seldom more than a few.
-    private var lines: [(priority: Int, jobs: Deque<JobID>)] = []
+    /// One level for each priority, the highest first. There are seldom more than a few.
+    private var levels: [(priority: Int, jobs: Deque<JobID>)] = []
 
-    var isEmpty: Bool { lines.isEmpty }
+    var isEmpty: Bool { levels.isEmpty }
 
     /// Inserts a job: a new one at the end, and one that waits again near the front. Both are O(1) or nearly.
     mutating func insert(_ id: JobID, priority: Int) {
-        let index = lines.firstIndex { $0.priority <= priority } ?? lines.endIndex
-        if index == lines.endIndex || lines[index].priority != priority {
-            lines.insert((priority, [id]), at: index)
-        } else if lines[index].jobs.last! < id {
-            lines[index].jobs.append(id)
+        let index = levels.firstIndex { $0.priority <= priority } ?? levels.endIndex
+        if index == levels.endIndex || levels[index].priority != priority {
+            levels.insert((priority, [id]), at: index)
+        } else if levels[index].jobs.last! < id {
+            levels[index].jobs.append(id)
         } else {
-            lines[index].jobs.insert(id, at: Self.index(of: id, in: lines[index].jobs))
+            levels[index].jobs.insert(id, at: Self.index(of: id, in: levels[index].jobs))
         }
     }
 
     mutating func remove(_ id: JobID, priority: Int) {
-        guard let line = lines.firstIndex(where: { $0.priority == priority }) else { return }
-        let index = Self.index(of: id, in: lines[line].jobs)
-        guard index < lines[line].jobs.count, lines[line].jobs[index] == id else { return }
-        lines[line].jobs.remove(at: index)
-        if lines[line].jobs.isEmpty { lines.remove(at: line) }
+        guard let level = levels.firstIndex(where: { $0.priority == priority }) else { return }
+        let index = Self.index(of: id, in: levels[level].jobs)
+        guard index < levels[level].jobs.count, levels[level].jobs[index] == id else { return }
+        levels[level].jobs.remove(at: index)
+        if levels[level].jobs.isEmpty { levels.remove(at: level) }
     }
 
-    func isFirst(_ id: JobID) -> Bool { lines.first?.jobs.first == id }
+    func isFirst(_ id: JobID) -> Bool { levels.first?.jobs.first == id }
 
     func first(where fits: (JobID) -> Bool) -> (priority: Int, id: JobID)? {
-        for line in lines {
-            if let id = line.jobs.first(where: fits) { return (line.priority, id) }
+        for level in levels {
+            if let id = level.jobs.first(where: fits) { return (level.priority, id) }
         }
         return nil
     }
