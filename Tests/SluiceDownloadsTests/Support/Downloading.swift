@@ -10,7 +10,12 @@ import Testing
 
 /// Bytes that depend on their position.
 func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        for index in 0..<count {
+            buffer[index] = UInt8(truncatingIfNeeded: (index &* 31 &+ index >> 8) ^ seed)
+        }
+        initialized = count
+    }
 }
 
 /// Downloads lists, each with a separate queue in memory; a delay before a retry passes immediately.

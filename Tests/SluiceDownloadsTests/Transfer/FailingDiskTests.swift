@@ -9,7 +9,7 @@ import TestSupport
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `A transfer on a failing disk` {
-    private static let content = placeBytes(900_000)
+    private static let content = bytes(900_000)
 
     /// Gives `body` an engine over these calls, and expects that it leaves no descriptor open.
     private func withFiles(
@@ -176,7 +176,7 @@ import TestSupport
     /// The order that a power cut must find: see ``PartialFile``.
     @Test(arguments: [Durability.none, .data])
     func `never has an old checkpoint beside new bytes`(durability: Durability) async throws {
-        let changed = placeBytes(900_000, seed: 3)
+        let changed = bytes(900_000, seed: 3)
         try await TransferScene.with {
             $0.attempt == 1
                 ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
@@ -217,7 +217,7 @@ import TestSupport
     }
 
     @Test func `never has an old checkpoint beside bytes that cannot be resumed`() async throws {
-        let changed = placeBytes(900_000, seed: 3)
+        let changed = bytes(900_000, seed: 3)
         try await TransferScene.with {
             $0.attempt == 1
                 ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)

@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `What an earlier attempt left` {
-    private static let content = placeBytes(900_000)
+    private static let content = bytes(900_000)
 
     private func leaving(
         at count: Int = 400_000, name: String = "a.bin", content: [UInt8] = content,
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test func `has a small successor, which is written without mixing`() async throws {
-        let small = placeBytes(1000, seed: 7)
+        let small = bytes(1000, seed: 7)
         try await leaving(content: small) { scene in
             var checkpoint = try #require(scene.checkpoint)
             checkpoint.validator = .init(.entityTag("\"v0\""))
@@ -278,7 +278,7 @@ import Testing
     @Test(arguments: [1000, 900_000], ["a.bin.sluice.part", "a.bin.sluice.json"])
     func `isn't a file of the user with such a name, which stays`(size: Int, name: String) async throws {
         try await TransferScene.with {
-            .file(placeBytes(size), etag: "\"v1\"", request: $0)
+            .file(bytes(size), etag: "\"v1\"", request: $0)
         } _: { scene in
             let mine = Data("mine".utf8)
             try mine.write(to: scene.directory.appending(path: name))
@@ -333,7 +333,7 @@ import Testing
 
 /// A process that is killed between a file's final name and its own record of it.
 @Suite(.timeLimit(.minutes(15))) struct `A file that may have been published` {
-    private static let content = placeBytes(900_000)
+    private static let content = bytes(900_000)
 
     /// Publishes without forgetting, as a process does that is killed there.
     private func published(
@@ -444,9 +444,9 @@ import Testing
 
     @Test(arguments: [false, true])
     func `and is small is the job done if it has the same bytes`(isChanged: Bool) async throws {
-        let small = placeBytes(1000)
+        let small = bytes(1000)
         try await published(content: small) { scene in
-            if isChanged { try Data(placeBytes(1000, seed: 1)).write(to: scene.request.target) }
+            if isChanged { try Data(bytes(1000, seed: 1)).write(to: scene.request.target) }
             let transfer = scene.transfer(mayBePublished: true)
             if isChanged {
                 let error = await #expect(throws: TransferError.self) { try await transfer.run() }

@@ -11,7 +11,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `A transfer that goes on` {
-    private static let content = placeBytes(1_000_000)
+    private static let content = bytes(1_000_000)
 
     @Test(arguments: [Durability.none, .data, .full, .fullAndDirectory])
     func `asks for the rest alone, and has the file byte for byte`(durability: Durability) async throws {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `asks again where the server sends less than was asked for`() async throws {
-        let content = placeBytes(303_500)
+        let content = bytes(303_500)
         try await TransferScene.with {
             .file(
                 content, etag: "\"v1\"", request: $0, fault: .atMost1000Bytes, sending: $0.attempt == 1 ? 300_000 : nil)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `takes a file that changed from its first byte, also one of the same length`() async throws {
         for count in [1_000_000, 900_000, 300] {
-            let changed = placeBytes(count, seed: 0x55)
+            let changed = bytes(count, seed: 0x55)
             try await TransferScene.with {
                 $0.attempt == 1
                     ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
@@ -341,8 +341,8 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `A server that gets ranges wrong` {
-    private static let content = placeBytes(900_000)
-    private static let changed = placeBytes(900_000, seed: 0x5A)
+    private static let content = bytes(900_000)
+    private static let changed = bytes(900_000, seed: 0x5A)
 
     @Test(arguments: OriginResponse.RangeFault.allCases.filter { $0 != .alwaysPartial }, [false, true])
     func `never gets old and new bytes into one file`(
@@ -411,7 +411,7 @@ import Testing
 
     @Test func `that says 416 for a file that grew or shrank since is asked for all of it`() async throws {
         for count in [900_001, 300_000] {
-            let content = placeBytes(count)
+            let content = bytes(count)
             try await TransferScene.with {
                 if $0.attempt == 1 { return .file(Self.content, etag: "\"v1\"", request: $0, sending: 899_999) }
                 if $0.attempt == 2 {

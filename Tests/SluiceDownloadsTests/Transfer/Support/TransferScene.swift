@@ -8,16 +8,6 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// Bytes that depend on their position.
-func placeBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-        for index in 0..<count {
-            buffer[index] = UInt8(truncatingIfNeeded: (index &* 31 &+ index >> 8) ^ seed)
-        }
-        initialized = count
-    }
-}
-
 /// An origin, a directory and the transfers of one file between them. The origin records the requests.
 struct TransferScene: Sendable {
     let origin: LoopbackOrigin
