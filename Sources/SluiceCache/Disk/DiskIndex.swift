@@ -134,14 +134,13 @@ enum DiskIndex {
     struct Entry: Sendable {
         var id: Int64
         var key: ResourceKey
-        var bytes = 0
         /// Whether the body is in the row and not in a file.
         var isInIndex = false
 
         /// The bytes that the row counts.
         var size: Int64 = 0
 
-        static let columns = "id, key, bytes, body IS NOT NULL, bytes + \(overheadSQL(of: ""))"
+        static let columns = "id, key, body IS NOT NULL, bytes + \(overheadSQL(of: ""))"
 
         init(id: Int64, key: ResourceKey) {
             self.id = id
@@ -152,9 +151,8 @@ enum DiskIndex {
         init(_ row: Row) {
             id = row[0]
             key = ResourceKey(text: String.fromDatabaseValue(row[1]) ?? "")
-            bytes = min(max(Int.fromDatabaseValue(row[2]) ?? 0, 0), 1 << 60)
-            isInIndex = Bool.fromDatabaseValue(row[3]) ?? false
-            size = min(max(Int64.fromDatabaseValue(row[4]) ?? 0, 0), 1 << 60)
+            isInIndex = Bool.fromDatabaseValue(row[2]) ?? false
+            size = min(max(Int64.fromDatabaseValue(row[3]) ?? 0, 0), 1 << 60)
         }
     }
 
@@ -406,7 +404,7 @@ extension DiskIndex {
         let leaving =
             switch replaced {
             case .all: rows
-            case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[5]) == variant }
+            case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[4]) == variant }
             }
         return try markLeaving(leaving.map { Entry($0) }, writer: writer, in: database)
     }
