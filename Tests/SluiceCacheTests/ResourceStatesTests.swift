@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceCache
 
-@Suite(.timeLimit(.minutes(5))) struct `The states of a resource` {
+@Suite(.timeLimit(.minutes(15))) struct `The states of a resource` {
     private static func texts(_ cache: ResourceCache) -> DecodedCache<String> {
         cache.decoded(cost: \.utf8.count) { String(decoding: $0, as: UTF8.self) }
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceCommands
 
 /// Commands that fail, or are mistyped, with a secret in their arguments. The secret is `hush-Secret`.
-@Suite(.timeLimit(.minutes(10))) struct `A secret in an argument or in the environment` {
+@Suite(.timeLimit(.minutes(15))) struct `A secret in an argument or in the environment` {
     private static let forms = [
         "hush-secret", "hush%2dsecret", "hush/secret", "hush@secret", "hush",
         Data("ann:hush-Secret".utf8).base64EncodedString().lowercased(),

@@ -129,7 +129,7 @@ private final class Observer: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Access to a replaced file` {
+@Suite(.timeLimit(.minutes(15))) struct `Access to a replaced file` {
     private static let isRoot = getuid() == 0
 
     private func status(_ url: URL) -> stat {
@@ -424,7 +424,7 @@ private final class Observer: Sendable {
 
 // MARK: - Directories of other users
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: getuid() == 0, "needs root to become another user"))
+@Suite(.timeLimit(.minutes(15)), .enabled(if: getuid() == 0, "needs root to become another user"))
 struct `Directories of other users` {
     /// With `EINVAL`, the file system has no rename that never replaces, and link and unlink replace it.
     @Test(arguments: [nil, EINVAL] as [CInt?])

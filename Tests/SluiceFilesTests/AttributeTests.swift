@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Extended attributes` {
+@Suite(.timeLimit(.minutes(15))) struct `Extended attributes` {
     @Test(arguments: [nil, memoryDirectory])
     func `are set, listed, read and removed`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in
@@ -151,7 +151,7 @@ import Testing
 
 // MARK: - Copies
 
-@Suite(.timeLimit(.minutes(5))) struct `What copies keep` {
+@Suite(.timeLimit(.minutes(15))) struct `What copies keep` {
     @Test(arguments: [nil, memoryDirectory])
     func `the mode, regardless of the umask and of an existing file`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in

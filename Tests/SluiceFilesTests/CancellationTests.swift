@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct Cancellation {
+@Suite(.timeLimit(.minutes(15))) struct Cancellation {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
@@ -166,7 +166,7 @@ import Testing
 
 // MARK: - Uninterrupted
 
-@Suite(.timeLimit(.minutes(5))) struct Uninterrupted {
+@Suite(.timeLimit(.minutes(15))) struct Uninterrupted {
     /// Runs `body` in a task that is cancelled before it begins.
     private func cancelled<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
         try await Task {
@@ -305,7 +305,7 @@ import Testing
 // MARK: - A storm
 
 /// Thousands of tasks over all kinds of operations, each cancelled at a moment that the seed chooses.
-@Suite(.timeLimit(.minutes(5))) struct `A storm of cancellations` {
+@Suite(.timeLimit(.minutes(15))) struct `A storm of cancellations` {
     /// What a task does to files that only it and those of its kind touch.
     enum Work: Int, CaseIterable, Sendable {
         case read, replace, replaceNamed, create, stream, append, chunks, publish, discard, rename, makeAndRemoveTree

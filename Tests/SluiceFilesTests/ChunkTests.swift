@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct Chunks {
+@Suite(.timeLimit(.minutes(15))) struct Chunks {
     // MARK: What comes
 
     @Test(arguments: [0, 1, 2, 7]) func `all sizes of files and chunks give the file's bytes`(readAhead: Int)

@@ -19,7 +19,7 @@ func makeFile(_ url: URL, _ count: Int, seed: UInt8 = 0) throws {
 /// Whether two files hold the same bytes.
 func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: b)) }
 
-@Suite(.timeLimit(.minutes(5))) struct `Copies of files` {
+@Suite(.timeLimit(.minutes(15))) struct `Copies of files` {
     static let places: [URL?] = [nil, memoryDirectory]
     static let sizes = [0, 1, 4096, 65_536, 65_537, 300_000, large]
 
@@ -280,7 +280,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
 
 // MARK: - Destinations
 
-@Suite(.timeLimit(.minutes(2))) struct `Destinations of copies` {
+@Suite(.timeLimit(.minutes(15))) struct `Destinations of copies` {
     @Test(arguments: [
         (Durability.none, ["rename"]), (.data, ["fdatasync", "rename"]), (.full, ["fsync", "rename"]),
         (.fullAndDirectory, ["fsync", "rename", "fsync directory"]),
@@ -527,7 +527,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
 
 // MARK: - Cancellation and progress
 
-@Suite(.timeLimit(.minutes(2))) struct `Copies that are cancelled, and their progress` {
+@Suite(.timeLimit(.minutes(15))) struct `Copies that are cancelled, and their progress` {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in

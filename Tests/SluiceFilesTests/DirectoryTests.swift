@@ -27,7 +27,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     fclose(file)
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Listing directories` {
+@Suite(.timeLimit(.minutes(15))) struct `Listing directories` {
     @Test func `entries are all names with the kind of each, and nothing else`() async throws {
         try await withIO { io, directory in
             makeFile("file", in: directory)

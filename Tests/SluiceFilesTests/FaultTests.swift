@@ -11,7 +11,7 @@ let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 /// Not where calls are denied: then others are made, and their failures mean something else. The operations named after a missing call
 /// are for that.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(15)),
     .enabled(if: deniedCalls == nil, "skipped: not all calls can be made here"))
 struct `Faults of every call` {
     @Test(arguments: FaultedOperation.all)

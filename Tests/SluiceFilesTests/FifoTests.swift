@@ -10,7 +10,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
     return url
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `FIFOs` {
+@Suite(.timeLimit(.minutes(15))) struct `FIFOs` {
     // MARK: Reading
 
     @Test func `a FIFO is opened immediately, and read once its first writer has come`() async throws {

@@ -29,7 +29,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Every file system` {
+@Suite(.timeLimit(.minutes(15))) struct `Every file system` {
     @Test(arguments: FileSystem.all)
     func `written bytes are read back, at each durability and by each way`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
@@ -199,7 +199,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 
 /// One after the other, and all that use ``FileSystem/small`` are here: each fills it up.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.minutes(15)),
     .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/checks/file-systems.sh"))
 struct `A full file system` {
     /// More than any of them holds.
@@ -238,7 +238,7 @@ struct `A full file system` {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Files that lie` {
+@Suite(.timeLimit(.minutes(15))) struct `Files that lie` {
     @Test(.enabled(if: access("/dev/full", W_OK) == 0))
     func `a device that is always full says so at the first byte`() async throws {
         try await withIO { io, _ in
@@ -379,7 +379,7 @@ struct `A full file system` {
 
 // MARK: - Copies
 
-@Suite(.timeLimit(.minutes(5))) struct `Copies on every file system` {
+@Suite(.timeLimit(.minutes(15))) struct `Copies on every file system` {
     @Test(arguments: FileSystem.all)
     func `have the contents of the original, within a file system and from another`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in

@@ -43,7 +43,7 @@ func put(_ text: String, _ descriptor: CInt) {
     precondition(write(descriptor, text, text.utf8.count) == text.utf8.count)
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `File handles` {
+@Suite(.timeLimit(.minutes(15))) struct `File handles` {
     @Test func `chunks of a pipe are the bytes as they arrive, and end with its writer`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()

@@ -27,7 +27,7 @@ private func calls(
     return count < 0 ? -Int(errno) : count
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The inline lane` {
+@Suite(.timeLimit(.minutes(15))) struct `The inline lane` {
     // MARK: Whole files
 
     @Test func `the second file of a local directory is read on the calling thread, and no job runs`() async throws {

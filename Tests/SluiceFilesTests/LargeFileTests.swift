@@ -14,7 +14,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
     return Data(bytesNoCopy: memory, count: count, deallocator: .custom { munmap($0, $1) })
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Large files` {
+@Suite(.timeLimit(.minutes(15))) struct `Large files` {
     // MARK: More than one call transfers
 
     @Test func `more than 2 GiB is read piece by piece, whole and at an offset`() async throws {
@@ -208,7 +208,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
 }
 #endif
 
-@Suite(.timeLimit(.minutes(5))) struct `Large file buffers` {
+@Suite(.timeLimit(.minutes(15))) struct `Large file buffers` {
     @Test(arguments: [1, 4 << 20, (4 << 20) + 1, 9 << 20, 70 << 20], [0, 1, 1 << 47])
     func `a file is read whole, regardless of the size that it claims`(count: Int, claimed: Int) async throws {
         var calls = SystemCalls.system

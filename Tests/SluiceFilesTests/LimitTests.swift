@@ -21,7 +21,7 @@ private func calls(withDescriptors limit: Int) -> SystemCalls {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Few descriptors` {
+@Suite(.timeLimit(.minutes(15))) struct `Few descriptors` {
     @Test(arguments: [1, 2, 4])
     func `whole files hold at most one descriptor for each of the engine's threads`(concurrency: Int) async throws {
         let calls = calls(withDescriptors: concurrency)
@@ -99,7 +99,7 @@ private func calls(withDescriptors limit: Int) -> SystemCalls {
 // MARK: - A process
 
 /// Scarce resources of a process, and missing standard streams. Each test runs in a child process; see FileWorker.
-@Suite(.timeLimit(.minutes(2))) struct `Limits of a process` {
+@Suite(.timeLimit(.minutes(15))) struct `Limits of a process` {
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can become a user that has no other process"))
     func `a pool works with the threads that it gets, and without any the error names the limit`() async throws {
         let end = try await ChildProcess(builtProgram("FileWorker"), ["threads"]).end()

@@ -56,7 +56,7 @@ private struct Pieces: AsyncSequence {
     func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces, error: error) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct Lines {
+@Suite(.timeLimit(.minutes(15))) struct Lines {
     private static let kinds: [LineEndings] = [.newline, .newlineOrReturn]
 
     // MARK: The same lines, however the text is cut

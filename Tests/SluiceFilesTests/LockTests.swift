@@ -4,7 +4,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct Locks {
+@Suite(.timeLimit(.minutes(15))) struct Locks {
     /// Lets a test see each pause of a waiting task, and end it.
     private final class Pauses: Sendable {
         private let begun = AsyncStream.makeStream(of: Duration.self)

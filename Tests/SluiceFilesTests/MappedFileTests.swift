@@ -35,7 +35,7 @@ extension MappedFile {
     fileprivate borrowing func copied() -> Data { bytes.withUnsafeBytes { Data($0) } }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct Mapped {
+@Suite(.timeLimit(.minutes(15))) struct Mapped {
     @Test func `a mapped file has the bytes of the file`() async throws {
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, directory in
@@ -226,7 +226,7 @@ extension MappedFile {
 
 // MARK: - Faults
 
-@Suite(.timeLimit(.minutes(5))) struct `Mapped faults` {
+@Suite(.timeLimit(.minutes(15))) struct `Mapped faults` {
     @Test(arguments: [EACCES, EAGAIN, EINVAL, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM, EIO])
     func `a mapping that fails is an error and leaves nothing open`(number: CInt) async throws {
         var calls = SystemCalls.system
@@ -413,7 +413,7 @@ private func mappings(of url: URL) async throws -> Int {
     return String(decoding: maps, as: UTF8.self).split(separator: "\n").count { $0.hasSuffix(url.path) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Mapped data` {
+@Suite(.timeLimit(.minutes(15))) struct `Mapped data` {
     @Test(arguments: [15, 4095, 4096, 100_001]) func `mapped data has the bytes of the file`(size: Int) async throws {
         try await withIO(calls: localCalls) { io, directory in
             let url = directory.appending(path: "file")

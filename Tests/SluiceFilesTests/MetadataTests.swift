@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Status of files` {
+@Suite(.timeLimit(.minutes(15))) struct `Status of files` {
     @Test func `each kind is told from the others`() async throws {
         try await withIO { io, directory in
             let fifo = directory.appending(path: "fifo")
@@ -195,7 +195,7 @@ func time(_ time: timespec) -> FileTime {
 
 // MARK: - Setting
 
-@Suite(.timeLimit(.minutes(5))) struct `Setting what status tells` {
+@Suite(.timeLimit(.minutes(15))) struct `Setting what status tells` {
     @Test(arguments: [nil, memoryDirectory])
     func `times are kept to the nanosecond, and each alone`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Names and directories` {
+@Suite(.timeLimit(.minutes(15))) struct `Names and directories` {
     @Test func `renaming replaces or leaves an existing file`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `an existing parent that reports ENOENT is believed, and not asked forever`()
+    @Test(.timeLimit(.minutes(15))) func `an existing parent that reports ENOENT is believed, and not asked forever`()
         async throws
     {
         try await withIO { io, _ in
@@ -278,7 +278,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `URLs as paths` {
+@Suite(.timeLimit(.minutes(15))) struct `URLs as paths` {
     @Test(arguments: [
         ("https://user:secret@example.org/secret/song?token=secret#secret", "https://example.org"),
         ("https://example.org:8080/secret", "https://example.org"), ("data:text/plain,secret", "data:…"),
@@ -318,7 +318,7 @@ import Testing
 
 // MARK: - Links
 
-@Suite(.timeLimit(.minutes(5))) struct Links {
+@Suite(.timeLimit(.minutes(15))) struct Links {
     @Test func `a symbolic link keeps its destination as it is written`() async throws {
         try await withIO { io, directory in
             for (index, target) in ["nowhere", "../a/./b//c", "/", "a\nb", "-rf", " ", "é", "file://x"].enumerated() {

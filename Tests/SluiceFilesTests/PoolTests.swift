@@ -31,7 +31,7 @@ struct `The queue of jobs` {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The worker pool` {
+@Suite(.timeLimit(.minutes(15))) struct `The worker pool` {
     @Test func `threads start with the first job and stay below their limit`() async throws {
         try await withIO(concurrency: 3) { io, directory in
             #expect(io.statistics.threadCount == 0)
@@ -128,7 +128,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `an engine that is released ends its threads and closes its descriptors`()
+    @Test(.timeLimit(.minutes(15))) func `an engine that is released ends its threads and closes its descriptors`()
         async throws
     {
         /// Goes with the calls: when neither the engine nor a thread of it has them any more.
@@ -258,7 +258,7 @@ struct `The queue of jobs` {
 // MARK: - Other work goes on
 
 /// Proves that no thread blocks, neither one of the cooperative pool nor one of the engine.
-@Suite(.timeLimit(.minutes(5))) struct `Heartbeats` {
+@Suite(.timeLimit(.minutes(15))) struct `Heartbeats` {
     /// Reads a file again and again while a heart beats, and expects both to come to their end.
     private static func expectLife(_ io: FileIO, _ directory: URL) async throws {
         let file = directory.appending(path: "file")

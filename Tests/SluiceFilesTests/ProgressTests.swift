@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Progress of long work` {
+@Suite(.timeLimit(.minutes(15))) struct `Progress of long work` {
     @Test func `a caller that does not listen pays for no counter`() {
         #expect(ProgressCounter(nil) == nil)
     }

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Locks and publishing` {
+@Suite(.timeLimit(.minutes(15))) struct `Locks and publishing` {
     @Test func `a second opener is told that the file is locked, and the first one's bytes stay`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Random access faults` {
+@Suite(.timeLimit(.minutes(15))) struct `Random access faults` {
     /// An operation, the call that fails in it, and what it is called in the error.
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
@@ -345,7 +345,7 @@ private final class Ledger: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Random access close` {
+@Suite(.timeLimit(.minutes(15))) struct `Random access close` {
     @Test func `closing waits for running and queued operations, and refuses later ones`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Random access` {
+@Suite(.timeLimit(.minutes(15))) struct `Random access` {
     @Test func `reads give the bytes at their offset, fewer only at the end, and none past it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
@@ -264,7 +264,7 @@ func bindSocket(at url: URL) throws {
 
 // MARK: - Space
 
-@Suite(.timeLimit(.minutes(5))) struct `Random access space` {
+@Suite(.timeLimit(.minutes(15))) struct `Random access space` {
     @Test func `space is taken in advance, with the size or without`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
@@ -383,7 +383,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
     return calls
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Random access model` {
+@Suite(.timeLimit(.minutes(15))) struct `Random access model` {
     @Test(arguments: 1...6) func `random operations agree with an array`(seed: UInt64) async throws {
         try await withIO(calls: reluctantCalls(seed: seed)) { io, directory in
             var random = SeededRandom(seed: seed)

@@ -54,7 +54,7 @@ final class TestPipe: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Waiting for descriptors` {
+@Suite(.timeLimit(.minutes(15))) struct `Waiting for descriptors` {
     @Test(arguments: Poller.allCases) func `a wait ends when there is something to read, or the writer has gone`(
         poller: Poller
     ) async throws {
@@ -452,7 +452,7 @@ private final class OtherSide: Sendable {
     }
 }
 
-@Suite(.enabled(if: deniedCalls == nil, "skipped: calls are denied here"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: deniedCalls == nil, "skipped: calls are denied here"), .timeLimit(.minutes(15)))
 struct `Faults of the readiness lane` {
     private static let faults: [LaneFault] = Call.allCases.filter { $0.rawValue.hasPrefix("readiness.") }.flatMap {
         call in

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct Streams {
+@Suite(.timeLimit(.minutes(15))) struct Streams {
     @Test func `reading gives the requested bytes, fewer only at the end, and none after it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
@@ -214,7 +214,7 @@ import Testing
 
 // MARK: - Positions
 
-@Suite(.timeLimit(.minutes(5))) struct Positions {
+@Suite(.timeLimit(.minutes(15))) struct Positions {
     @Test func `reading continues at the position of a seek, behind the end too`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Temporary files` {
+@Suite(.timeLimit(.minutes(15))) struct `Temporary files` {
     @Test func `a temporary file is there for its user alone, and gone after success, failure and cancellation`()
         async throws
     {

@@ -18,7 +18,7 @@ private struct RawPath: Hashable {
     }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct `Copying trees` {
+@Suite(.timeLimit(.minutes(15))) struct `Copying trees` {
     private func status(_ url: URL) -> stat {
         var found = stat()
         lstat(url.path, &found)
@@ -293,7 +293,7 @@ private struct RawPath: Hashable {
 
 // MARK: - Removing
 
-@Suite(.timeLimit(.minutes(2))) struct `Removing trees` {
+@Suite(.timeLimit(.minutes(15))) struct `Removing trees` {
     @Test func `progress counts each entry that is gone, to the last`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: directory)

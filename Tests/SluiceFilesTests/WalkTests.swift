@@ -56,7 +56,7 @@ extension DirectoryWalk {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Walking trees` {
+@Suite(.timeLimit(.minutes(15))) struct `Walking trees` {
     @Test func `a walk gives each name once, directories before their entries`() async throws {
         try await withIO { io, directory in
             let paths = ["a/", "a/b/", "a/b/c", "a/d", "e", "f/"]

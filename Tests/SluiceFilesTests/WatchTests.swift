@@ -13,7 +13,7 @@ extension FileChanges.Iterator {
     }
 }
 
-@Suite(.enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(15)))
 struct `Watching for changes` {
     @Test func `the changes of a directory come in order`() async throws {
         try await withIO { io, directory in

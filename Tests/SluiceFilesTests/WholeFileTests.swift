@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Whole files` {
+@Suite(.timeLimit(.minutes(15))) struct `Whole files` {
     @Test(arguments: [0, 1, 14, 15, 255, 256, 4095, 4096, 4097, 65_536, 1_000_003])
     func `written bytes are read back`(size: Int) async throws {
         try await withIO { io, directory in
@@ -218,7 +218,7 @@ import Testing
 
 // MARK: - Writing
 
-@Suite(.timeLimit(.minutes(5))) struct `Atomic writes` {
+@Suite(.timeLimit(.minutes(15))) struct `Atomic writes` {
     @Test(arguments: [
         (Durability.none, ["create", "write", "close", "rename"]),
         (.data, ["create", "write", "fdatasync", "close", "rename"]),
@@ -468,7 +468,7 @@ import Testing
 
 // MARK: - Existing files
 
-@Suite(.timeLimit(.minutes(5))) struct `Existing files` {
+@Suite(.timeLimit(.minutes(15))) struct `Existing files` {
     @Test func `a rename, a copy and a publish replace nothing by default`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -577,7 +577,7 @@ import Testing
 struct `Killed while replacing` {
     static let levels = ["none", "data", "full", "fullAndDirectory"]
 
-    @Test(.timeLimit(.minutes(5)), arguments: levels, ["-", "file.part"])
+    @Test(.timeLimit(.minutes(15)), arguments: levels, ["-", "file.part"])
     func `leaves the old file or the new one, whole, and its lock to the next`(level: String, name: String) async throws
     {
         let worker = try builtProgram("FileWorker")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite(.timeLimit(.minutes(5))) struct `The threads of libcurl's engine` {
+@Suite(.timeLimit(.minutes(15))) struct `The threads of libcurl's engine` {
     private static let configuration = HTTPTransport.Configuration(
         connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite(.timeLimit(.minutes(5))) struct `Secrets in texts of others` {
+@Suite(.timeLimit(.minutes(15))) struct `Secrets in texts of others` {
     /// A request with every kind of secret.
     static let request = TransportRequest(
         URL(string: "https://ann:p%40ss%2Fw0rd@a.example/path?sig=Zm9v%2BYmFy&token=t0ken+t0ken#frag-Secret")!,

@@ -6,7 +6,7 @@ import SluicePostgres
 import TestSupport
 import Testing
 
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Connecting to PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Connecting to PostgreSQL` {
     private func open(_ url: String) async throws {
         try await PostgresConnection.open(PostgresAddress(url)).close()
     }
@@ -190,7 +190,7 @@ private final class SilentServer: Sendable {
     deinit { close(descriptor) }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Lost connections to PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Lost connections to PostgreSQL` {
     private static let insert = PostgresStatement("INSERT INTO note SELECT coalesce(max(id), 0) + 1 FROM note")
 
     @Test func `a session that is terminated during a statement says so`() async throws {
@@ -335,7 +335,7 @@ private final class SilentServer: Sendable {
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Notifications of PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Notifications of PostgreSQL` {
     /// A channel of its own, with a name that must be quoted.
     private let channel = "test \"\(UInt64.random(in: 0 ... .max))\""
 

@@ -5,7 +5,7 @@ import SluicePostgres
 import TestSupport
 import Testing
 
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Statements of PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Statements of PostgreSQL` {
     /// Both ways to the server.
     enum Way: CaseIterable, Sendable {
         case direct, pooled
@@ -128,7 +128,7 @@ import Testing
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Transactions of PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Transactions of PostgreSQL` {
     private struct Refused: Error {}
 
     private static let insert = "INSERT INTO note SELECT coalesce(max(id), 0) + 1 FROM note"

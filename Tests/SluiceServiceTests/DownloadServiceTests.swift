@@ -14,7 +14,7 @@ import UnixSignals
 
 @testable import SluiceService
 
-@Suite(.timeLimit(.minutes(5))) struct `A download service` {
+@Suite(.timeLimit(.minutes(15))) struct `A download service` {
     private let log = InMemoryLogHandler()
     private let metrics = TestMetrics()
     private let songs = HeldSongs()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceCache
 
-@Suite(.timeLimit(.minutes(5))) struct `A cache of decoded values` {
+@Suite(.timeLimit(.minutes(15))) struct `A cache of decoded values` {
     private struct NoText: Error {}
 
     /// A cache of texts that records what is decoded.
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(15)))
     func `doesn't wait for a decoder that ignores its cancellation, but the shutdown does`()
         async throws
     {

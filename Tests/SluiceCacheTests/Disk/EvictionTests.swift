@@ -158,7 +158,7 @@ struct `A full disk below a cache` {
         for name in names { try await expect(Self.body(of: url("\(name)")), from: cache, url("\(name)")) }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `fails no request, loses no stored response, and stores again when there is room`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { cache in
@@ -182,7 +182,7 @@ struct `A full disk below a cache` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `that is smaller than the limit of the cache is used, and a restart leaves no leftover`() async throws {
         try await withSmallDisk { directory, _ in
             for round in 0..<3 {
@@ -199,7 +199,7 @@ struct `A full disk below a cache` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `lets a cache open, or fails with the reason`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { try await expectAll($0, 0..<3) }

@@ -152,7 +152,7 @@ import TestSupport
 
 // MARK: - Priorities
 
-@Suite(.timeLimit(.minutes(5))) struct `Fetches of a cache` {
+@Suite(.timeLimit(.minutes(15))) struct `Fetches of a cache` {
     private static let answer = ScriptedTransport.Answer.bytes(Data([1]))
 
     @Test func `that a visible image waits for overtake a thousand that are prefetched`() async throws {

@@ -289,7 +289,7 @@ import TestSupport
 
 // MARK: - Numbers
 
-@Suite(.timeLimit(.minutes(5))) struct `Numbers from outside` {
+@Suite(.timeLimit(.minutes(15))) struct `Numbers from outside` {
     private static let numbers = [
         "9223372036854775807", "9223372036854775806", "9223372036854775300", "4611686018427387904",
         "18446744073709551616",

@@ -70,7 +70,7 @@ private final class OneValue: Transport {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An invalidation` {
+@Suite(.timeLimit(.minutes(15))) struct `An invalidation` {
     private func value(_ cache: ResourceCache, isStreamed: Bool = false) async throws -> Data {
         guard isStreamed else { return try await cache.data(for: url("a")) }
         return try await cache.bytes(for: TransportRequest(url("a"))).body.collect(upTo: .max)

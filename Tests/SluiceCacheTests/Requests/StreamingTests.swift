@@ -42,7 +42,7 @@ final class PushingTransport: Transport {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Bodies that arrive` {
+@Suite(.timeLimit(.minutes(15))) struct `Bodies that arrive` {
     private static let request = TransportRequest(url("a"))
     private static let chunk = pattern(300_000)
 

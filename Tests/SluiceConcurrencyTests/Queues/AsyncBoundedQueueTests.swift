@@ -553,7 +553,7 @@ import Testing
 
 // MARK: - Many tasks
 
-@Suite(.timeLimit(.minutes(5))) struct `AsyncBoundedQueue: many tasks` {
+@Suite(.timeLimit(.minutes(15))) struct `AsyncBoundedQueue: many tasks` {
     @Test(arguments: [0, 1, 5])
     func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: capacity)

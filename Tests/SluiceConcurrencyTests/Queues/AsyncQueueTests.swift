@@ -393,7 +393,7 @@ import Testing
 
 // MARK: - Many tasks
 
-@Suite(.timeLimit(.minutes(5))) struct `AsyncQueue: many tasks` {
+@Suite(.timeLimit(.minutes(15))) struct `AsyncQueue: many tasks` {
     @Test
     func `each element is delivered exactly once, with several producers and consumers`() async {
         let queue = AsyncQueue<Int>()

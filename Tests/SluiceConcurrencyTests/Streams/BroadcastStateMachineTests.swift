@@ -96,7 +96,7 @@ import Testing
     static let bufferings: [NaiveBroadcast.Buffering] = [.newest(1), .newest(2), .oldest(1), .oldest(2), .unbounded]
 
     /// All orders of six steps, after the first, of two subscribers and a sender.
-    @Test(.timeLimit(.minutes(2)), arguments: bufferings, [0, 2])
+    @Test(.timeLimit(.minutes(15)), arguments: bufferings, [0, 2])
     func `every order of a few steps behaves like the naive model`(
         buffering: NaiveBroadcast.Buffering, replay: Int
     ) async {

@@ -502,7 +502,7 @@ import Testing
 // MARK: - Many tasks
 
 @Suite struct `Broadcast: many tasks` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `with several senders each subscriber gets or misses each element, all in the same order`() async {
         let broadcast = Broadcast<Int, Never>()
         let (senders, each) = (3, 2_000)
@@ -547,7 +547,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `subscribers that come and go at any moment get a part without a gap`() async {
         let broadcast = Broadcast<Int, Never>(replay: 3)
         // One element is sent for each that a subscriber is about to wait for.
@@ -585,7 +585,7 @@ import Testing
         #expect(broadcast.subscriberCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `cancel racing send and finish resumes each subscriber once`() async {
         for round in 0..<2_000 {
             let broadcast = Broadcast<Int, Never>()

@@ -244,7 +244,7 @@ import Testing
 // MARK: - Many tasks
 
 @Suite struct `CurrentValue: many tasks` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `no update is lost, and all loops see the last value and never an older one`() async {
         let current = CurrentValue(0)
         let (writers, each) = (4, 3_000)
@@ -277,7 +277,7 @@ import Testing
         #expect(last == Array(repeating: writers * each, count: 4))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `cancel racing a change ends the cancelled one and reaches the other`() async {
         for round in 1...2_000 {
             let current = CurrentValue(0)

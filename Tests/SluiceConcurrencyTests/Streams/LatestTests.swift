@@ -3,7 +3,7 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) @MainActor struct `The latest value` {
+@Suite(.timeLimit(.minutes(15))) @MainActor struct `The latest value` {
     struct Unplugged: Error {}
 
     /// A sequence with elements that the test sends; neither it nor its elements are `Sendable`.

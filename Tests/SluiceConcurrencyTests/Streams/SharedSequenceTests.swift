@@ -4,7 +4,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// Loops over a shared sequence; the test says when the base gives an element, and waits until each has been taken.
-@Suite(.timeLimit(.minutes(5))) struct `A shared sequence` {
+@Suite(.timeLimit(.minutes(15))) struct `A shared sequence` {
     struct Unplugged: Error {}
 
     /// Counts from 1 to a number that the test sets, and records its calls.

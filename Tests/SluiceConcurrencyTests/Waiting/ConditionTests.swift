@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite(.timeLimit(.minutes(5))) struct `A condition` {
+@Suite(.timeLimit(.minutes(15))) struct `A condition` {
     let executor = ManualExecutor()
 
     @Test
@@ -166,7 +166,7 @@ import Testing
 
 // MARK: - Deadlines
 
-@Suite(.timeLimit(.minutes(5))) struct `Condition with a deadline` {
+@Suite(.timeLimit(.minutes(15))) struct `Condition with a deadline` {
     let executor = ManualExecutor()
     let clock = ManualClock()
 

@@ -2,7 +2,7 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A body with a deadline` {
+@Suite(.timeLimit(.minutes(15))) struct `A body with a deadline` {
     let executor = ManualExecutor()
     let clock = ManualClock()
 
@@ -353,7 +353,7 @@ extension ManualClock {
 // MARK: - Waits of any duration
 
 /// Every wait with a timeout or a deadline, with the longest and the shortest that there are.
-@Suite(.timeLimit(.minutes(5))) struct `Bounded waits of any duration` {
+@Suite(.timeLimit(.minutes(15))) struct `Bounded waits of any duration` {
     static let endless: [Duration] = [
         .seconds(Int64.max), .seconds(Int64.max / 1_000_000_000), Duration(attoseconds: .max),
     ]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite(.timeLimit(.minutes(5))) struct `A monitor` {
+@Suite(.timeLimit(.minutes(15))) struct `A monitor` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let monitor = Monitor(0)

@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `A promise` {
+@Suite(.timeLimit(.minutes(15))) struct `A promise` {
     enum LoadError: Error, Equatable {
         case notFound
         case loaderGone

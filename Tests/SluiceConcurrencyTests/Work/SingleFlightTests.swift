@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite(.timeLimit(.minutes(5))) struct `Single flight` {
+@Suite(.timeLimit(.minutes(15))) struct `Single flight` {
     @Test func `concurrent calls for one key share one operation`() async throws {
         // Given
         let flights = SingleFlight<String, Int>()

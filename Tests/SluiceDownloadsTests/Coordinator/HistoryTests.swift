@@ -65,7 +65,7 @@ import Testing
 }
 
 /// A history of millions is pruned in thousands of steps.
-@Suite(.timeLimit(.minutes(5))) struct `A run with a long history` {
+@Suite(.timeLimit(.minutes(15))) struct `A run with a long history` {
     @Test func `downloads while the history is pruned, and goes on pruning while there is more`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }) { list, origin, directory in
             let (gate, steps) = (Gate(), Monitor(0))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite(.timeLimit(.minutes(5))) @MainActor struct `A download list` {
+@Suite(.timeLimit(.minutes(15))) @MainActor struct `A download list` {
     private let directory = URL(filePath: "/songs", directoryHint: .isDirectory)
 
     private func job(_ id: Int64, _ state: QueuedDownload.State) -> QueuedDownload {

@@ -76,7 +76,7 @@ private struct Nginx {
 
 @Suite(
     .enabled(if: ServerPrograms.areThere, "skipped: nginx, openssl, tinyproxy or microsocks is missing"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct `Against nginx with TLS` {
     @Test(arguments: TestedTransport.having(.configuredTrust))
     func `files arrive whole and in parts, over connections that are used again`(tested: TestedTransport) async throws {

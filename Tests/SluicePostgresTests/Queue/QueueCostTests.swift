@@ -8,7 +8,7 @@ import Testing
 @testable import SluicePostgres
 
 /// What an operation reads, and the counts that keep it from reading more.
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `The cost of a claim` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `The cost of a claim` {
     /// The rows that the statements of a session have read, which the server counts. It clears the count from time to time, but not during
     /// a transaction.
     private static let rowsRead = PostgresQueueStore.Operation(
@@ -150,7 +150,7 @@ import Testing
 }
 
 /// A long history, and what the operations of workers and people read beside it.
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A PostgreSQL queue with a long history` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A PostgreSQL queue with a long history` {
     /// The rows that scans and indexes have returned for each table, in the transaction.
     private static let read = PostgresQueueStore.Operation(
         sql: """

@@ -10,7 +10,7 @@ import Testing
 @testable import SluiceDownloads
 @testable import SluicePostgres
 
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A queue whose server fails` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A queue whose server fails` {
     private static let limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
 
     @Test func `a server that is killed while workers work loses no job, and no job is settled twice`() async throws {
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A run whose server fails` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A run whose server fails` {
     @Test func `goes on when the server is back, and fails no job`()
         async throws
     {
@@ -158,7 +158,7 @@ import Testing
 }
 
 /// A worker that doesn't know of a claim would renew its leases as long as it runs, and never work on the jobs.
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A claim whose answer was lost` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A claim whose answer was lost` {
     private static let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
 
     @Test(arguments: [true, false])
@@ -220,7 +220,7 @@ import Testing
 }
 
 /// A program that Control-Z, a debugger or a cut cable stops can hold the queue's lock, which all others need.
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A program that stops while it holds the lock of a queue` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A program that stops while it holds the lock of a queue` {
     private static let begin = PostgresStatement("BEGIN")
 
     /// A store that soon looks for the holder of the lock.
@@ -329,7 +329,7 @@ import Testing
 }
 
 /// Delays and leases are measured by the server's clock, which a test sets here.
-@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `A server whose clock is set` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A server whose clock is set` {
     /// A queue with two jobs, and two workers with leases of a minute.
     private static func withClock(
         _ test: @Sendable (Guarded<Int64>, PostgresQueueStore, _ workers: [QueueWorker]) async throws -> Void
@@ -436,7 +436,7 @@ import Testing
     }
 
     /// As after a failover, while the new primary is still a standby.
-    @Test(.needsPostgres, .timeLimit(.minutes(2)))
+    @Test(.needsPostgres, .timeLimit(.minutes(15)))
     func `a server that can only be read makes a running worker wait, and a new one fail`() async throws {
         try await Servers.withMortal { url in
             let store = PostgresQueueStore(

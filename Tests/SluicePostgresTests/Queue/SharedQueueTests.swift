@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluicePostgres
 
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A queue that many workers share` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A queue that many workers share` {
     private static let limits = DownloadCoordinator.Limits(total: 5, perHost: 2, perUser: 2)
 
     /// Claims and settles until the queue is empty.
@@ -161,7 +161,7 @@ extension PostgresDatabase {
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A queue that announces changes` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A queue that announces changes` {
     /// Runs `body` while a store listens, and passes what it has announced.
     private static func listening(
         _ store: PostgresQueueStore, _ body: (Monitor<[QueueAnnouncement]>) async throws -> Void
@@ -200,7 +200,7 @@ extension PostgresDatabase {
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `Jobs that belong to a machine` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Jobs that belong to a machine` {
     private static let limits = DownloadCoordinator.Limits(total: 100, perHost: nil)
 
     /// Claims jobs on a machine and returns their names.
