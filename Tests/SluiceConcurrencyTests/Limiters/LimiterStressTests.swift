@@ -45,6 +45,36 @@ import Testing
         #expect(limiter.waitingCount == 0)
     }
 
+    /// The explorer of interleavings copies the storage's accesses; here threads make the storage's own. An access takes a few instructions,
+    /// so a fault shows after thousands of rounds.
+    @Test
+    func `one thread at a time holds the only place, while others come without it and change the limit`() async {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let occupancy = Occupancy()
+
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<3 {
+                group.addTask {
+                    await offPool {
+                        for round in 0..<100_000 {
+                            if thread == 0, round.isMultiple(of: 2) {
+                                limiter.resize(to: 1)
+                            } else if let permit = limiter.tryAcquire() {
+                                occupancy.enter()
+                                occupancy.leave()
+                                permit.release()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        #expect(occupancy.peak == 1)
+        #expect(limiter.runningCount == 0)
+        #expect(await limiter.runIfAvailable { true } == true)
+    }
+
     @Test
     func `as many as the limit do run concurrently`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
