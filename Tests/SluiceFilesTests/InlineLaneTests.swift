@@ -281,6 +281,18 @@ private func calls(
 
     // MARK: Which lanes there are
 
+    // In a child process, because all tests share the environment.
+    @Test(arguments: [
+        ("pool", "pool"), (" pool, inline", "inline,pool"), ("pol,inline", "inline"), ("pol", ""),
+        ("", "inline,pool,readiness"),
+    ])
+    func `the environment names lanes, and unknown names are ignored`(names: String, lanes: String) async {
+        await #expect(processExitsWith: .success) { [names, lanes] in
+            setenv("SLUICE_FILES_LANES", names, 1)
+            #expect(FileIO.Configuration.defaultLanes.map(\.rawValue).sorted().joined(separator: ",") == lanes)
+        }
+    }
+
     @Test func `an engine without the lane never asks the kernel for it`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "file")

@@ -258,20 +258,13 @@ extension FileIO {
 }
 
 extension FileIO.Configuration {
-    /// All lanes, or those that the environment variable `SLUICE_FILES_LANES` names, separated by commas. An unknown name traps.
+    /// All lanes, or those that the environment variable `SLUICE_FILES_LANES` names, separated by commas. Unknown names are ignored: the
+    /// pool and the readiness lane, which can't be turned off, do the work.
     public static var defaultLanes: Set<FileIO.Lane> {
         guard let names = ProcessInfo.processInfo.environment["SLUICE_FILES_LANES"], !names.isEmpty else {
             return Set(FileIO.Lane.allCases)
         }
-        return Set(
-            names.split(separator: ",").map { name in
-                guard let lane = FileIO.Lane(rawValue: name.filter { $0 != " " }) else {
-                    let known = FileIO.Lane.allCases.map(\.rawValue).joined(separator: ", ")
-                    // No error is thrown, because engines are created in initializers that can't throw.
-                    fatalError("SLUICE_FILES_LANES must name lanes from \(known); it names '\(name)'.")
-                }
-                return lane
-            })
+        return Set(names.split(separator: ",").compactMap { name in FileIO.Lane(rawValue: name.filter { $0 != " " }) })
     }
 }
 
