@@ -92,7 +92,9 @@ import Testing
         }
     }
 
-    @Test func `the first caller's cancellation does not harm the others`() async throws {
+    @Test(arguments: [10, 10_000])
+    func `callers make one request, and the first one's cancellation does not harm the others`(count: Int) async throws
+    {
         let gate = Gate()
         let transport = ClosureTransport { _, _ in
             await gate.pass()
@@ -100,29 +102,7 @@ import Testing
         }
         try await withCache(transport) { cache in
             let executor = ManualExecutor()
-            let tasks = callers(10, of: cache, on: executor)
-            await gate.arrivals(1)
-            tasks[0].cancel()
-            executor.runUntilIdle()
-            await #expect(throws: CancellationError.self) { try await tasks[0].value }
-            await gate.open()
-            for result in await results(Array(tasks[1...]), executor) {
-                #expect(same((try? result.get()) ?? Data(), pattern(100)))
-            }
-            #expect(transport.requests.values.count == 1)
-            try await expectConsistent(cache, entries: 1)
-        }
-    }
-
-    @Test func `ten thousand callers make one request, also if the first one is cancelled`() async throws {
-        let gate = Gate()
-        let transport = ClosureTransport { _, _ in
-            await gate.pass()
-            return .bytes(pattern(100))
-        }
-        try await withCache(transport) { cache in
-            let executor = ManualExecutor()
-            let tasks = callers(10_000, of: cache, on: executor)
+            let tasks = callers(count, of: cache, on: executor)
             await gate.arrivals(1)
             tasks[0].cancel()
             executor.runUntilIdle()
@@ -131,6 +111,7 @@ import Testing
             let answers = await results(Array(tasks[1...]), executor)
             #expect(answers.allSatisfy { (try? $0.get()) == pattern(100) })
             #expect(transport.requests.values.count == 1 && cache.statistics.fetched == 1)
+            try await expectConsistent(cache, entries: 1)
         }
     }
 

@@ -51,7 +51,7 @@ import Testing
         #expect(list.waiting.isEmpty && list.failed.isEmpty)
     }
 
-    @Test func `shows paused downloads and the hosts that are left alone`() async {
+    @Test func `shows paused downloads and the hosts in backoff`() async {
         let source = SnapshotSource()
         let list = source.list()
         let host = QueueSnapshot.Host(

@@ -93,18 +93,13 @@ import Testing
     @Test func `a download that ends between two snapshots counts, one from another attempt doesn't count backwards`() {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(running: [running(1, 400, of: 1000), running(2, 900)]), at: start)
-        meter.note(
-            QueueSnapshot(
-                running: [running(2, 0), running(3, 50)],
-                ended: [job(4, .done, bytes: 200), job(1, .done, bytes: 1000), job(5, .failed)]),
-            at: start + .seconds(1))
+        let later = QueueSnapshot(
+            running: [running(2, 0), running(3, 50)],
+            ended: [job(4, .done, bytes: 200), job(1, .done, bytes: 1000), job(5, .failed)])
+        meter.note(later, at: start + .seconds(1))
         #expect(meter.totals.bytesPerSecond == 850)
         // The ended downloads don't count again.
-        meter.note(
-            QueueSnapshot(
-                running: [running(2, 0), running(3, 50)],
-                ended: [job(4, .done, bytes: 200), job(1, .done, bytes: 1000), job(5, .failed)]),
-            at: start + .seconds(1))
+        meter.note(later, at: start + .seconds(1))
         #expect(meter.totals.bytesPerSecond == 850)
     }
 

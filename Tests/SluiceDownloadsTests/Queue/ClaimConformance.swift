@@ -319,7 +319,9 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a busy host is left alone until its time is over, and the others are not`(_ kind: StoreKind) async throws {
+    func `downloads from a busy host wait until its time is over, and those from other hosts start`(_ kind: StoreKind)
+        async throws
+    {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a1", "a2", "a3"] { try await fixture.add(name, host: "a.example") }
             try await fixture.add("b", host: "b.example")

@@ -112,9 +112,9 @@ extension Heat {
 
 /// The delay of one side of a race, so that either side wins often.
 ///
-/// Two sides that act at the same moment are no race if the effect of one takes longer: the time that passes wakes a sleeping
-/// task, and only that task grants the token, while cancelling takes effect immediately. How much longer it takes depends on
-/// the machine and on what else runs there. The lead therefore follows what happens:
+/// If both sides start at the same moment, but one takes longer to have an effect, the other always wins. When time passes, for example, a
+/// sleeping task wakes first, and only then grants the token; a cancellation takes effect immediately. The difference depends on the
+/// machine and its load, so the lead adapts to the results:
 ///
 ///     heat       first won    lead
 ///      1           2 of 256       64     the second side is held back by up to twice as many turns of a loop
