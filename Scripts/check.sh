@@ -6,7 +6,7 @@ source Scripts/checks/steps.sh
 
 step "format"           3 format
 step "layers"           2 Scripts/checks/layers.py
-step "prose"            2 prose
+step "spelling"         2 spelling
 # As in .ci/run, whose debug builds have the trait.
 export SLUICE_TRAITS=PostgreSQL
 step "debug build"     40 swift build --build-tests

@@ -26,6 +26,7 @@ checks=(
     "/usr/bin/aria2c aria2 aria2"
     "/usr/bin/python3 python3 python3"
     "/usr/bin/strace strace strace"
+    "/usr/bin/codespell codespell codespell"
     "/usr/bin/cmark cmark cmark"
     "/usr/bin/highlight highlight highlight"
     "/sbin/mkfs.ext4 e2fsprogs e2fsprogs"

@@ -70,9 +70,13 @@ trap '[[ -z $step_running ]] || kill -TERM "$step_running"; exit 130' INT TERM H
 
 format() { git ls-files -z '*.swift' | xargs -0 swift format lint --strict; }
 
-prose() {
-    Scripts/checks/prose.py --self-check
-    Scripts/checks/prose.py
+# With a misspelled word it must fail.
+spelling() {
+    git ls-files -z | xargs -0 codespell -D - -D Scripts/checks/spelling.txt
+    if echo "te""h whoso""ever" | codespell -D - -D Scripts/checks/spelling.txt - >/dev/null; then
+        echo "codespell finds nothing" >&2
+        return 1
+    fi
 }
 
 generated() {

@@ -69,7 +69,7 @@ private struct DemoRun: Sendable {
     var corrupted: Int?
     var console: Console
 
-    private let catalogue = DemoCatalogue()
+    private let catalog = DemoCatalog()
     private let files = FileIO.shared
 
     init(directory: String?, jobs: Int, progress: ProgressStyle, corrupted: Int?, console: Console) {
@@ -92,14 +92,14 @@ private struct DemoRun: Sendable {
     }
 
     private func run(in destination: URL) async throws -> ExitStatus {
-        let server = DemoServer(catalogue: catalogue, corrupted: corrupted)
+        let server = DemoServer(catalog: catalog, corrupted: corrupted)
         return try await LoopbackOrigin.serve {
             server.answer($0)
         } during: { origin in
-            let requests = try catalogue.items.map { item in
+            let requests = try catalog.items.map { item in
                 DownloadRequest(try URL(fetchable: origin.url("/files/\(item.name)")), to: destination, name: item.name)
             }
-            let count = "\(catalogue.items.count) files"
+            let count = "\(catalog.items.count) files"
             await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
             let start = ContinuousClock.now
             let reporter = progress.makeReporter(console: console, names: .list(requests.map(\.name)))
@@ -137,7 +137,7 @@ private struct DemoRun: Sendable {
 
     /// Reports where the images came from.
     private func showGallery(of origin: LoopbackOrigin) async throws -> ExitStatus {
-        let report = try await DemoGallery(catalogue: catalogue, origin: origin, files: files).read()
+        let report = try await DemoGallery(catalog: catalog, origin: origin, files: files).read()
         await console.write("\(report.line)\n", to: .output)
         for name in report.wrong.sorted().prefix(20) {
             await console.report("\(name) differs from the server's file when it is read through the cache.")
@@ -149,17 +149,17 @@ private struct DemoRun: Sendable {
         _ summary: DownloadSummary, in destination: URL, after elapsed: Duration
     ) async throws -> ExitStatus {
         var wrong: [String] = []
-        for item in catalogue.items {
+        for item in catalog.items {
             try Task.checkCancellation()
             let file = destination.appending(path: item.name, directoryHint: .notDirectory)
             let bytes = try? await Data(asyncContentsOf: file, using: files)
-            if bytes.map({ $0.elementsEqual(catalogue.content(of: item)) }) != true { wrong.append(item.name) }
+            if bytes.map({ $0.elementsEqual(catalog.content(of: item)) }) != true { wrong.append(item.name) }
         }
-        let right = catalogue.items.count - wrong.count
+        let right = catalog.items.count - wrong.count
         let rate = Format.rate(Double(summary.bytes) / max(elapsed / .seconds(1), 0.001))
         await console.write(
             """
-            Files    \(summary.doneCount) of \(catalogue.items.count) downloaded, \(right) compared equal byte for byte
+            Files    \(summary.doneCount) of \(catalog.items.count) downloaded, \(right) compared equal byte for byte
             Bytes    \(Format.bytes(summary.bytes))
             Time     \(Format.elapsed(elapsed)) (\(rate))
             Retries  \(summary.retryCount) (the server makes some requests fail on purpose)
@@ -180,7 +180,7 @@ private struct DemoRun: Sendable {
 
 /// Reads the demo's images through a ``ResourceCache`` three times: from the network, from memory and from disk.
 private struct DemoGallery: Sendable {
-    let catalogue: DemoCatalogue
+    let catalog: DemoCatalog
     let origin: LoopbackOrigin
     let files: FileIO
 
@@ -198,7 +198,7 @@ private struct DemoGallery: Sendable {
 
     func read() async throws -> Report {
         try await files.withTemporaryDirectory(prefix: "sluice-demo-cache") { directory in
-            let images = catalogue.items.filter(\.isImage)
+            let images = catalog.items.filter(\.isImage)
             let (first, firstWrong, secondWrong) = try await ResourceCache.withCache(
                 directory: directory, configuration: Self.configuration, using: files
             ) { cache in
@@ -246,12 +246,12 @@ private struct DemoGallery: Sendable {
     }
 
     /// Returns the names of images with wrong bytes.
-    private func read(_ images: [DemoCatalogue.Item], through cache: ResourceCache) async throws -> Set<String> {
+    private func read(_ images: [DemoCatalog.Item], through cache: ResourceCache) async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String?.self) { group in
             for image in images {
                 group.addTask {
                     let data = try await cache.data(for: try URL(fetchable: origin.url("/files/\(image.name)")))
-                    return data.elementsEqual(catalogue.content(of: image)) ? nil : image.name
+                    return data.elementsEqual(catalog.content(of: image)) ? nil : image.name
                 }
             }
             var wrong: Set<String> = []

@@ -3,7 +3,7 @@ import LoopbackOrigin
 
 /// The responses of the demo's server. Most are regular; some have the faults of servers on the internet.
 struct DemoServer: Sendable {
-    let catalogue: DemoCatalogue
+    let catalog: DemoCatalog
     /// The number of an item with one wrong byte, for the test that the demo notices it; `nil` for none.
     let corrupted: Int?
 
@@ -37,10 +37,10 @@ struct DemoServer: Sendable {
 
     func answer(_ request: OriginRequest) -> OriginResponse {
         let path = request.target.split(separator: "/")
-        guard let name = path.last, let item = catalogue.items.first(where: { $0.name == name }) else {
+        guard let name = path.last, let item = catalog.items.first(where: { $0.name == name }) else {
             return OriginResponse(status: 404)
         }
-        var content = catalogue.content(of: item)
+        var content = catalog.content(of: item)
         if item.number == corrupted { content[content.count / 2] ^= 1 }
         let mood = Self.mood(of: item.number)
         let isFirst = request.attempt == 1
@@ -74,7 +74,7 @@ struct DemoServer: Sendable {
 /// The songs and images of the demo's server: valid WAV and BMP files, computed from their number.
 ///
 /// The same number always gives the same bytes, so that downloads can be compared with the expected bytes.
-struct DemoCatalogue: Sendable {
+struct DemoCatalog: Sendable {
     struct Item: Sendable, Equatable {
         var number: Int
         var name: String
