@@ -3,11 +3,12 @@
 no link to a symbol that doesn't exist, no documentation of an unknown parameter, no article that no page links to.
 
     Scripts/checks/documentation.py [MODULE ...]
+    Scripts/checks/documentation.py --site DIRECTORY    # all modules and the landing page as one website, for any web server
 
-`SLUICE_SCRATCH` names the build directory, `.build` by default. The archives are written to its `documentation` directory; `docc preview`
-shows one. swift-docc-plugin makes the same archives, but compiles all packages again.
+`SLUICE_SCRATCH` names the build directory, `.build` by default. The archives and the site are written to its `documentation` directory.
+swift-docc-plugin makes the same archives, but compiles all packages again.
 """
-import concurrent.futures, pathlib, platform, shutil, subprocess, sys, tempfile
+import argparse, concurrent.futures, pathlib, platform, shutil, subprocess, sys, tempfile
 from builds import ROOT, SCRATCH, modules_of_build
 
 OUTPUT = SCRATCH / "documentation"
@@ -33,25 +34,50 @@ def build(catalog: pathlib.Path) -> str:
                 raise RuntimeError("no symbol was found")
             run("docc", "convert", catalog, "--additional-symbol-graph-dir", graphs, "--output-path", archive,
                 "--fallback-display-name", module, "--fallback-bundle-identifier", module, "--emit-lmdb-index",
-                "--warnings-as-errors")
+                "--enable-experimental-external-link-support", "--warnings-as-errors")
     except RuntimeError as error:
         return f"{module}: {error}"
     return ""
 
 
+def build_site(archives: list[pathlib.Path], site: pathlib.Path) -> None:
+    """Merges the archives with the landing page, which links to them. The site needs a web server, because its pages load data."""
+    landing = OUTPUT / "Sluice.doccarchive"
+    for path in (landing, site):
+        shutil.rmtree(path, ignore_errors=True)
+    run("docc", "convert", ROOT / "docs/Sluice.docc", "--output-path", landing, "--fallback-display-name", "Sluice",
+        "--fallback-bundle-identifier", "Sluice", "--enable-experimental-external-link-support", "--warnings-as-errors",
+        *(word for archive in archives for word in ("--dependency", archive)))
+    run("docc", "merge", *archives, landing, "--output-path", site)
+    (site / "index.html").write_text('<meta http-equiv="refresh" content="0; url=documentation/sluice/">\n')
+
+
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("--site", type=pathlib.Path, metavar="DIRECTORY")
+    options = parser.parse_args()
     catalogs = sorted((ROOT / "Sources").glob("*/*.docc"))
     known = [catalog.stem for catalog in catalogs]
-    if unknown := [name for name in sys.argv[1:] if name not in known]:
+    if options.modules and options.site:
+        sys.exit("The site has all modules: use --site without the names of modules.")
+    if unknown := [name for name in options.modules if name not in known]:
         sys.exit(f"There is no documentation of {', '.join(unknown)}. The modules are {', '.join(known)}.")
-    wanted = [catalog for catalog in catalogs if catalog.stem in (sys.argv[1:] or known)]
+    wanted = [catalog for catalog in catalogs if catalog.stem in (options.modules or known)]
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         problems = [problem for problem in pool.map(build, wanted) if problem]
     for problem in problems:
         print(problem, file=sys.stderr)
-    if not problems:
-        print(f"{len(wanted)} archives in {OUTPUT.relative_to(ROOT)}")
+    if not problems and not options.modules:
+        site = options.site.resolve() if options.site else OUTPUT / "site"
+        if site.exists() and any(site.iterdir()) and not (site / "linkable-entities.json").exists():
+            sys.exit(f"{site} isn't a site that this script wrote, and isn't replaced. Name another directory.")
+        try:
+            build_site([OUTPUT / f"{name}.doccarchive" for name in known], site)
+        except RuntimeError as error:
+            sys.exit(f"The site: {error}")
+        print(f"The site is in {site}. To read it: python3 -m http.server --bind 127.0.0.1 --directory {site}")
     return bool(problems)
 
 
