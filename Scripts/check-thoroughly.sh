@@ -81,7 +81,7 @@ part "flips"                60 flips
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP NativeMark
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceService --explorers
-part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
+part "release build"        60 swift build -c release --static-swift-stdlib --scratch-path "$SLUICE_SCRATCH"
 part "stress"               60 Scripts/stress.sh --rounds 200000
 part "benchmark peers"       5 Scripts/run-benchmarks.sh --install-peers
 part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all

@@ -7,6 +7,7 @@ source Scripts/checks/steps.sh
 step "format"           3 format
 step "layers"           2 Scripts/checks/layers.py
 step "spelling"         2 spelling
+step "links"            2 Scripts/checks/links.py
 # As in .ci/run, whose debug builds have the trait.
 export SLUICE_TRAITS=PostgreSQL
 step "debug build"     40 swift build --build-tests

@@ -26,6 +26,8 @@ checks=(
     "/usr/bin/aria2c aria2 aria2"
     "/usr/bin/python3 python3 python3"
     "/usr/bin/strace strace strace"
+    "/usr/bin/dpkg-shlibdeps dpkg-dev -"
+    "/usr/sbin/debootstrap debootstrap -"
     "/usr/bin/codespell codespell codespell"
     "/usr/bin/cmark cmark cmark"
     "/usr/bin/highlight highlight highlight"

@@ -38,9 +38,9 @@ else
         # Otherwise the next build without it would compile all targets again.
         scratch=.build-benchmarks-$SLUICE_TRAITS
     fi
-    swift build -c release --product sluice --scratch-path "$scratch" --disable-build-manifest-caching "${traits[@]}"
+    swift build -c release --static-swift-stdlib --product sluice --scratch-path "$scratch" --disable-build-manifest-caching "${traits[@]}"
 fi
-swift build -c release --package-path Benchmarks --scratch-path "$scratch" --disable-build-manifest-caching
+swift build -c release --static-swift-stdlib --package-path Benchmarks --scratch-path "$scratch" --disable-build-manifest-caching
 # With --require-all, a row that is missing from the catalog is an error too.
 [[ " $* " == *" --require-all "* ]] && set -- "$@" --expected Benchmarks/expected-rows.txt
 exec "$scratch/release/Benchmarks" "$@"

@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=${SLUICE_SCRATCH:-.build}
-swift build -c release --scratch-path "$scratch" --product ConcurrencyStress --disable-build-manifest-caching >&2
+swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product ConcurrencyStress --disable-build-manifest-caching >&2
 program=$scratch/release/ConcurrencyStress
 [[ ${1:-} == --self-check ]] || exec "$program" "$@"
 

@@ -81,6 +81,7 @@ spelling() {
 
 generated() {
     Scripts/generate/text-tables.py --check
+    Scripts/generate/manual.py --check
     Scripts/generate/terminal-images.py --check
     Scripts/generate/benchmark-images.py --check
 }
