@@ -46,7 +46,7 @@ cat >"$root/DEBIAN/control" <<END
 Package: sluice
 Version: $version~$ID$VERSION_ID
 Architecture: $architecture
-Maintainer: The Sluice project <sluice@localhost>
+Maintainer: The Sluice authors <sluice@example.org>
 Installed-Size: $(du -sk "$root" | cut -f1)
 Depends: $depends
 Recommends: ca-certificates
@@ -68,13 +68,16 @@ trap 'rm -rf --one-file-system "$system"' EXIT
 debootstrap --variant=minbase "$VERSION_CODENAME" "$system" >"$out/debootstrap.log" 2>&1 || { tail -5 "$out/debootstrap.log" >&2; exit 1; }
 cp "$package" "$system/tmp/"
 cp /etc/resolv.conf "$system/etc/resolv.conf"
-# The package index of the new system is the one that debootstrap has read.
-chroot "$system" sh -euc '
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get install -y --no-install-recommends /tmp/*.deb >/tmp/apt.log 2>&1 || { tail -20 /tmp/apt.log; exit 1; }
-    ! command -v swift
-    sluice demo --progress none
-    test -s /usr/share/bash-completion/completions/sluice -a -s /usr/share/man/man1/sluice.1.gz
-    sluice --version
-    apt-get remove -y sluice >/dev/null 2>&1
-    ! command -v sluice'
+# In a mount namespace of its own, which unmounts /proc when it ends. Swift reads the arguments of a program there.
+unshare --mount bash -euo pipefail -c '
+    mount -t proc proc "$1/proc"
+    chroot "$1" sh -euc "
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get install -y --no-install-recommends /tmp/*.deb >/tmp/apt.log 2>&1 || { tail -20 /tmp/apt.log; exit 1; }
+        if command -v swift; then exit 1; fi
+        sluice demo --progress none
+        test \"\$(sluice --version)\" = \"$2\"
+        test -s /usr/share/bash-completion/completions/sluice
+        apt-get remove -y sluice >/dev/null 2>&1
+        test ! -e /usr/bin/sluice"' _ "$system" "$version"
+echo "The package was installed in Debian $VERSION_ID without Swift, ran its demo, and was removed."
