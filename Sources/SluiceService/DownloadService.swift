@@ -34,7 +34,7 @@ public struct DownloadService: Service, CustomStringConvertible {
     /// Creates a service that runs the queue of a coordinator.
     ///
     /// - Parameters:
-    ///   - downloads: The coordinator. It can have only one run at a time, so it needs only one service.
+    ///   - downloads: The coordinator.
     ///   - end: The condition that ends the run. If it can end before the shutdown, as `.whenEmpty` can, set the
     ///     `successTerminationBehavior` of the service in its group: by default, a service group fails if a service ends.
     ///   - logger: The logger for all messages.

@@ -18,7 +18,7 @@ struct GalleryApp: App {
                     NavigationStack { GuideView() }
                 }
             }
-            .task { model.start() }
+            .task { await model.openImages() }
         }
     }
 }

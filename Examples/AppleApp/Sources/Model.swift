@@ -19,8 +19,6 @@ final class Model {
         set { if !newValue { problem = nil } }
     }
 
-    @ObservationIgnored private var running: Task<Void, Never>?
-
     init() {
         // On macOS, this directory may be missing. If it can't be created, the list has a failure.
         let support = URL.applicationSupportDirectory
@@ -31,18 +29,12 @@ final class Model {
             limits: .init(total: 4, perHost: 2),
             configuration: .init(directory: .documentsDirectory))
         list = DownloadList(downloads)
+        // Until the app ends. If the disk is full, for example, the list has a failure until the queue can go on.
+        downloads.start()
     }
 
-    /// Opens the cache and runs the queue until the app ends. Each window calls it; it has no effect while the queue runs.
-    func start() {
-        guard running == nil else { return }
-        running = Task {
-            await openImages()
-            await run()
-        }
-    }
-
-    private func openImages() async {
+    /// Opens the cache. Each window calls it.
+    func openImages() async {
         guard images == nil else { return }
         do {
             let cache = try await ResourceCache(directory: .cachesDirectory.appending(path: "images"))
@@ -52,20 +44,10 @@ final class Model {
         }
     }
 
-    /// The run ends if the database can't be used or the disk is full. The next change by the user starts it again.
-    private func run() async {
-        do {
-            try await downloads.run()
-        } catch {
-            problem = error.localizedDescription
-        }
-        running = nil
-    }
-
     // MARK: What the user does
 
     func add(_ url: URL) {
-        change { try await $0.enqueue([DownloadRequest(url, below: "Downloads")]) }
+        change { try await $0.enqueue(DownloadRequest(url, below: "Downloads")) }
     }
 
     func pause(_ id: QueuedDownload.ID) { change { try await $0.pause(.ids([id])) } }
@@ -73,9 +55,7 @@ final class Model {
     func retry(_ id: QueuedDownload.ID) { change { try await $0.retry(.ids([id])) } }
     func cancel(_ id: QueuedDownload.ID) { change { try await $0.cancel(.ids([id])) } }
 
-    /// Changes the queue, and starts it again if it has ended.
     private func change(_ body: @escaping @Sendable (DownloadCoordinator) async throws -> Void) {
-        start()
         Task {
             do {
                 try await body(downloads)

@@ -12,7 +12,7 @@ struct QueueView: View {
     var body: some View {
         List {
             if let failure = list.failure {
-                Label(failure.message, systemImage: "exclamationmark.triangle")
+                Label(failure.localizedDescription, systemImage: "exclamationmark.triangle")
             }
             ForEach(list.hosts) { host in
                 Label(

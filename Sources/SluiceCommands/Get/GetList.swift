@@ -1,4 +1,5 @@
 import SluiceDownloads
+import SluiceFiles
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)
@@ -165,9 +166,15 @@ struct RequestMaker {
                     + "characters, and choose the directory with \(directoryOption).")
         }
         do throws(Problem) {
-            return switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
-            case .absolute(let parent): DownloadRequest(url, to: parent, name: entry.name, user: entry.user)
-            case .relative(let path): DownloadRequest(url, below: path, name: entry.name, user: entry.user)
+            switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
+            case .absolute(let parent):
+                return DownloadRequest(url, to: parent, name: entry.name, user: entry.user)
+            case .relative(let path):
+                do throws(FileError) {
+                    return try DownloadRequest(url, below: path, name: entry.name, user: entry.user)
+                } catch {
+                    throw Problem(line: "\(error)")
+                }
             }
         } catch {
             throw Problem(line: prefix + error.line)

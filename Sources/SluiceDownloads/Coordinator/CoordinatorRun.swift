@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One call of ``DownloadCoordinator/run(until:onEvent:onWarning:)``.
+/// The engine of a coordinator, which works for all its callers: ``DownloadCoordinator/run(until:onEvent:onWarning:)`` and others.
 ///
 /// ```text
 /// store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
@@ -21,12 +21,7 @@ import Foundation
 /// So an idle worker gets its next job directly, and many small files share a transaction. That task touches no file: a file system that
 /// hangs stops the worker that uses it, and not the turn of all others.
 final class CoordinatorRun: Sendable {
-    let coordinator: DownloadCoordinator
-    let end: DownloadCoordinator.RunEnd
-    /// Whether a caller waits for the jobs of this run, so that they fail instead of waiting for long.
-    let isAwaited: Bool
-    let onEvent: @Sendable (DownloadEvent) -> Void
-    private let onWarning: @Sendable (QueueStoreError) -> Void
+    let core: CoordinatorCore
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<WorkItem>()
     private let wakes = ChangeSignal()
@@ -43,26 +38,47 @@ final class CoordinatorRun: Sendable {
         case conclude([SettledJob])
     }
 
-    init(
-        coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd, isAwaited: Bool,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void,
-        onWarning: @escaping @Sendable (QueueStoreError) -> Void
-    ) {
-        self.coordinator = coordinator
-        self.end = end
-        self.isAwaited = isAwaited
-        self.onEvent = onEvent
-        self.onWarning = onWarning
-        directories = DirectoryMaker(files: coordinator.files)
-        directory = coordinator.directory
+    init(core: CoordinatorCore) {
+        self.core = core
+        directories = DirectoryMaker(files: core.files)
+        directory = core.directory
         state = Lock(
             CoordinatorState(
                 CoordinatorState.Intervals(
-                    poll: coordinator.store.isShared ? coordinator.timing.poll.milliseconds : nil,
-                    total: coordinator.limits.total, lease: coordinator.lease.milliseconds),
-                ReachWatch.Rules(
-                    breaker: coordinator.configuration.circuitBreaker, waitsForNetwork: !isAwaited,
-                    endsWithoutNetwork: end != .whenCancelled)))
+                    poll: core.store.isShared ? core.timing.poll.milliseconds : nil,
+                    total: core.limits.total, lease: core.lease.milliseconds),
+                ReachWatch.Rules(breaker: core.configuration.circuitBreaker)))
+    }
+
+    // MARK: The callers
+
+    /// Returns whether the caller has joined. If not, the run is ending.
+    func add(_ caller: RunCaller) -> Bool {
+        defer { wakes.note() }
+        return state.withLock { $0.add(caller) }
+    }
+
+    func leave(_ caller: RunCaller) -> CoordinatorState.Departure { state.withLock { $0.leave(caller) } }
+
+    /// Tells the callers that the run has ended.
+    func noteEnd() {
+        for caller in state.withLock({ $0.removeCallers() }) { caller.signal.signal() }
+    }
+
+    /// Whether callers only wait for the downloads of lists, which fail instead of waiting for long.
+    var isAwaited: Bool { state.withLock { $0.isAwaited } }
+
+    /// Stops the downloads that no caller wants any more, and waits until they have stopped. They keep their partial files.
+    func stopUnwanted() async {
+        // The caller's task may be cancelled, which ends no operation of the store. Without an answer they go on.
+        guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return }
+        let tasks = state.withLock { $0.stopUnwanted(jobs) }
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.value }
+    }
+
+    private func onWarning(_ error: QueueStoreError) {
+        for caller in state.withLock({ $0.allCallers }) { caller.onWarning(error) }
     }
 
     func work(as worker: QueueWorker) async throws {
@@ -74,7 +90,7 @@ final class CoordinatorRun: Sendable {
                 group.addTask { await self.repeating(.look) { await self.settleAndClaim() } }
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
                 group.addTask { await self.repeating(.guardLeases) { self.stopExpiring() } }
-                for _ in 0..<coordinator.limits.total {
+                for _ in 0..<core.limits.total {
                     group.addTask { await self.runWorkItems() }
                 }
                 await settleAndClaim()
@@ -108,7 +124,9 @@ final class CoordinatorRun: Sendable {
             switch item {
             case .prepare(let attempts): await prepare(attempts)
             case .attempt(let attempt): await perform(attempt)
-            case .conclude(let settled): await conclude(settled)
+            case .conclude(let settled):
+                await conclude(settled)
+                for caller in state.withLock({ $0.endConclusion() }) { caller.signal.signal() }
             }
         }
     }
@@ -145,7 +163,7 @@ final class CoordinatorRun: Sendable {
     private func conclude(_ settled: [SettledJob]) async {
         for one in settled {
             // The store has recorded the outcome, so the checkpoint is no longer needed.
-            if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
+            if let request = one.published { try? await Transfer.discardPartial(of: request, files: core.files) }
             if let event = one.event { report(event) }
         }
     }
@@ -153,32 +171,32 @@ final class CoordinatorRun: Sendable {
     // MARK: What attempts find out
 
     func refusal(of job: ClaimedJob) -> TransferError? {
-        let now = coordinator.timing.now()
+        let now = core.timing.now()
         return state.withLock { $0.reach.refusal(of: job.host, now: now) }?.concerning(job.request)
     }
 
     func refuse(_ host: String, with error: TransferError, for time: Duration) {
-        let until = coordinator.timing.now() + time.milliseconds
+        let until = core.timing.now() + time.milliseconds
         state.withLock { $0.reach.refuse(host, with: error, until: until) }
     }
 
     func noteFailure(of job: ClaimedJob, isSilent: Bool, _ error: TransferError) -> ReachWatch.Verdict {
-        let now = coordinator.timing.now()
+        let now = core.timing.now()
         return state.withLock { $0.reach.noteFailure(of: job.host, isSilent: isSilent, error, now: now) }
     }
 
     /// Whether no worker of the store reaches the host.
     func isUnreachableForAll(_ host: String) async -> Bool {
-        guard coordinator.store.isShared else { return true }
-        let hosts = try? await coordinator.store.snapshot(listing: 0).hosts
+        guard core.store.isShared else { return true }
+        let hosts = try? await core.store.snapshot(listing: 0).hosts
         return hosts?.contains { $0.name == host && $0.isUnreachable } == true
     }
 
     /// Returns why no file can be created in the worker's own directory, or `nil` if one can.
     func failureOfOwnDirectory() async -> FileError? {
         do {
-            try await coordinator.files.makeDirectory(at: directory)
-            try await coordinator.checkWriting(in: directory)
+            try await core.files.makeDirectory(at: directory)
+            try await core.checkWriting(in: directory)
             return nil
         } catch {
             return error as? FileError
@@ -186,73 +204,108 @@ final class CoordinatorRun: Sendable {
     }
 
     private func noteNoOtherHost() {
-        let now = coordinator.timing.now()
+        let now = core.timing.now()
         state.withLock { $0.reach.noteNoOtherHost(now: now) }
     }
 
     func report(_ event: DownloadEvent) {
-        state.withLock { $0.note(event) }
-        onEvent(event)
-        coordinator.observers.note(event)
+        let callers = state.withLock { state in
+            state.note(event)
+            return state.listeners(to: event)
+        }
+        for caller in callers { caller.onEvent(event) }
+        core.observers.note(event)
     }
 
     // MARK: The turn
 
     /// - Parameter isLast: Whether no later turn can record the outcomes, so that a store that can't be reached is an error.
     private func settleAndClaim(isLast: Bool = false) async {
-        let now = coordinator.timing.now
+        let now = core.timing.now
         guard state.withLock({ $0.beginTurn(now: now(), isLast: isLast) }) else { return }
         repeat {
             let isStopping = Task.isCancelled
             let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
             let silent = state.withLock { $0.reach.avoided }
-            let claim = isStopping || room == 0 ? nil : claim(room, for: worker, avoiding: silent)
-            guard claim != nil || !settled.isEmpty else { continue }
-            let sent = now()
+            let claims = isStopping || room == 0 ? [] : claims(room, for: worker, avoiding: silent)
+            guard !claims.isEmpty || !settled.isEmpty else { continue }
             for one in settled {
-                if let ended = JobOutcome.Ended(one.settlement.outcome) {
-                    coordinator.observers.note(ended, of: one.settlement.lease.job)
+                if let ended = JobOutcome.Ended(one) {
+                    core.observers.note(ended, of: one.settlement.lease.job)
                 }
             }
+            var untold = settled
             do {
-                let turn = try await coordinator.store.takeTurn(settled.map(\.settlement), claiming: claim)
-                if let claim, !claim.avoiding.isEmpty, turn.claimed.isEmpty { noteNoOtherHost() }
-                await take(turn, settled, sent: sent)
+                try await takeTurns(&untold, claims)
             } catch let error as QueueStoreError where error.isOutage && !isLast {
-                if state.withLock({ $0.postpone(settled, now: now()) }) { onWarning(error) }
+                if state.withLock({ $0.postpone(untold, now: now()) }) { onWarning(error) }
                 wakes.note()
             } catch {
-                fail(error, giving: settled)
+                fail(error, giving: untold)
             }
         } while state.withLock({ $0.endTurn(now: now()) })
     }
 
-    private func claim(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> JobClaim {
-        var batch: String?
-        if case .whenBatchIsEmpty(let name) = end { batch = name }
-        return JobClaim(
-            worker: worker, count: room, limits: coordinator.limits, lease: coordinator.lease,
-            batch: batch, resolves: coordinator.configuration.resolve != nil, machine: coordinator.store.machine,
-            avoiding: hosts)
+    /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that.
+    private func claims(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> [JobClaim] {
+        state.withLock { $0.wantedBatches }.map { batch in
+            JobClaim(
+                worker: worker, count: room, limits: core.limits, lease: core.lease, batch: batch,
+                resolves: core.resolve != nil, machine: core.store.machine, avoiding: hosts)
+        }
+    }
+
+    /// Records outcomes, which `settled` has until the store has them, and claims as many jobs as there is room for.
+    private func takeTurns(_ settled: inout [SettledJob], _ claims: [JobClaim]) async throws {
+        var (claimedCount, due): (Int, Int64?) = (0, nil)
+        var empty: Set<String?> = []
+        var remaining = claims[...]
+        repeat {
+            var claim = remaining.popFirst()
+            claim?.count -= claimedCount
+            let sent = core.timing.now()
+            let turn = try await core.store.takeTurn(settled.map(\.settlement), claiming: claim)
+            if let claim, turn.isEmpty { empty.insert(claim.batch) }
+            if let next = turn.nextDue.map({ core.timing.now() + $0.milliseconds }) { due = min(due ?? .max, next) }
+            claimedCount += turn.claimed.count
+            let told = settled
+            settled = []
+            await take(turn, told, sent: sent)
+        } while claimedCount < claims.first?.count ?? 0 && !remaining.isEmpty
+        if claimedCount == 0, let claim = claims.first, !claim.avoiding.isEmpty { noteNoOtherHost() }
+        let unknown = state.withLock { $0.jobsOfUnknownBatches }
+        if !unknown.isEmpty, let jobs = try? await core.store.jobs(unknown) {
+            state.withLock { $0.noteBatches(of: jobs) }
+        }
+        core.noteAnswer(isEmpty: empty.contains(nil))
+        let (wakes, callers, isStopping) = state.withLock { state in
+            let callers = state.complete(empty)
+            return (state.noteAnswer(due: due), callers, state.isStopping)
+        }
+        if wakes { self.wakes.note() }
+        for caller in callers { caller.signal.signal() }
+        if isStopping { queue.finish() }
     }
 
     private func take(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
-        let due = turn.nextDue.map { coordinator.timing.now() + $0.milliseconds }
         let recorded = await recorded(settled, refused: Set(turn.refused))
         let published = recorded.filter { $0.published != nil }
-        if !published.isEmpty, !queue.enqueue(.conclude(published)).isEnqueued { await conclude(published) }
+        if !published.isEmpty {
+            state.withLock { $0.beginConclusion() }
+            if !queue.enqueue(.conclude(published)).isEnqueued {
+                await conclude(published)
+                for caller in state.withLock({ $0.endConclusion() }) { caller.signal.signal() }
+            }
+        }
         for one in recorded where one.published == nil { if let event = one.event { report(event) } }
         state.withLock { $0.claimed(turn.claimed, at: sent) }
-        for job in turn.claimed { coordinator.onPhase(job.lease.job, .claimed) }
+        for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
         if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(attempt))) }
-        let isEmpty = turn.isEmpty && end != .whenCancelled
-        if state.withLock({ $0.noteAnswer(due: due, isEmpty: isEmpty) }) { wakes.note() }
-        if state.withLock({ $0.isStopping }) { queue.finish() }
     }
 
     private func attempt(_ job: ClaimedJob) -> DownloadAttempt {
         var (job, isInOwnDirectory) = (job, job.request.isRelative)
-        if !isInOwnDirectory, coordinator.configuration.directory != nil {
+        if !isInOwnDirectory, core.configuration.directory != nil {
             isInOwnDirectory = job.request.relative(to: directory) != nil
         }
         job.request = job.request.resolved(in: directory)
@@ -268,14 +321,14 @@ final class CoordinatorRun: Sendable {
             let lease = settled[index].settlement.lease
             if refused.contains(lease) {
                 settled[index].published = nil
-                coordinator.observers.revokeOutcome(of: lease.job)
+                core.observers.revokeOutcome(of: lease.job)
                 if settled[index].event != nil { settled[index].event = .released(job: lease.job) }
             } else {
-                coordinator.onPhase(lease.job, .recorded)
+                core.onPhase(lease.job, .recorded)
                 if !settled[index].settlement.outcome.isFinal { doubtful[lease.job] = index }
             }
         }
-        guard !doubtful.isEmpty, let jobs = try? await coordinator.store.jobs(Array(doubtful.keys)) else {
+        guard !doubtful.isEmpty, let jobs = try? await core.store.jobs(Array(doubtful.keys)) else {
             return settled
         }
         for job in jobs {
@@ -285,11 +338,11 @@ final class CoordinatorRun: Sendable {
                 settled[index].event = .finished(job: job.id, outcome: .cancelled)
             } else if isCancelled, !job.state.isFinal {
                 settled[index].event = .released(job: job.id)
-                coordinator.observers.noteEnd(in: job.id, keeping: job.members)
+                core.observers.noteEnd(in: job.id, keeping: job.members)
             }
         }
         for (job, index) in doubtful {
-            if case .finished(_, .cancelled) = settled[index].event { coordinator.observers.note(.cancelled, of: job) }
+            if case .finished(_, .cancelled) = settled[index].event { core.observers.note(.cancelled, of: job) }
         }
         return settled
     }
@@ -304,7 +357,7 @@ final class CoordinatorRun: Sendable {
     // MARK: Time
 
     private func repeating(_ task: CoordinatorState.TimedTask, _ body: () async -> Void) async {
-        let timing = coordinator.timing
+        let timing = core.timing
         var wake = wakes.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
             let now = timing.now()
@@ -317,21 +370,21 @@ final class CoordinatorRun: Sendable {
     }
 
     private func renew() async {
-        guard let renewal = state.withLock({ $0.beginRenewal(now: coordinator.timing.now()) }) else { return }
+        guard let renewal = state.withLock({ $0.beginRenewal(now: core.timing.now()) }) else { return }
         do {
-            let renewed = try await coordinator.store.renew(renewal.worker, lease: coordinator.lease)
+            let renewed = try await core.store.renew(renewal.worker, lease: core.lease)
             let tasks = state.withLock { $0.endRenewal(renewal, renewed) }
             for task in tasks { task.cancel() }
             wakes.note()
         } catch let error as QueueStoreError where error.isOutage {
-            state.withLock { $0.postponeRenewal(now: coordinator.timing.now()) }
+            state.withLock { $0.postponeRenewal(now: core.timing.now()) }
         } catch {
             fail(error)
         }
     }
 
     private func stopExpiring() {
-        let tasks = state.withLock { $0.stopExpiring(now: coordinator.timing.now()) }
+        let tasks = state.withLock { $0.stopExpiring(now: core.timing.now()) }
         for task in tasks { task.cancel() }
     }
 
@@ -339,7 +392,7 @@ final class CoordinatorRun: Sendable {
     private func listen() async {
         while !Task.isCancelled {
             do {
-                return try await coordinator.store.listen { announcement in
+                return try await core.store.listen { announcement in
                     state.withLock { $0.isListening = true }
                     switch announcement {
                     case .jobs: request(.look)
@@ -350,7 +403,7 @@ final class CoordinatorRun: Sendable {
                 state.withLock { $0.isListening = false }
                 // The turn tells about an outage.
                 guard error.isOutage else { return onWarning(error) }
-                try? await coordinator.timing.clock.sleep(for: .seconds(5))
+                try? await core.timing.clock.sleep(for: .seconds(5))
             } catch {
                 // The run has ended.
                 return
@@ -360,19 +413,19 @@ final class CoordinatorRun: Sendable {
 
     /// Keeps the history short while the run works, in steps, so that neither the run nor other workers wait for a long history.
     private func prune() async {
-        let configuration = coordinator.configuration
+        let configuration = core.configuration
         var isReported = false
         repeat {
             var isLeft = false
             do {
-                isLeft = try await coordinator.store.pruneSome(
+                isLeft = try await core.store.pruneSome(
                     olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
             } catch let error as QueueStoreError where !error.isOutage && !Task.isCancelled {
                 // A history that can't be pruned is no reason to stop. The turn tells about an outage.
                 if !isReported { onWarning(error) }
                 isReported = true
             } catch {}
-            try? await coordinator.timing.clock.sleep(for: isLeft ? .milliseconds(100) : .seconds(60))
+            try? await core.timing.clock.sleep(for: isLeft ? .milliseconds(100) : .seconds(60))
         } while !Task.isCancelled
     }
 
@@ -389,7 +442,7 @@ final class CoordinatorRun: Sendable {
 
 // MARK: - The clock
 
-/// The clock and the intervals of a coordinator. The clock isn't that of the day, which may be set.
+/// The clock and the intervals of a core. The clock isn't that of the day, which may be set.
 struct CoordinatorTiming: Sendable {
     let clock: any Clock<Duration>
     /// The time in milliseconds since the value was created.

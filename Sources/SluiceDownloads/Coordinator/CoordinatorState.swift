@@ -7,6 +7,8 @@ struct CoordinatorState {
         case lost
         /// The lease couldn't be renewed, and is about to expire.
         case expiring
+        /// The caller that wanted it has left.
+        case unwanted
     }
 
     /// What a run does from time to time. Each has a task of its own, because the store may take long.
@@ -70,6 +72,13 @@ struct CoordinatorState {
     var isListening = false
     /// What the attempts have found out about hosts and the network.
     var reach: ReachWatch
+    private var callers: [Caller] = []
+    /// Whether callers only wait for lists.
+    private(set) var isAwaited = false
+    /// The batches of the running jobs, as far as they matter for the events of callers.
+    private var batches: [JobID: Set<String>] = [:]
+    /// The number of conclusions that have yet to report the ends of jobs.
+    private var concluding = 0
     /// How often the resolutions of jobs have named another host, without an attempt in between.
     private var moves: [JobID: Int] = [:]
     private(set) var isStopping = false
@@ -78,6 +87,142 @@ struct CoordinatorState {
     init(_ intervals: Intervals, _ rules: ReachWatch.Rules) {
         self.intervals = intervals
         reach = ReachWatch(rules)
+    }
+
+    // MARK: Callers
+
+    /// A caller of the engine. One whose downloads have ended stays until it has left.
+    private struct Caller {
+        let caller: RunCaller
+        var isComplete = false
+        var isTold = false
+    }
+
+    enum Departure: Equatable {
+        /// The engine goes on for other callers.
+        case othersStay(isComplete: Bool)
+        /// The engine must be cancelled.
+        case last
+        /// The engine is ending, and the caller waits for that.
+        case ending
+    }
+
+    private var open: some Sequence<RunCaller> { callers.lazy.filter { !$0.isComplete }.map(\.caller) }
+
+    /// Returns whether the caller has joined. If not, the run is ending.
+    mutating func add(_ caller: RunCaller) -> Bool {
+        guard !isStopping else { return false }
+        callers.append(Caller(caller: caller))
+        changeRules()
+        requested.insert(.look)
+        return true
+    }
+
+    mutating func leave(_ caller: RunCaller) -> Departure {
+        guard !isStopping, let index = callers.firstIndex(where: { $0.caller === caller }) else { return .ending }
+        guard open.contains(where: { $0 !== caller }) else {
+            // It stays, to hear how its downloads stop.
+            isStopping = true
+            return .last
+        }
+        let isComplete = callers.remove(at: index).isComplete
+        changeRules()
+        return .othersStay(isComplete: isComplete)
+    }
+
+    var allCallers: [RunCaller] { callers.map(\.caller) }
+
+    /// The engine has ended, and with it all callers.
+    mutating func removeCallers() -> [RunCaller] {
+        defer { callers = [] }
+        return callers.map(\.caller)
+    }
+
+    /// What failures mean depends on the most patient caller.
+    private mutating func changeRules() {
+        isAwaited = !open.contains { !$0.isAwaited }
+        reach.rules.waitsForNetwork = open.contains { !$0.isAwaited }
+        reach.rules.endsWithoutNetwork = !open.contains { $0.end == .whenCancelled }
+    }
+
+    private var wantsAll: Bool { open.contains { $0.batch == nil } }
+
+    /// The batches to claim from, one after the other; `nil` means all jobs. Each turn begins with another batch, so that a long one doesn't
+    /// hold back the others.
+    var wantedBatches: [String?] {
+        var wanted: [String?] = []
+        for case let batch? in open.map(\.batch) where !wanted.contains(batch) { wanted.append(batch) }
+        if wanted.count > 1 {
+            let first = turnCount % wanted.count
+            wanted = Array(wanted[first...] + wanted[..<first])
+        }
+        return wantsAll ? wanted + [nil] : wanted
+    }
+
+    /// Whether some jobs may be in one caller's batch and not in another's.
+    private var hasSeveralScopes: Bool { Set(open.map(\.batch)).count > 1 }
+
+    /// Running jobs of which a caller needs the batches.
+    var jobsOfUnknownBatches: [JobID] {
+        guard hasSeveralScopes, open.contains(where: { !$0.isAwaited && $0.batch != nil }) else { return [] }
+        return active.keys.filter { batches[$0] == nil }
+    }
+
+    mutating func noteBatches(of jobs: [QueuedDownload]) {
+        for job in jobs where active[job.id] != nil { batches[job.id] = Set(job.members.compactMap(\.batch)) }
+    }
+
+    /// The callers that get an event. A caller's list knows its downloads.
+    mutating func listeners(to event: DownloadEvent) -> [RunCaller] {
+        let known = batches[event.job]
+        if !event.isProgress { batches[event.job] = nil }
+        guard hasSeveralScopes || known != nil else { return callers.map(\.caller) }
+        return callers.map(\.caller).filter { caller in
+            guard !caller.isAwaited, let batch = caller.batch else { return true }
+            return known?.contains(batch) == true
+        }
+    }
+
+    /// The running jobs that no caller wants, and the tasks to cancel.
+    mutating func stopUnwanted(_ jobs: [QueuedDownload]) -> [Task<SettledJob?, Never>] {
+        guard !wantsAll else { return [] }
+        let wanted = Set(open.compactMap(\.batch))
+        let unwanted = jobs.filter { job in !job.members.contains { $0.batch.map(wanted.contains) == true } }
+        return unwanted.filter { active[$0.id]?.stop == nil }.compactMap { stop($0.id, because: .unwanted) }
+    }
+
+    var activeJobs: [JobID] { Array(active.keys) }
+
+    /// Notes in which batches nothing waits or runs (`nil`: in the whole queue), and returns the callers to tell. If no caller remains, the
+    /// run ends, and tells all of them.
+    mutating func complete(_ empty: Set<String?>) -> [RunCaller] {
+        let ended = callers.indices.filter { index in
+            let caller = callers[index].caller
+            guard !callers[index].isComplete, caller.end != .whenCancelled else { return false }
+            return empty.contains(nil) || (caller.batch != nil && empty.contains(caller.batch))
+        }
+        guard !ended.isEmpty else { return [] }
+        let isLast = ended.count == callers.count { !$0.isComplete }
+        // The outcomes of these jobs need another turn.
+        if isLast, !(active.isEmpty && settled.isEmpty) { return [] }
+        for index in ended { callers[index].isComplete = true }
+        if isLast { isStopping = true } else { changeRules() }
+        return callersToTell()
+    }
+
+    mutating func beginConclusion() { concluding += 1 }
+
+    mutating func endConclusion() -> [RunCaller] {
+        concluding -= 1
+        return callersToTell()
+    }
+
+    /// A caller leaves only after the ends of its jobs were reported.
+    private mutating func callersToTell() -> [RunCaller] {
+        guard concluding == 0, !isStopping else { return [] }
+        let told = callers.indices.filter { callers[$0].isComplete && !callers[$0].isTold }
+        for index in told { callers[index].isTold = true }
+        return told.map { callers[$0].caller }
     }
 
     // MARK: Jobs
@@ -178,10 +323,9 @@ struct CoordinatorState {
     }
 
     /// Returns whether a waiting task must be woken.
-    mutating func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool {
+    mutating func noteAnswer(due: Int64?) -> Bool {
         (outage, isOutageReported) = (Outage(), false)
         (self.due, isAnswered) = (due, true)
-        if isEmpty, active.isEmpty, settled.isEmpty { isStopping = true }
         if hasMissedStop {
             hasMissedStop = false
             requested.insert(.renew)

@@ -19,7 +19,7 @@ struct DownloadAttempt: Sendable {
     var id: JobID { job.lease.job }
     /// The number of this attempt, from 1 on. The number of failures comes from the store, and another program may have damaged it.
     private var number: Int { min(max(0, job.failures), .max - 1) + 1 }
-    var configuration: DownloadCoordinator.Configuration { run.coordinator.configuration }
+    var configuration: DownloadCoordinator.Configuration { run.core.configuration }
 
     /// Returns `nil` if the lease was lost: then another worker has the job, and there is nothing to settle.
     func run() async -> SettledJob? {
@@ -60,9 +60,9 @@ struct DownloadAttempt: Sendable {
 
     /// Returns `nil` for a request that has a URL.
     private func resolution() async throws -> DownloadResolution? {
-        guard job.request.isUnresolved, let resolve = configuration.resolve else { return nil }
+        guard let id = job.request.unresolvedID, let resolve = run.core.resolve else { return nil }
         do {
-            return try await resolve(job.request)
+            return try await resolve(id, job.request.user)
         } catch let error where !(error is TransferError || (error is CancellationError && Task.isCancelled)) {
             throw TransferError.resolutionFailed(error, of: job.request)
         }
@@ -89,13 +89,13 @@ struct DownloadAttempt: Sendable {
             }
         }
         return Transfer(
-            request: request, resolvedURL: resolution?.url, transport: run.coordinator.transport,
-            files: run.coordinator.files,
+            request: request, resolvedURL: resolution?.url, transport: run.core.transport,
+            files: run.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
             mayBePublished: job.mayBePublished,
             onResponse: { run.report(.responded(job: id, announced: $0, resumed: $1)) },
             onReceived: { run.report(.received(job: id, bytes: $0)) },
-            onPhase: { run.coordinator.onPhase(id, .transfer($0)) })
+            onPhase: { run.core.onPhase(id, .transfer($0)) })
     }
 
     // MARK: Failures
@@ -115,7 +115,7 @@ struct DownloadAttempt: Sendable {
             // In a queue, the other transfer ends at some time. It may belong to a worker that was suspended and has lost its lease. The
             // caller of a list doesn't wait that long.
             if !run.isAwaited { return waits(for: configuration.lease, error, .postponed(by: configuration.lease)) }
-            if run.coordinator.store.isShared {
+            if run.core.store.isShared {
                 return settled(error, isTransient: true, retryAfter: configuration.lease)
             }
         case .server: run.state.withLock { $0.reach.noteReached(job.host) }
@@ -210,10 +210,10 @@ struct DownloadAttempt: Sendable {
             return nil
         case .cancelled:
             // An unstructured task, because this one is cancelled.
-            await Task { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }.value
+            await Task { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }.value
             return settled(.cancelled, .finished(job: id, outcome: .cancelled))
         case .paused: return settled(.released, .paused(job: id))
-        case .expiring, nil: return settled(.released, .released(job: id))
+        case .expiring, .unwanted, nil: return settled(.released, .released(job: id))
         }
     }
 
@@ -228,13 +228,13 @@ extension DownloadAttempt {
     /// Prepares attempts of claimed jobs: creates directories, and looks at targets and checkpoints, at those of all jobs in one step.
     /// Returns the outcomes of the attempts that end here, without a request.
     static func prepare(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
-        guard let coordinator = attempts.first?.run.coordinator else { return [] }
+        guard let core = attempts.first?.run.core else { return [] }
         // A retry looks again, because the first attempt may have changed the files.
-        var targets = attempts.map { $0.job.failures == 0 ? coordinator.knownTargets.take($0.id) : nil }
+        var targets = attempts.map { $0.job.failures == 0 ? core.knownTargets.take($0.id) : nil }
         let unknown = targets.indices.filter { targets[$0] == nil }
         if !unknown.isEmpty {
             // If this is cancelled, the run and its attempts are cancelled too.
-            let found = try? await TargetFacts.of(unknown.map { attempts[$0].job.request }, using: coordinator.files)
+            let found = try? await TargetFacts.of(unknown.map { attempts[$0].job.request }, using: core.files)
             for (index, facts) in zip(unknown, found ?? []) { targets[index] = facts }
         }
         var outcomes: [SettledJob?] = []
@@ -267,7 +267,7 @@ extension DownloadAttempt {
         case .identify: return nil
         case .complete(let bytes): return settled(.done(bytes: bytes), .finished(job: id, outcome: .done(bytes: bytes)))
         case .skip(let bytes, let hasLeftovers):
-            if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }
+            if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }
             return settled(.done(bytes: bytes), .finished(job: id, outcome: .skipped))
         case .refuse(let refusal): return await failed(refusal.error(for: job.request))
         }

@@ -3,12 +3,32 @@ public import SluiceHTTP
 import SluiceLock
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 extension DownloadCoordinator {
+    /// Downloads a file into a directory, and returns the file's URL.
+    ///
+    ///     let song = try await DownloadCoordinator().download(url, to: music)
+    ///
+    /// The URL suggests the name of the file. Retries, limits, resuming and the rule for existing files are those of the coordinator, which
+    /// may run already. With `ExistingFile.skip`, the result can be a file that existed.
+    ///
+    /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled; and the same
+    ///   errors as ``run(until:onEvent:onWarning:)``.
+    @concurrent public func download(
+        _ url: URL, to directory: URL, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> URL {
+        let summary = try await download([DownloadRequest(url, to: directory)]) { _, event in onEvent(event) }
+        switch summary.results[0] {
+        case .done(let file), .skipped(let file): return file
+        case .failed(let error): throw error
+        case .cancelled, .unfinished: throw CancellationError()
+        }
+    }
+
     /// Downloads a list of files and returns a summary.
     ///
     ///     let summary = try await DownloadCoordinator().download(urls.map { DownloadRequest($0, to: music) })
@@ -28,7 +48,6 @@ extension DownloadCoordinator {
     ///   - onEvent: A function that is called at each step with the index of the request in the list, concurrently by several tasks. It
     ///     must be quick and must not block. For more work, let it pass the events to an `AsyncQueue` of SluiceConcurrency.
     /// - Throws: The same errors as ``run(until:onEvent:onWarning:)``. The error of a request is in the summary and in its event.
-    /// - Precondition: The coordinator isn't running.
     @concurrent public func download(
         _ requests: [DownloadRequest],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void = { _, _ in }
@@ -65,9 +84,7 @@ extension DownloadCoordinator {
         positions.reserveCapacity(indices.count)
         for (index, job) in zip(indices, jobs) { positions[job.id] = index }
 
-        var counted = DownloadSummary()
-        counted.unfinishedCount = requests.count
-        let summary = Lock(counted)
+        let summary = Lock(DownloadSummary(of: resolved))
         let ended = Lock<Set<Int>>([])
         let note: @Sendable (Int, DownloadEvent) -> Void = { index, event in
             summary.withLock { $0.note(event, of: index) }
@@ -94,27 +111,29 @@ extension DownloadCoordinator {
         var ahead: [(id: JobID, request: DownloadRequest)] = []
         for (index, job) in zip(indices, jobs) where job.outcome == .added {
             if let facts = targets.removeValue(forKey: index) {
-                knownTargets.note(facts, of: job.id)
+                core.knownTargets.note(facts, of: job.id)
             } else {
                 ahead.append((job.id, resolved[index]))
             }
         }
         let unknown = ahead
-        defer { knownTargets.forgetAll() }
+        defer { core.knownTargets.forgetAll() }
         try await withThrowingTaskGroup { group in
-            group.addTask { [self] in await knownTargets.look(at: unknown, using: files) }
-            try await run(until: .whenBatchIsEmpty(batch), isAwaited: true) { event in
+            group.addTask { [self] in await core.knownTargets.look(at: unknown, using: files) }
+            let caller = RunCaller(until: .whenBatchIsEmpty(batch), isAwaited: true) { event in
                 if let index = known[event.job] { note(index, event) }
+            } onWarning: { _ in
             }
+            try await core.run(caller)
             group.cancelAll()
         }
         // A stopped run skips this, since it takes long for long lists.
-        if !Task.isCancelled {
+        if !Task.isCancelled, !core.isClosed {
             let silent = ended.withLock { ended in positions.filter { !ended.contains($0.value) } }
             for (index, event) in try await endsElsewhere(of: silent, resolved) { note(index, event) }
         }
         let result = summary.withLock { $0 }
-        if result.isComplete { _ = try await store.remove(.batch(batch)) }
+        if result.isComplete, !core.isClosed { _ = try await store.remove(.batch(batch)) }
         return result
     }
 
@@ -183,40 +202,97 @@ extension DownloadRequest {
 // MARK: - The summary
 
 /// The results of a list of requests.
+///
+///     for result in summary.results {
+///         switch result {
+///         case .done(let file), .skipped(let file): play(file)
+///         case .failed(let error): show(error)
+///         case .cancelled, .unfinished: break
+///         }
+///     }
 public struct DownloadSummary: Sendable {
+    /// The result of a request.
+    public enum Result: Sendable {
+        /// The file was downloaded to this URL.
+        case done(URL)
+        /// The file existed at this URL and wasn't changed.
+        case skipped(URL)
+        /// The download was cancelled.
+        case cancelled
+        /// The run was stopped before the download ended. It waits in the queue.
+        case unfinished
+        /// The download failed, or couldn't be enqueued.
+        case failed(TransferError)
+    }
+
+    private enum Kind: UInt8 {
+        case unfinished, done, skipped, cancelled, failed
+    }
+
+    /// The requests, which the list holds anyway: a million results cost a byte each.
+    private var requests: [DownloadRequest] = []
+    private var kinds: [Kind] = []
+
     /// The number of downloaded files.
-    public var doneCount = 0
+    public private(set) var doneCount = 0
     /// The number of files that already existed.
-    public var skippedCount = 0
+    public private(set) var skippedCount = 0
     /// The number of cancelled requests.
-    public var cancelledCount = 0
+    public private(set) var cancelledCount = 0
     /// The errors of the failed requests, by their indices in the list.
-    public var failures: [Int: TransferError] = [:]
+    public private(set) var failures: [Int: TransferError] = [:]
     /// The number of requests that weren't completed because the run was stopped.
-    public var unfinishedCount = 0
+    public private(set) var unfinishedCount = 0
     /// The total size of the downloaded files, in bytes.
-    public var bytes: Int64 = 0
+    public private(set) var bytes: Int64 = 0
     /// The number of attempts after the first one of each request.
-    public var retryCount = 0
+    public private(set) var retryCount = 0
 
     /// Creates a summary of no requests.
     public init() {}
 
+    /// Creates a summary in which no request has ended.
+    package init(of requests: [DownloadRequest]) {
+        self.requests = requests
+        kinds = Array(repeating: .unfinished, count: requests.count)
+        unfinishedCount = requests.count
+    }
+
+    /// The results of the requests, in their order. O(n).
+    public var results: [Result] {
+        kinds.indices.map { index in
+            switch kinds[index] {
+            case .unfinished: .unfinished
+            case .done: .done(requests[index].target)
+            case .skipped: .skipped(requests[index].target)
+            case .cancelled: .cancelled
+            case .failed: failures[index].map { .failed($0) } ?? .unfinished
+            }
+        }
+    }
+
     /// Whether every request was downloaded or skipped.
     public var isComplete: Bool { failures.isEmpty && unfinishedCount == 0 && cancelledCount == 0 }
 
-    fileprivate mutating func note(_ event: DownloadEvent, of index: Int) {
+    package mutating func note(_ event: DownloadEvent, of index: Int) {
         switch event {
         case .retrying: retryCount += 1
         case .finished(_, let outcome):
             unfinishedCount -= 1
             switch outcome {
             case .done(let count):
+                kinds[index] = .done
                 doneCount += 1
                 bytes = bytes.addingClamped(count)
-            case .skipped: skippedCount += 1
-            case .cancelled: cancelledCount += 1
-            case .failed(let error): failures[index] = error
+            case .skipped:
+                kinds[index] = .skipped
+                skippedCount += 1
+            case .cancelled:
+                kinds[index] = .cancelled
+                cancelledCount += 1
+            case .failed(let error):
+                kinds[index] = .failed
+                failures[index] = error
             }
         case .started, .responded, .received, .paused, .released: break
         }

@@ -35,13 +35,28 @@ extension DownloadCoordinator {
             keepsFinished
             ? try await enqueueMissing(requests, batch: batch, looksUpRelative: configuration.directory != nil)
             : try await store.enqueue(requests, options: EnqueueOptions(batch: batch, machine: store.machine))
-        current.withLock { $0 }?.wake()
+        core.current?.wake()
         observers.changes.note()
         return zip(requests, jobs).map {
             DownloadHandle(
                 request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self,
                 ended: observers.outcome(of: $1.id))
         }
+    }
+
+    /// Adds a request to the queue, and returns its handle.
+    ///
+    ///     let handle = try await downloads.enqueue(DownloadRequest(url, to: music, user: me))
+    ///     let file = try await handle.result.request.target
+    ///
+    /// The same as ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` with one request.
+    ///
+    /// - Throws: ``QueueStoreError``.
+    @discardableResult
+    @concurrent public func enqueue(
+        _ request: DownloadRequest, batch: String? = nil, keepsFinished: Bool = false
+    ) async throws -> DownloadHandle {
+        try await enqueue([request], batch: batch, keepsFinished: keepsFinished)[0]
     }
 
     /// Adds requests, except those for jobs that are done and whose files still exist.
@@ -132,7 +147,7 @@ extension DownloadCoordinator {
         let unknown = try await unknownIDs(in: selection)
         try await store.releaseJobsOfDeadWorkers()
         let change = try await store.cancel(selection)
-        let run = current.withLock { $0 }
+        let run = core.current
         run?.stop(change.cancelling, because: .cancelled)
         run?.stop(change.pausing, because: .paused)
         let directory = directory
@@ -170,7 +185,7 @@ extension DownloadCoordinator {
         let unknown = try await unknownIDs(in: selection)
         try await store.releaseJobsOfDeadWorkers()
         let change = try await store.pause(selection)
-        current.withLock { $0 }?.stop(change.pausing, because: .paused)
+        core.current?.stop(change.pausing, because: .paused)
         observers.changes.note()
         return try await finish(ChangeReport(change, unknown: unknown), waits: waits)
     }
@@ -222,7 +237,7 @@ extension DownloadCoordinator {
     @concurrent public func resume(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
         let unknown = try await unknownIDs(in: selection)
         let jobs = try await store.resume(selection)
-        current.withLock { $0 }?.wake()
+        core.current?.wake()
         observers.changes.note()
         return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
@@ -240,7 +255,7 @@ extension DownloadCoordinator {
     @concurrent public func retry(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
         let unknown = try await unknownIDs(in: selection)
         let jobs = try await store.retry(selection)
-        current.withLock { $0 }?.wake()
+        core.current?.wake()
         observers.changes.note()
         return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
@@ -349,7 +364,7 @@ extension DownloadCoordinator {
     /// - Throws: ``QueueStoreError``.
     @concurrent public func snapshot(listing count: Int = 100) async throws -> QueueSnapshot {
         var snapshot = try await store.snapshot(listing: count)
-        if let run = current.withLock({ $0 }) { run.addProgress(to: &snapshot) }
+        if let run = core.current { run.addProgress(to: &snapshot) }
         return snapshot
     }
 }

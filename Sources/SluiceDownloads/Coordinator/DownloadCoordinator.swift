@@ -14,16 +14,16 @@ public import Foundation
 ///
 ///     let downloads = DownloadCoordinator(
 ///         store: .sqlite(at: url), limits: .init(total: 8, perHost: 4, perUser: 1))
-///     try await downloads.withRun { downloads in
-///         try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: directory, user: me) }, batch: "playlist 7")
-///         for try await snapshot in downloads.snapshots() {
-///             render(snapshot)
-///             if snapshot.openCount == 0 { break }
-///         }
+///     downloads.start()
+///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: directory, user: me) }, batch: "playlist 7")
+///     for try await snapshot in downloads.snapshots() {
+///         render(snapshot)
+///         if snapshot.openCount == 0 { break }
 ///     }
 ///
-/// Downloads start only while the queue runs. ``run(until:onEvent:onWarning:)`` and ``withRun(_:)`` run it in the calling task. Any task can
-/// enqueue, cancel and observe downloads, whether the queue runs or not.
+/// Downloads run while the queue runs: in the background after ``start()``, or in a task that calls ``run(until:onEvent:onWarning:)``,
+/// ``withRun(_:)`` or ``download(_:onEvent:)``. All of them can be combined. Any task can enqueue, cancel and observe downloads, whether the
+/// queue runs or not.
 ///
 /// **Limits.** The ``Limits`` hold exactly. If several coordinators share a store, give them the same limits, which then hold for all of
 /// them together. The host is the one of the request's URL; redirects aren't counted. The size and the duration of a download are
@@ -63,13 +63,6 @@ public final class DownloadCoordinator: Sendable {
         /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the job without a
         /// retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
-        /// A function that returns the URL of a request with an identifier (``DownloadRequest/init(resolving:host:to:name:user:priority:)``),
-        /// and header fields for it. It is called before each attempt, with the user that the download is charged to.
-        ///
-        /// If the URL is on another host than the queue assumes, the download waits again until the limit of that host leaves room. The
-        /// function is then called again. A `TransferError` that it throws fails the attempt as an error of the transport would; another
-        /// error fails the download without a retry. Without this function, the coordinator never starts such downloads.
-        public var resolve: (@Sendable (DownloadRequest) async throws -> DownloadResolution)?
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
         /// The number of ended downloads that the queue keeps. Runs remove the oldest ones beyond it in the background, once a minute. Until then
@@ -83,8 +76,7 @@ public final class DownloadCoordinator: Sendable {
             directory: URL? = nil, existing: ExistingFile = .fail, durability: Durability = .data,
             lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
             maximumHistoryCount: Int = 10_000,
-            headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil,
-            resolve: (@Sendable (DownloadRequest) async throws -> DownloadResolution)? = nil
+            headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil
         ) {
             self.retries = retries
             self.circuitBreaker = circuitBreaker
@@ -95,36 +87,85 @@ public final class DownloadCoordinator: Sendable {
             self.maximumHistoryAge = maximumHistoryAge
             self.maximumHistoryCount = maximumHistoryCount
             self.headerFields = headerFields
-            self.resolve = resolve
         }
     }
 
-    let store: any QueueStore
-    let transport: any Transport
-    let limits: Limits
-    let configuration: Configuration
-    let files: FileIO
-    let timing: CoordinatorTiming
-    let observers = QueueObservers()
-    let knownTargets = KnownTargets()
-    /// Called at each step of each job; for tests that kill the process there.
-    let onPhase: @Sendable (JobID, JobPhase) -> Void
-    let current = Lock<CoordinatorRun?>(nil)
+    package typealias Resolver = @Sendable (_ id: String, _ user: String?) async throws -> DownloadResolution
 
-    /// No other process can take over the jobs of a store that isn't shared. Their leases would only end while this process is suspended,
-    /// and it would then run them twice.
-    var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
+    let core: CoordinatorCore
+
+    var store: any QueueStore { core.store }
+    var configuration: Configuration { core.configuration }
+    var files: FileIO { core.files }
+    var timing: CoordinatorTiming { core.timing }
+    var observers: QueueObservers { core.observers }
+    var directory: URL { core.directory }
 
     /// Creates a coordinator for the queue in `store` that downloads through `transport`.
     ///
-    /// Downloads start when you run the queue. The coordinator doesn't close the transport.
+    /// Downloads start with ``start()``, ``run(until:onEvent:onWarning:)`` or ``download(_:onEvent:)``. The coordinator doesn't close the
+    /// transport.
+    ///
+    /// - Parameters:
+    ///   - store: The place of the queue.
+    ///   - transport: What sends the requests.
+    ///   - limits: The limits on concurrent downloads.
+    ///   - configuration: The other rules.
+    ///   - files: The engine that writes the files.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared
     ) {
         self.init(
-            store: store.queue, transport: transport, limits: limits, configuration: configuration, files: files,
-            timing: .system)
+            store: store.queue, transport: transport, limits: limits, configuration: configuration, resolve: nil,
+            files: files, timing: .system)
+    }
+
+    /// Creates a coordinator whose downloads have identifiers, and URLs only when they start.
+    ///
+    ///     let downloads = DownloadCoordinator(store: .sqlite(at: file), resolve: { id, user in
+    ///         let ticket = try await api.ticket(for: id, user: user)
+    ///         return DownloadResolution(url: ticket.url, headerFields: [.authorization: ticket.token])
+    ///     })
+    ///     downloads.start()
+    ///     try await downloads.enqueue(DownloadRequest(resolving: song.id, to: songs, user: me))
+    ///
+    /// `resolve` is called before each attempt of a request with an identifier
+    /// (``DownloadRequest/init(resolving:host:to:name:user:priority:)``), with the identifier and the user that the download is charged to.
+    /// If the URL is on another host than the queue assumes, the download waits until the limit of that host leaves room, and `resolve` is
+    /// called again. A `TransferError` that it throws fails the attempt as an error of the transport would; another error fails the download
+    /// without a retry.
+    ///
+    /// The coordinator keeps the closure. A closure that captures the owner of the coordinator makes a reference cycle: capture what it
+    /// needs, or `[weak self]`.
+    ///
+    /// A coordinator without `resolve` never starts such downloads, and leaves them to others that share the queue.
+    public convenience init(
+        store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
+        configuration: Configuration = .init(), using files: FileIO = .shared,
+        resolve: @escaping @Sendable (_ id: String, _ user: String?) async throws -> DownloadResolution
+    ) {
+        self.init(
+            store: store.queue, transport: transport, limits: limits, configuration: configuration, resolve: resolve,
+            files: files, timing: .system)
+    }
+
+    /// Creates a coordinator whose downloads have identifiers, with a closure that returns only their URLs.
+    ///
+    ///     let downloads = DownloadCoordinator(
+    ///         store: .sqlite(at: file), resolve: { id, user in try await api.url(of: id, for: user) })
+    ///
+    /// See ``init(store:transport:limits:configuration:using:resolve:)-(_,_,_,_,_,(String,String?)->DownloadResolution)``.
+    public convenience init(
+        store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
+        configuration: Configuration = .init(), using files: FileIO = .shared,
+        resolve: @escaping @Sendable (_ id: String, _ user: String?) async throws -> URL
+    ) {
+        self.init(
+            store: store, transport: transport, limits: limits, configuration: configuration, using: files
+        ) { id, user -> DownloadResolution in
+            DownloadResolution(url: try await resolve(id, user))
+        }
     }
 
     package convenience init(
@@ -132,25 +173,24 @@ public final class DownloadCoordinator: Sendable {
         onPhase: @escaping @Sendable (JobID, JobPhase) -> Void
     ) {
         self.init(
-            store: store, transport: transport, limits: limits, configuration: configuration, files: .shared,
-            timing: .system, onPhase: onPhase)
+            store: store, transport: transport, limits: limits, configuration: configuration, resolve: nil,
+            files: .shared, timing: .system, onPhase: onPhase)
     }
 
     init(
         store: any QueueStore, transport: any Transport, limits: Limits, configuration: Configuration,
-        files: FileIO, timing: CoordinatorTiming, onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
+        resolve: Resolver? = nil, files: FileIO, timing: CoordinatorTiming,
+        onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
     ) {
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
         }
-        self.onPhase = onPhase
-        self.store = store
-        self.transport = transport
-        self.limits = limits
-        self.configuration = configuration
-        self.files = files
-        self.timing = timing
+        core = CoordinatorCore(
+            store: store, transport: transport, limits: limits, configuration: configuration, resolve: resolve,
+            files: files, timing: timing, onPhase: onPhase)
     }
+
+    deinit { core.abandon() }
 
     /// Opens the queue now instead of with the first operation that needs it.
     ///
@@ -159,17 +199,45 @@ public final class DownloadCoordinator: Sendable {
         _ = try await store.jobs([])
     }
 
-    /// Closes the queue. Later operations throw a ``QueueStoreError``.
+    /// Stops all downloads, waits for that, and closes the queue. Later operations throw a ``QueueStoreError``.
     ///
-    /// Close it after the run has ended. If you don't close it, no job is lost: the queue is closed when the last reference to the
-    /// coordinator is released.
+    /// Downloads keep their partial files and wait again. Every ``run(until:onEvent:onWarning:)`` returns, and the summary of a
+    /// ``download(_:onEvent:)`` has unfinished requests. If you don't close the queue, no download is lost.
     ///
     /// - Throws: ``QueueStoreError``.
     public func close() async throws {
-        try await store.close()
+        try await core.close()
     }
 
-    // MARK: Running
+    // MARK: Running in the background
+
+    /// Runs the queue in the background, until ``stop()``, ``close()``, or the release of the coordinator.
+    ///
+    ///     let downloads = DownloadCoordinator(store: .sqlite(at: file), limits: .init(total: 4))
+    ///     downloads.start()
+    ///     let handle = try await downloads.enqueue(DownloadRequest(url, to: music))
+    ///
+    /// If the queue can't run, because the disk is full or the database is gone, it starts again after a pause, which grows from a second to
+    /// a minute. ``failure`` has the error meanwhile, and no download is lost. A second call does nothing. After ``stop()`` it starts
+    /// again; after ``close()`` it only sets ``failure``.
+    ///
+    /// Handles, lists and sequences of the coordinator keep it alive. When the last reference goes, the downloads are stopped, and nothing
+    /// waits for that; to wait, call ``stop()`` first. Another coordinator of the same file waits for the files that are still being
+    /// written, and fails no download.
+    public func start() { core.start() }
+
+    /// Ends what ``start()`` began, and waits until the downloads have stopped. They keep their partial files and wait again.
+    ///
+    /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue goes on for them.
+    public func stop() async { await core.stop() }
+
+    /// Why the queue that ``start()`` runs can't work now; `nil` when it works, or doesn't run.
+    ///
+    /// It is a ``QueueStoreError``, or a `TransferError` if this process can't write its files. It passes when the store answers again, with
+    /// the next download that succeeds, or when nothing is left to do. ``DownloadList/failure`` shows it in a view.
+    public var failure: (any Error)? { core.failure }
+
+    // MARK: Running in a task
 
     /// The condition that ends a run.
     public enum RunEnd: Sendable, Hashable {
@@ -188,7 +256,10 @@ public final class DownloadCoordinator: Sendable {
     ///         try await downloads.enqueue(songs)
     ///     }
     ///
-    /// A coordinator can have only one run at a time; a second one traps.
+    /// **Several callers.** The queue may run already: callers share one engine, and the limits hold for all of them together. The engine works
+    /// on what any of them wants: one batch, or the whole queue. Batches that callers wait for come first. When a caller leaves, only the
+    /// downloads stop that no other caller wants. `onEvent` gets the events of the caller's batch. An error that ends the engine is thrown
+    /// to every caller.
     ///
     /// **Cancellation.** If the task is cancelled, the run starts no more downloads and stops the current ones. They keep their partial
     /// files and wait again. Then this method returns without throwing, because cancellation is the usual end of a service.
@@ -211,36 +282,7 @@ public final class DownloadCoordinator: Sendable {
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
     ) async throws {
-        try await run(until: end, isAwaited: false, onEvent: onEvent, onWarning: onWarning)
-    }
-
-    @concurrent func run(
-        until end: RunEnd, isAwaited: Bool, onEvent: @escaping @Sendable (DownloadEvent) -> Void,
-        onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
-    ) async throws {
-        let run = CoordinatorRun(
-            coordinator: self, end: end, isAwaited: isAwaited, onEvent: onEvent, onWarning: onWarning)
-        current.withLock { current in
-            precondition(current == nil, "A coordinator may have only one run at a time. Create another coordinator.")
-            current = run
-        }
-        let result = await Result { try await work(run) }
-        current.withLock { $0 = nil }
-        observers.changes.note()
-        do {
-            try result.get()
-        } catch is CancellationError where Task.isCancelled {
-            // The run was cancelled while the store was opened.
-        }
-    }
-
-    private func work(_ run: CoordinatorRun) async throws {
-        let worker = try await store.attach()
-        let result = await Result { try await run.work(as: worker) }
-        let detached = await Result { try await store.detach(worker) }
-        // The error that ended the run matters more than one that follows from it.
-        try result.get()
-        try detached.get()
+        try await core.run(RunCaller(until: end, onEvent: onEvent, onWarning: onWarning))
     }
 
     /// Runs the queue while `body` runs, and then stops it.
@@ -340,12 +382,9 @@ extension DownloadCoordinator {
     }
 }
 
-// MARK: - Directories and partial files
+// MARK: - Directories
 
 extension DownloadCoordinator {
-    /// The directory of relative targets.
-    var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
-
     /// The requests with absolute targets, as this process downloads them.
     func resolved(_ requests: [DownloadRequest]) -> [DownloadRequest] {
         guard requests.contains(where: \.isRelative) else { return requests }
@@ -361,22 +400,7 @@ extension DownloadCoordinator {
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
         for directory in Set(resolved(requests).map(\.directory)) {
             try await files.makeDirectory(at: directory)
-            try await checkWriting(in: directory)
-        }
-    }
-
-    func checkWriting(in directory: URL) async throws {
-        // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
-        try await Task { try await probeWriting(in: directory) }.value
-    }
-
-    private func probeWriting(in directory: URL) async throws {
-        let probe = directory.appending(path: ".sluice-\(UInt64.random(in: 0 ... .max))", directoryHint: .notDirectory)
-        do {
-            try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
-            try await files.remove(probe)
-        } catch let error as FileError {
-            throw error.with(operation: "create a file in", path: directory.path(percentEncoded: false))
+            try await core.checkWriting(in: directory)
         }
     }
 }
@@ -415,6 +439,14 @@ public enum DownloadEvent: Sendable {
 
     var isEnd: Bool {
         if case .finished = self { true } else { false }
+    }
+
+    /// Whether the download goes on after the event.
+    var isProgress: Bool {
+        switch self {
+        case .started, .responded, .received: true
+        case .retrying, .paused, .released, .finished: false
+        }
     }
 }
 

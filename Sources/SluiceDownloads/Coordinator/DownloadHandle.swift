@@ -31,14 +31,17 @@ public struct DownloadHandle: Sendable {
         case conflict(with: URL)
     }
 
-    /// The ended download: done, failed or cancelled. Waits until the download has ended, so the queue must be running.
+    /// The download, when it is done or cancelled. Waits until it has ended, so the queue must be running.
+    ///
+    ///     let file = try await handle.result.request.target
     ///
     /// If the request is cancelled and the download continues for other members, the result has the state
     /// ``QueuedDownload/State/cancelled``. If a download that ended in this process was replaced, because the same request was enqueued
     /// again, the result is that of this handle's download.
     ///
-    /// - Throws: `TransferError` with the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was
-    ///   removed from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
+    /// - Throws: `TransferError` if the download failed, with the code `failedElsewhere` and the same message if that happened in another
+    ///   process or an earlier one, and `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was removed
+    ///   from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = outcome {
@@ -51,14 +54,14 @@ public struct DownloadHandle: Sendable {
                 try Task.checkCancellation()
                 guard var job = try await coordinator.store.jobs([id]).first else {
                     // The same request was enqueued again, which replaces the ended download.
-                    if let job = ended.job(of: request, batch: batch) { return job }
+                    if let job = ended.job(of: request, batch: batch) { return try succeeded(job) }
                     throw QueueStoreError(
                         .removed, subject: request.url.redactedForDisplay,
                         message: "The download was removed from the queue.",
                         remedy: "Wait for the results of downloads before you prune the queue.")
                 }
                 if hasLeft(job) { job.state = .cancelled }
-                if job.state.isFinal { return job }
+                if job.state.isFinal { return try succeeded(job) }
                 if let end {
                     let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
                     await coordinator.timing.wait(for: end, atMost: limit)
@@ -67,6 +70,12 @@ public struct DownloadHandle: Sendable {
                 end = coordinator.observers.nextEnd(of: id)
             }
         }
+    }
+
+    private func succeeded(_ job: QueuedDownload) throws -> QueuedDownload {
+        guard job.state == .failed else { return job }
+        throw ended.error(saying: job.message)
+            ?? .failedElsewhere(job.message ?? "\(request.url.redactedForDisplay): The download failed.", of: request)
     }
 
     /// An asynchronous sequence of the events of the download in this process, from now until it has ended.

@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import SluiceHTTP
 import SluiceLock
 
 /// What the observers of a queue in this process wait for: snapshots wait for any change, and handles for the end of one job.
@@ -137,13 +138,18 @@ final class QueueObservers: Sendable {
 final class JobOutcome: Sendable {
     enum Ended: Sendable {
         case done(bytes: Int64)
-        case failed(message: String)
+        case failed(message: String, TransferError?)
         case cancelled
 
-        init?(_ outcome: JobSettlement.Outcome) {
-            switch outcome {
+        init?(_ settled: SettledJob) {
+            switch settled.settlement.outcome {
             case .done(let bytes): self = .done(bytes: bytes)
-            case .failed(let message): self = .failed(message: message)
+            case .failed(let message):
+                guard case .finished(_, .failed(let error)) = settled.event else {
+                    self = .failed(message: message, nil)
+                    return
+                }
+                self = .failed(message: message, error)
             case .retry, .released, .postponed, .moved, .cancelled: return nil
             }
         }
@@ -174,6 +180,12 @@ final class JobOutcome: Sendable {
         state.withLock { state in if case .ended = state { state = .removed } }
     }
 
+    /// The error with this message, if the job failed with it in this process.
+    func error(saying message: String?) -> TransferError? {
+        guard case .ended(.failed(message, let error)) = state.withLock({ $0 }) else { return nil }
+        return error
+    }
+
     /// The ended job of a request, or `nil` if it hasn't ended here or was removed since.
     func job(of request: DownloadRequest, batch: String?) -> QueuedDownload? {
         guard case .ended(let outcome) = state.withLock({ $0 }) else { return nil }
@@ -181,7 +193,7 @@ final class JobOutcome: Sendable {
         var ended = QueuedDownload(id: job, request: request, members: [member], state: .done)
         switch outcome {
         case .done(let bytes): ended.bytes = bytes
-        case .failed(let message):
+        case .failed(let message, _):
             ended.state = .failed
             ended.failureCount = 1
             ended.message = message

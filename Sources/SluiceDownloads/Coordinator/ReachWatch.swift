@@ -47,7 +47,7 @@ struct ReachWatch {
     private static let maximumPause: Int64 = 30_000
     static let networkPatience: Int64 = 3_600_000
 
-    private let rules: Rules
+    var rules: Rules
     private var unreachable: [String: Unreachable] = [:]
     private var refusals: [String: Refusal] = [:]
     /// The hosts of which there was no sign since there was one of any host.

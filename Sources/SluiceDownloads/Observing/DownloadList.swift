@@ -22,8 +22,9 @@ import SluiceConcurrency
 /// **Observation.** Each property is tracked separately, and changes only when its value changes. So a view that shows ``waiting`` isn't
 /// updated while bytes arrive. The properties change at most ten times in a second, and changes by other processes appear within a second.
 ///
-/// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then reads the queue again each
-/// second. The first success sets ``failure`` to `nil`. After the coordinator has been closed, the list doesn't try again.
+/// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then reads the queue again every
+/// second. If the queue can't run, for example because the disk is full, ``failure`` has that error until it has passed
+/// (``DownloadCoordinator/failure``). After the coordinator has been closed, the list doesn't try again.
 @MainActor @Observable
 public final class DownloadList {
     /// The running downloads with their progress, in the order of their numbers.
@@ -45,14 +46,18 @@ public final class DownloadList {
     public private(set) var counts: [QueuedDownload.State: Int] = [:]
     /// The bytes, the rate and the time left.
     public private(set) var totals = Totals()
-    /// The error of the last attempt to read the queue; `nil` after a success.
-    public private(set) var failure: QueueStoreError?
+    /// Why the queue can't be read, or why it can't run; `nil` if it can. An alert can show its `localizedDescription`.
+    public var failure: (any Error)? { readFailure ?? runFailure }
+
+    private var readFailure: QueueStoreError?
+    private var runFailure: (any Error)?
 
     @ObservationIgnored private var meter = TransferMeter()
     @ObservationIgnored private var following: Following?
     /// Ticks while downloads run, because there are no snapshots while no bytes arrive.
     @ObservationIgnored private var ticking: Following?
     @ObservationIgnored private let timing: ListTiming
+    @ObservationIgnored private let currentRunFailure: @Sendable () -> (any Error)?
 
     /// Creates a list that follows the queue of a coordinator.
     ///
@@ -61,17 +66,22 @@ public final class DownloadList {
     ///   - count: The maximum number of downloads in ``running``, ``waiting``, ``paused`` and ``ended``. The counts include all
     ///     downloads.
     public convenience init(_ downloads: DownloadCoordinator, listing count: Int = 100) {
-        self.init(downloads.snapshots(listing: count), timing: .system)
+        self.init(downloads.snapshots(listing: count), timing: .system) { downloads.failure }
     }
 
     /// Creates a list that shows one snapshot and follows no queue: for previews, and for tests of views.
     public init(showing snapshot: QueueSnapshot) {
         timing = .system
+        currentRunFailure = { nil }
         show(snapshot)
     }
 
-    init(_ snapshots: some AsyncSequence<QueueSnapshot, any Error> & Sendable, timing: ListTiming) {
+    init(
+        _ snapshots: some AsyncSequence<QueueSnapshot, any Error> & Sendable, timing: ListTiming,
+        runFailure: @escaping @Sendable () -> (any Error)? = { nil }
+    ) {
         self.timing = timing
+        currentRunFailure = runFailure
         let repeated = RepeatedSnapshots(snapshots: snapshots, sleep: timing.sleep)
         following = Following(repeated, for: self) { list, result in list.take(result) }
     }
@@ -86,11 +96,14 @@ public final class DownloadList {
         switch result {
         case .success(let snapshot):
             show(snapshot)
-            set(\.failure, to: nil)
+            set(\.readFailure, to: nil)
             tickWhileRunning()
         case .failure(let error):
-            set(\.failure, to: error)
+            set(\.readFailure, to: error)
         }
+        // Errors can't be compared, but their descriptions say all that a view shows.
+        let failure = currentRunFailure()
+        if failure.map({ "\($0)" }) != runFailure.map({ "\($0)" }) { runFailure = failure }
     }
 
     private func show(_ snapshot: QueueSnapshot) {

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import SluiceFiles
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)
@@ -9,24 +10,30 @@ public import Foundation
 
 /// A request to download a URL to a file.
 ///
-///     DownloadRequest(url, to: music)                       // named as the URL says
+///     DownloadRequest(url, to: music)                             // named as the URL says
 ///     DownloadRequest(url, to: music, name: "Song.mp3")
-///     DownloadRequest(url, below: "playlists/7")            // below the directory of the process that downloads it
+///     DownloadRequest(url, as: music.appending(path: "Song.mp3"))
+///     try DownloadRequest(url, below: "playlists/7")              // below the directory of the process that downloads it
+///     DownloadRequest(resolving: song.id, to: music)              // the coordinator's `resolve` knows the URL
+///
+/// **Names.** Names often come from servers, so a name that isn't safe is made safe, as browsers do (`SafeFileName.safe(_:)`): only its last
+/// component counts, without control characters and leading dots, and with at most 255 bytes. If nothing is left, the URL suggests the name.
+/// ``name`` is the result. If two requests then have the same target, the second one is a conflict; nothing is renamed or overwritten.
 public struct DownloadRequest: Sendable, Hashable {
     /// The URL to download.
     public var url: URL
     /// The directory of the file. It is created if it is missing.
     ///
-    /// That of a relative request (``init(_:below:name:headerFields:user:priority:)``) isn't a file URL but a relative reference, such as
-    /// `playlists/7/`. Setting another kind of URL traps.
+    /// For a relative request (``init(_:below:name:headerFields:user:priority:)``) it is a relative URL, such as `playlists/7/`. Setting
+    /// another kind of URL traps.
     public var directory: URL {
         get { targetDirectory.url }
         set { targetDirectory = Self.checked(newValue) }
     }
     var targetDirectory: TargetDirectory
-    /// The file's name in the directory: one safe path component (`SafeFileName.isSafe(_:)`). Setting an unsafe name traps.
+    /// The file's name in the directory. A name that isn't safe is made safe.
     public var name: String {
-        didSet { Self.check(name) }
+        didSet { name = Self.safe(name, for: url) }
     }
     /// Additional header fields, such as `Authorization`. They are sent only to the URL's origin.
     ///
@@ -40,8 +47,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request to download `url` to a file in `directory`, which must be a file URL.
     ///
-    /// By default, the URL suggests the name. The name must be one safe path component (`SafeFileName.isSafe(_:)`), otherwise it traps. So
-    /// check names from untrusted sources first.
+    /// By default, the URL suggests the name. A name that isn't safe is made safe.
     public init(
         _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
@@ -54,13 +60,23 @@ public struct DownloadRequest: Sendable, Hashable {
         _ url: URL, _ directory: TargetDirectory, name: String? = nil, headerFields: HTTPFields = [:],
         user: String? = nil, priority: Int = 0
     ) {
-        if let name { Self.check(name) }
         self.url = url
         targetDirectory = directory
-        self.name = name ?? SafeFileName.suggested(by: url)
+        self.name = name.map { Self.safe($0, for: url) } ?? SafeFileName.suggested(by: url)
         self.headerFields = headerFields
         self.user = user
         self.priority = priority
+    }
+
+    /// Creates a request to download `url` to `file`, which must be a file URL.
+    ///
+    ///     DownloadRequest(url, as: music.appending(path: "Song.mp3"))
+    public init(
+        _ url: URL, as file: URL, headerFields: HTTPFields = [:], user: String? = nil, priority: Int = 0
+    ) {
+        self.init(
+            url, to: file.deletingLastPathComponent(), name: file.lastPathComponent, headerFields: headerFields,
+            user: user, priority: priority)
     }
 
     /// The value that ``DownloadCoordinator/Limits/perHost`` counts by: the URL's host, with its port unless it is the scheme's default.
@@ -73,31 +89,47 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request for a resource whose URL isn't known yet, because it expires or depends on the user.
     ///
-    ///     DownloadRequest(resolving: "song 7", host: "cdn.example.com", to: music, name: "Song.mp3", user: me)
+    ///     DownloadRequest(resolving: song.id, to: music, user: me)
     ///
-    /// ``DownloadCoordinator/Configuration/resolve`` returns the URL when the download starts, before each attempt. Only the identifier is
-    /// stored. ``url`` contains the identifier and the host, with the scheme `sluice-id`.
+    /// The closure `resolve` of the coordinator returns the URL when the download starts, before each attempt. Only the identifier is stored.
+    /// ``url`` contains the identifier, with the scheme `sluice-id`.
     ///
     /// - Parameters:
-    ///   - id: The identifier, which must not be empty.
-    ///   - host: The host that the limits count until the URL is known, as ``host`` names it. It must be valid in a URL.
+    ///   - id: The identifier.
+    ///   - host: The host that the limits count until the URL is known, as ``host`` names it. Without it, or if it isn't valid in a URL, only
+    ///     the limits in total and per user count until then.
     ///   - directory: A file URL.
-    ///   - name: The file's name: one safe path component (`SafeFileName.isSafe(_:)`), otherwise it traps.
+    ///   - name: The file's name. By default it is the identifier, percent-encoded; one of more than 255 bytes ends in a hash.
     ///   - user: The user that the file is downloaded for.
     ///   - priority: The priority.
     public init(
-        resolving id: String, host: String, to directory: URL, name: String, user: String? = nil, priority: Int = 0
+        resolving id: String, host: String? = nil, to directory: URL, name: String? = nil, user: String? = nil,
+        priority: Int = 0
     ) {
-        self.init(Self.unresolvedURL(id, host: host), to: directory, name: name, user: user, priority: priority)
+        self.init(
+            Self.unresolvedURL(id, host: host), to: directory, name: name ?? Self.name(of: id), user: user,
+            priority: priority)
     }
 
-    private static func unresolvedURL(_ id: String, host: String) -> URL {
-        precondition(!id.isEmpty, "The identifier of a download request must not be empty.")
-        let path = Self.percentEncoded(id)
-        guard let url = URL(string: "\(Self.unresolvedScheme)://\(host)/\(path)"), url.host()?.isEmpty == false else {
-            preconditionFailure("The host of a download request must be valid in a URL; it is '\(host)'.")
+    private static func unresolvedURL(_ id: String, host: String?) -> URL {
+        let path = percentEncoded(id)
+        if let host, let url = URL(string: "\(unresolvedScheme)://\(host)/\(path)"), url.host()?.isEmpty == false,
+            url.path(percentEncoded: true) == "/" + path
+        {
+            return url
         }
-        return url
+        // A host of its own, which no other download shares and no limit counts (RFC 2606 reserves the domain).
+        return URL(string: "\(unresolvedScheme)://\(String(id.stableHash, radix: 16)).invalid/\(path)")!
+    }
+
+    /// Different identifiers have different names.
+    private static func name(of id: String) -> String {
+        var name = percentEncoded(id, keepingDots: true)
+        if name.hasPrefix(".") { name = "%2E" + name.dropFirst() }
+        if name.isEmpty { name = "%" }
+        guard name.utf8.count > SafeFileName.maximumBytes else { return name }
+        let hash = "~" + String(id.stableHash, radix: 16)
+        return name.prefix(SafeFileName.maximumBytes - hash.utf8.count) + hash
     }
 
     /// The identifier of a request whose URL isn't known yet, and `nil` for other requests.
@@ -133,8 +165,8 @@ public struct DownloadRequest: Sendable, Hashable {
         self.init(url, directory, name: name, user: user.isEmpty ? nil : user, priority: priority)
     }
 
-    private static func check(_ name: String) {
-        precondition(SafeFileName.isSafe(name), "A download request's name must be a safe file name; it is '\(name)'.")
+    private static func safe(_ name: String, for url: URL) -> String {
+        SafeFileName.safe(name) ?? SafeFileName.suggested(by: url)
     }
 
     private static func checked(_ directory: URL) -> TargetDirectory {
@@ -144,7 +176,7 @@ public struct DownloadRequest: Sendable, Hashable {
         return checked
     }
 
-    /// The URL of the completed file. That of a relative request is a relative reference, such as `playlists/7/Song.mp3`.
+    /// The URL of the completed file; for a relative request a relative URL, such as `playlists/7/Song.mp3`.
     public var target: URL { targetDirectory.file(name) }
 
     package var targetPath: TargetPath { targetDirectory.path(of: name) }
@@ -201,7 +233,7 @@ public struct DownloadRequest: Sendable, Hashable {
 extension DownloadRequest {
     /// Creates a request to download `url` to a file below the directory of the process that downloads it.
     ///
-    ///     DownloadRequest(url, below: "playlists/7", name: "Song.mp3")
+    ///     try DownloadRequest(url, below: "playlists/7", name: "Song.mp3")
     ///     DownloadCoordinator.Configuration(directory: music)         // gets playlists/7/Song.mp3
     ///
     /// A queue stores only the relative path. The process that runs the queue adds it to
@@ -213,31 +245,36 @@ extension DownloadRequest {
     ///
     /// - Parameters:
     ///   - url: The URL to download.
-    ///   - path: The names of directories, separated by slashes; empty for the directory itself. A path that isn't safe traps
-    ///     (``isSafePath(_:)``), so check paths from untrusted sources first.
+    ///   - path: The names of directories, separated by slashes; empty for the directory itself.
     ///   - name: The file's name, as in ``init(_:to:name:headerFields:user:priority:)``.
     ///   - headerFields: Additional header fields.
     ///   - user: The user that the file is downloaded for.
     ///   - priority: The priority.
+    /// - Throws: `FileError` with the code `invalidPath` if the path isn't safe (``isSafePath(_:)``), as `..` and absolute paths aren't.
+    ///   Another directory in its place could be one that the caller doesn't expect.
     public init(
         _ url: URL, below path: String, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
-    ) {
+    ) throws(FileError) {
         self.init(
-            url, TargetDirectory.checked(path), name: name, headerFields: headerFields, user: user, priority: priority)
+            url, try TargetDirectory.checked(path), name: name, headerFields: headerFields, user: user,
+            priority: priority)
     }
 
     /// Creates a request for a resource whose URL isn't known yet, to a file below the directory of the process that downloads it.
     ///
-    ///     DownloadRequest(resolving: "song 7", host: "cdn.example.com", below: "playlists/7", name: "Song.mp3")
+    ///     try DownloadRequest(resolving: song.id, below: "playlists/7")
     ///
     /// See ``init(resolving:host:to:name:user:priority:)`` and ``init(_:below:name:headerFields:user:priority:)``.
+    ///
+    /// - Throws: `FileError` with the code `invalidPath` if the path isn't safe.
     public init(
-        resolving id: String, host: String, below path: String, name: String, user: String? = nil, priority: Int = 0
-    ) {
+        resolving id: String, host: String? = nil, below path: String, name: String? = nil, user: String? = nil,
+        priority: Int = 0
+    ) throws(FileError) {
         self.init(
-            Self.unresolvedURL(id, host: host), TargetDirectory.checked(path), name: name, user: user,
-            priority: priority)
+            Self.unresolvedURL(id, host: host), try TargetDirectory.checked(path), name: name ?? Self.name(of: id),
+            user: user, priority: priority)
     }
 
     /// Whether `path` is safe as a relative directory, so that it can't leave the base directory. It is empty, or names that are each safe
@@ -271,9 +308,12 @@ extension DownloadRequest {
 }
 
 extension TargetDirectory {
-    fileprivate static func checked(_ path: String) -> TargetDirectory {
-        precondition(
-            isSafe(path), "The path of a download request must consist of safe file names; it is '\(path)'.")
+    fileprivate static func checked(_ path: String) throws(FileError) -> TargetDirectory {
+        guard isSafe(path) else {
+            throw FileError(
+                .invalidPath, subject: path, message: "'\(path)' isn't a safe path below a directory.",
+                remedy: "Use names separated by single slashes, without '..' and without a slash at the beginning.")
+        }
         return below(path)
     }
 }
@@ -326,7 +366,7 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
 
 // MARK: - Resolutions
 
-/// The URL of a resource that a request names by an identifier. See ``DownloadCoordinator/Configuration/resolve``.
+/// The URL of a resource that a request names by an identifier. See The coordinator's `resolve`.
 public struct DownloadResolution: Sendable, Hashable {
     /// The URL to download. It isn't stored.
     public var url: URL

@@ -116,7 +116,7 @@ import Testing
     @Test func `only a coordinator with a directory knows that the file of a relative request is gone`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let store = MemoryQueueStore()
-            let request = DownloadRequest(URL(string: "http://a.example/a")!, below: "music", name: "song")
+            let request = try DownloadRequest(URL(string: "http://a.example/a")!, below: "music", name: "song")
             _ = try await store.enqueue([request], options: .init())
             let claim = JobClaim(worker: try await store.attach(), count: 1, limits: .none, lease: .seconds(60))
             let lease = try #require(try await store.takeTurn([], claiming: claim).claimed.first).lease

@@ -25,7 +25,7 @@ import Testing
     @Test func `waits for what is due next, or for a renewal`() {
         let state = Self.state(total: 2)
         #expect(state.arm(.look, now: 0) == nil)
-        let wakes = state.noteAnswer(due: 50, isEmpty: false)
+        let wakes = state.noteAnswer(due: 50)
         #expect(wakes)
         #expect(state.arm(.look, now: 10) == 40)
         #expect(!state.takes(.look, now: 49))
@@ -33,14 +33,14 @@ import Testing
         #expect(state.arm(.look, now: 60) == 0)
         #expect(state.arm(.renew, now: 60) == nil)
         state.claimed([Self.claimed(1)], at: 60)
-        #expect(state.noteAnswer(due: 2000, isEmpty: false))
+        #expect(state.noteAnswer(due: 2000))
         #expect(state.arm(.renew, now: 100) == 960)
         #expect(state.arm(.look, now: 100) == 1900)
     }
 
     @Test func `does not turn without a pause while nothing can be claimed and something is overdue`() {
         let state = Self.state()
-        _ = state.noteAnswer(due: 50, isEmpty: false)
+        _ = state.noteAnswer(due: 50)
         state.claimed([Self.claimed(1)], at: 0)
         // All places are taken: the next end of a job starts a turn.
         #expect(state.arm(.look, now: 60) == nil)
@@ -48,12 +48,12 @@ import Testing
 
     @Test func `does not turn without a pause while a turn runs and something is overdue`() {
         let state = Self.state()
-        _ = state.noteAnswer(due: 50, isEmpty: false)
+        _ = state.noteAnswer(due: 50)
         let begins = state.beginTurn(now: 60)
         #expect(begins)
         #expect(state.arm(.look, now: 60) == nil)
         // The turn notes what is due next, and wakes the waiting task for it.
-        let wakes = state.noteAnswer(due: 90, isEmpty: false)
+        let wakes = state.noteAnswer(due: 90)
         #expect(wakes)
         #expect(state.arm(.look, now: 60) == 30)
         let repeats = state.endTurn(now: 60)
@@ -64,14 +64,14 @@ import Testing
     @Test func `what comes due before a turn has ended is looked for by another one`() {
         let state = Self.state()
         #expect(state.beginTurn(now: 0))
-        #expect(state.noteAnswer(due: 50, isEmpty: false))
+        #expect(state.noteAnswer(due: 50))
         #expect(state.arm(.look, now: 60) == 0)
         #expect(state.takes(.look, now: 60))
         #expect(!state.beginTurn(now: 60))
         #expect(state.arm(.look, now: 60) == nil, "the other turn is certain")
         #expect(state.endTurn(now: 60))
         #expect(state.arm(.look, now: 60) == nil)
-        #expect(state.noteAnswer(due: 90, isEmpty: false))
+        #expect(state.noteAnswer(due: 90))
         #expect(!state.endTurn(now: 60))
     }
 
@@ -94,7 +94,7 @@ import Testing
         #expect(state.beginTurn(now: 0))
         #expect(state.stop(Self.lease(1).job, because: .paused) == nil)
         state.claimed([Self.claimed(1)], at: 0)
-        #expect(state.noteAnswer(due: nil, isEmpty: false))
+        #expect(state.noteAnswer(due: nil))
         #expect(state.arm(.renew, now: 5) == 0)
         #expect(state.takes(.renew, now: 5))
         #expect(state.arm(.renew, now: 5) == 995)
@@ -102,7 +102,7 @@ import Testing
         // A job of another worker is stopped by that.
         _ = state.stop(Self.lease(2).job, because: .paused)
         #expect(state.beginTurn(now: 10))
-        _ = state.noteAnswer(due: nil, isEmpty: false)
+        _ = state.noteAnswer(due: nil)
         #expect(state.arm(.renew, now: 10) == 990)
     }
 
@@ -131,7 +131,7 @@ import Testing
             #expect(pause >= most / 2 && pause <= most)
         }
         #expect(state.takeSettled().settled.map(\.settlement.mayBeRecorded) == [true])
-        _ = state.noteAnswer(due: nil, isEmpty: false)
+        _ = state.noteAnswer(due: nil)
         #expect(state.postpone([], now: now), "the next outage is reported again")
     }
 
@@ -240,7 +240,7 @@ private final class RunState {
         state.takeSettled(now: 0)
     }
     func postpone(_ untold: [SettledJob], now: Int64) -> Bool { state.postpone(untold, now: now) }
-    func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool { state.noteAnswer(due: due, isEmpty: isEmpty) }
+    func noteAnswer(due: Int64?) -> Bool { state.noteAnswer(due: due) }
     func beginRenewal(now: Int64) -> CoordinatorState.Renewal? { state.beginRenewal(now: now) }
     func endRenewal(_ renewal: CoordinatorState.Renewal, _ renewed: [RenewedLease]) {
         _ = state.endRenewal(renewal, renewed)

@@ -114,7 +114,10 @@ import TestSupport
             let downloads = list.coordinator()
             try await running(downloads) {
                 let handles = try await downloads.enqueue(try requests(2, origin, directory))
-                for handle in handles { #expect(try await handle.result.state == .failed) }
+                for handle in handles {
+                    let error = await #expect(throws: TransferError.self) { try await handle.result }
+                    #expect(error?.status == 404)
+                }
                 isThere.withLock { $0 = true }
                 #expect(try await downloads.retry(.ids([handles[0].id])).changedCount == 1)
                 #expect(try await handles[0].result.bytes == 1000)

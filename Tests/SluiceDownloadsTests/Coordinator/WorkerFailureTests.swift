@@ -22,7 +22,7 @@ import Testing
 
     private func requests(_ count: Int, below path: String = "", prefix: String = "") -> [DownloadRequest] {
         (0..<count).map {
-            DownloadRequest(URL(string: "https://a.example/\(prefix)\($0)")!, below: path, name: "\(prefix)\($0)")
+            try! DownloadRequest(URL(string: "https://a.example/\(prefix)\($0)")!, below: path, name: "\(prefix)\($0)")
         }
     }
 
@@ -97,7 +97,7 @@ import Testing
             let downloads = list(directory).coordinator()
             let run = Task { try await downloads.run() }
             let handle = try await downloads.enqueue(requests(1, below: "occupied"))[0]
-            #expect(try await handle.result.state == .failed)
+            await #expect(throws: TransferError.self) { try await handle.result }
             try FileManager.default.removeItem(at: occupied)
             try await downloads.retry(.all)
             #expect(try await handle.result.state == .done)
@@ -201,7 +201,7 @@ import Testing
             var list = ListDownloader(transport: transport)
             list.configuration.retries = .never
             if source == "headerFields" { list.configuration.headerFields = { _ in throw CancellationError() } }
-            list.configuration.resolve = { _ in
+            list.resolve = { _, _ in
                 if source == "resolve" { throw CancellationError() }
                 return DownloadResolution(url: URL(string: "https://a.example/a")!)
             }

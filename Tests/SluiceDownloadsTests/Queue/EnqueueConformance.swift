@@ -111,13 +111,13 @@ import Testing
             let url = URL(string: "https://host.example/x")!
             let hostile = "it's \"all\"/a:b/\u{1F3B5} %"
             let requests =
-                ["", "music", hostile].map { DownloadRequest(url, below: $0) }
+                try ["", "music", hostile].map { try DownloadRequest(url, below: $0) }
                 + [DownloadRequest(url, to: URL(filePath: "/music")), DownloadRequest(url, to: URL(filePath: "/"))]
             let jobs = try await fixture.store.enqueue(requests, options: .init())
             #expect(jobs.allSatisfy { $0.outcome == .added })
             #expect(try await fixture.store.jobs(jobs.map(\.id)).map(\.request) == requests)
             #expect(try await fixture.enqueue(requests[2]).outcome == .joined)
-            let other = DownloadRequest(URL(string: "https://host.example/y")!, below: "music", name: "x")
+            let other = try DownloadRequest(URL(string: "https://host.example/y")!, below: "music", name: "x")
             #expect(try await fixture.enqueue(other).outcome == .conflict(with: url))
             #expect(try await fixture.claim(10).map(\.request) == requests)
         }

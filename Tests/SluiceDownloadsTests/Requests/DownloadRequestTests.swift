@@ -37,7 +37,7 @@ import Testing
     func `is a relative reference, whose path is the key of the job`(
         path: String, name: String, target: String, directory: String
     ) throws {
-        let request = DownloadRequest(Self.url, below: path, name: name)
+        let request = try DownloadRequest(Self.url, below: path, name: name)
         #expect(request.isRelative && !request.directory.isFileURL)
         #expect(request.directory.absoluteString == directory)
         #expect(request.target.path(percentEncoded: false).utf8.elementsEqual(target.utf8))
@@ -61,6 +61,8 @@ import Testing
     ])
     func `can't leave the directory, or have a path that isn't safe`(path: String) {
         #expect(!DownloadRequest.isSafePath(path))
+        let error = #expect(throws: FileError.self) { try DownloadRequest(Self.url, below: path) }
+        #expect(error?.code == .invalidPath && error?.subject == path && error?.remedy != nil)
     }
 
     @Test(arguments: [
@@ -74,18 +76,10 @@ import Testing
         #expect(stored == nil, "\(directory)")
     }
 
-    @Test func `traps if its path isn't safe`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = DownloadRequest(URL(string: "http://a.example/x")!, below: "../x")
-        }
-        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("must consist of safe file names; it is '../x'"))
-    }
-
-    @Test func `is another file than an absolute one, and in another directory each time`() {
+    @Test func `is another file than an absolute one, and in another directory each time`() throws {
         let requests = [
-            DownloadRequest(Self.url, below: "a"), DownloadRequest(Self.url, below: "b"),
-            DownloadRequest(Self.url, to: URL(filePath: "/a")), DownloadRequest(Self.url, below: "a"),
+            try DownloadRequest(Self.url, below: "a"), try DownloadRequest(Self.url, below: "b"),
+            DownloadRequest(Self.url, to: URL(filePath: "/a")), try DownloadRequest(Self.url, below: "a"),
         ]
         #expect(DownloadRequest.conflicts(in: requests) == [3: 0])
     }
@@ -95,11 +89,11 @@ import Testing
         ("/srv/music/.x/", nil),
         ("/srv/music/caf\u{E9}", "caf\u{E9}"),
     ])
-    func `is made of an absolute one`(directory: String, path: String?) {
+    func `is made of an absolute one`(directory: String, path: String?) throws {
         let request = DownloadRequest(Self.url, to: URL(filePath: directory), name: "x")
         for base in ["/srv/music", "/srv/music/", "/srv/./other/../music"] {
             let relative = request.relative(to: URL(filePath: base))
-            #expect(relative == path.map { DownloadRequest(Self.url, below: $0, name: "x") })
+            #expect(try relative == path.map { try DownloadRequest(Self.url, below: $0, name: "x") })
             #expect(relative?.relative(to: URL(filePath: base)) == nil)
         }
     }
@@ -116,8 +110,8 @@ import Testing
                     return list.coordinator(store: fixture.store, time: fixture.time)
                 }
                 for (index, coordinator) in coordinators.enumerated() {
-                    let request = DownloadRequest(
-                        try URL(fetchable: origin.url("/\(index)")), below: "playlists/7", name: "\(index)")
+                    let request = try DownloadRequest(
+                        URL(fetchable: origin.url("/\(index)")), below: "playlists/7", name: "\(index)")
                     let handle = try await coordinators[1 - index].enqueue([request])[0]
                     // When the other one runs
                     try await coordinator.run(until: .whenEmpty)
@@ -147,7 +141,7 @@ import Testing
             var list = list
             list.configuration.directory = directory
             let downloads = list.coordinator()
-            let request = DownloadRequest(try URL(fetchable: origin.url("/song")), below: "music")
+            let request = try DownloadRequest(URL(fetchable: origin.url("/song")), below: "music")
             try await downloads.enqueue([request])
             let run = Task {
                 try await downloads.run(until: .whenEmpty) { event in
@@ -173,7 +167,7 @@ import Testing
             var list = list
             list.configuration.directory = directory
             let downloads = list.coordinator()
-            let request = DownloadRequest(try URL(fetchable: origin.url("/song")), below: "music")
+            let request = try DownloadRequest(URL(fetchable: origin.url("/song")), below: "music")
             let music = directory.appending(path: "music", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(at: music, withIntermediateDirectories: true)
             for companion in [request.partialName, request.checkpointName] {
@@ -196,7 +190,7 @@ import Testing
             let urls = try ["/a", "/b"].map { try URL(fetchable: origin.url($0)) }
             // The third one would write the file of the second.
             let requests =
-                urls.map { DownloadRequest($0, below: "music") }
+                try urls.map { try DownloadRequest($0, below: "music") }
                 + [DownloadRequest(urls[0], to: directory.appending(path: "music"), name: "b")]
             let downloads = list.coordinator()
             try await downloads.prepareDirectories(of: requests)
@@ -294,8 +288,8 @@ import Testing
         } _: { list, origin, directory in
             let asked = Recorder<String>()
             var list = list
-            list.configuration.resolve = { request in
-                asked.note("\(request.unresolvedID ?? "") \(request.user ?? "")")
+            list.resolve = { id, user in
+                asked.note("\(id) \(user ?? "")")
                 // The query of a signed URL changes with each resolution.
                 return DownloadResolution(
                     url: try URL(fetchable: origin.url("/song?signature=\(asked.values.count)")),
@@ -319,16 +313,16 @@ import Testing
     @Test func `fail if they can't be resolved, and the message has no secret`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             var list = ListDownloader(transport: ScriptedTransport([:]))
-            list.configuration.resolve = { _ in throw Refusal() }
+            list.resolve = { _, _ in throw Refusal() }
             let downloads = list.coordinator()
             let handle = try await downloads.enqueue([
                 DownloadRequest(resolving: "7", host: "cdn.example", to: directory, name: "song")
             ])[0]
             try await downloads.run(until: .whenEmpty)
-            let result = try await handle.result
-            #expect(result.state == .failed)
-            #expect(result.message?.contains("sluice-id://cdn.example/7") == true)
-            #expect(result.message?.contains("could not be obtained") == true)
+            let error = await #expect(throws: TransferError.self) { try await handle.result }
+            #expect(error?.code == .resolutionFailed && error?.cause is Refusal)
+            #expect(error.map { "\($0)" }?.contains("sluice-id://cdn.example/7") == true)
+            #expect(error?.message.contains("could not be obtained") == true)
         }
     }
 
@@ -337,7 +331,7 @@ import Testing
             let time = VirtualTime()
             let asked = Guarded(0)
             var list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
-            list.configuration.resolve = { _ in
+            list.resolve = { _, _ in
                 let number = asked.withLock { asked in
                     asked += 1
                     return asked

@@ -24,11 +24,12 @@ struct ListDownloader: Sendable {
     var limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
     var configuration = DownloadCoordinator.Configuration(circuitBreaker: nil, durability: .none)
     var files = FileIO.shared
+    var resolve: DownloadCoordinator.Resolver?
 
     func coordinator(store: (any QueueStore)? = nil, time: VirtualTime = VirtualTime()) -> DownloadCoordinator {
         DownloadCoordinator(
             store: store ?? MemoryQueueStore(time: time.queueTime), transport: transport, limits: limits,
-            configuration: configuration, files: files, timing: time.timing)
+            configuration: configuration, resolve: resolve, files: files, timing: time.timing)
     }
 
     func run(

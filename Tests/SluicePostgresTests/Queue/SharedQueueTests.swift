@@ -232,7 +232,7 @@ extension PostgresDatabase {
             let url = URL(string: "https://h0.example/song")!
             let requests = [
                 DownloadRequest(url, to: URL(filePath: "/music"), name: "absolute"),
-                DownloadRequest(url, below: "music", name: "relative"),
+                try DownloadRequest(url, below: "music", name: "relative"),
             ]
             let first = try await fixture.store.enqueue(requests, options: .init(machine: "one"))
             let second = try await fixture.store.enqueue(requests, options: .init(machine: "two"))

@@ -31,16 +31,14 @@ struct Karaoke {
             downloads: downloads, songs: directory.appending(path: "songs", directoryHint: .isDirectory))
 
         // The queue runs while the bar is open.
-        let orders = try await downloads.withRun { @MainActor downloads in
-            let screen = Screen(DownloadList(downloads, listing: 5))
-            defer { screen.clear() }
-            return try await karaoke.evening(screen)
-        }
+        downloads.start()
+        let orders = try await karaoke.evening(Screen(DownloadList(downloads, listing: 5)))
         try await karaoke.check(orders, shop)
         try await downloads.close()
     }
 
     func evening(_ screen: Screen) async throws -> Orders {
+        defer { screen.clear() }
         // Both want Waterloo. It is downloaded once, and each of them has a handle.
         let anns = try await order(["Waterloo", "Fernando", "Angeleyes"], for: "ann")
         let bens = try await order(["Waterloo"], for: "ben")
@@ -74,7 +72,7 @@ struct Karaoke {
     /// Waits until a song is there.
     func sing(_ handle: DownloadHandle, _ screen: Screen) async throws {
         let song = try await handle.result
-        guard song.state == .done else { throw Unexpected("\(song.title) is \(song.state): \(song.message ?? "")") }
+        guard song.state == .done else { throw Unexpected("\(song.title) is \(song.state)") }
         screen.say("\(handle.request.user?.capitalized ?? "?") sings \(song.title).")
     }
 }

@@ -85,7 +85,7 @@ final class FailingJobs {
             let url = URL(string: "https://host.example/\(number)")!
             let user = "user \(number % users)"
             return isRelative
-                ? DownloadRequest(url, below: "", name: "\(number)", user: user)
+                ? try! DownloadRequest(url, below: "", name: "\(number)", user: user)
                 : DownloadRequest(url, to: directory, name: "\(number)", user: user)
         }
     }

@@ -1,0 +1,261 @@
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What works behind a ``DownloadCoordinator``: the queue, its rules, and the engine while a caller wants one.
+///
+/// Tasks hold the core and not the coordinator, so the last reference to a coordinator can go while its queue runs, and that stops what
+/// ``DownloadCoordinator/start()`` began.
+///
+/// ```text
+/// run(), download(_:), start() ── callers ──▶ one CoordinatorRun, in a task of its own ── turns ──▶ store
+/// ```
+///
+/// The first caller starts the engine, later ones join it, and it ends with the last one. An engine that is ending can't be joined; the next
+/// caller waits for its end and starts another.
+final class CoordinatorCore: Sendable {
+    let store: any QueueStore
+    let transport: any Transport
+    let limits: DownloadCoordinator.Limits
+    let configuration: DownloadCoordinator.Configuration
+    let resolve: DownloadCoordinator.Resolver?
+    let files: FileIO
+    let timing: CoordinatorTiming
+    let observers = QueueObservers()
+    let knownTargets = KnownTargets()
+    /// Called at each step of each job; for tests that kill the process there.
+    let onPhase: @Sendable (JobID, JobPhase) -> Void
+    private let state = Lock(State())
+
+    private struct State {
+        var engine: Engine?
+        /// The task of `start()`.
+        var background: Task<Void, Never>?
+        var failure: (any Error)?
+        var isClosed = false
+    }
+
+    private struct Engine {
+        let run: CoordinatorRun
+        let task: Task<Void, any Error>
+    }
+
+    init(
+        store: any QueueStore, transport: any Transport, limits: DownloadCoordinator.Limits,
+        configuration: DownloadCoordinator.Configuration, resolve: DownloadCoordinator.Resolver?, files: FileIO,
+        timing: CoordinatorTiming, onPhase: @escaping @Sendable (JobID, JobPhase) -> Void
+    ) {
+        self.store = store
+        self.transport = transport
+        self.limits = limits
+        self.configuration = configuration
+        self.resolve = resolve
+        self.files = files
+        self.timing = timing
+        self.onPhase = onPhase
+    }
+
+    /// No other process can take over the jobs of a store that isn't shared. Their leases would only end while this process is suspended,
+    /// and it would then run them twice.
+    var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
+
+    /// The directory of relative targets.
+    var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
+
+    /// The engine's run, if the queue runs.
+    var current: CoordinatorRun? { state.withLock { $0.engine?.run } }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    // MARK: Callers
+
+    /// Runs the queue until the caller's downloads have ended, its task is cancelled, or the coordinator is closed.
+    ///
+    /// - Throws: The error that ended the engine.
+    @concurrent func run(_ caller: RunCaller) async throws {
+        guard let engine = try await join(caller) else { return }
+        _ = try? await caller.over.waitUnlessCancelled()
+        switch engine.run.leave(caller) {
+        case .othersStay(isComplete: true): return
+        case .othersStay(isComplete: false): return await engine.run.stopUnwanted()
+        case .last: engine.task.cancel()
+        case .ending: break
+        }
+        do {
+            try await engine.task.value
+        } catch is CancellationError where Task.isCancelled || isClosed {
+            // The engine was cancelled while the store was opened.
+        }
+    }
+
+    /// Returns `nil` if the task is cancelled while an ending engine is waited for.
+    private func join(_ caller: RunCaller) async throws -> Engine? {
+        while true {
+            let (engine, isClosed) = state.withLock { state -> (Engine?, Bool) in
+                if state.engine == nil, !state.isClosed {
+                    let run = CoordinatorRun(core: self)
+                    state.engine = Engine(run: run, task: Task { try await self.work(run) })
+                }
+                return (state.engine, state.isClosed)
+            }
+            guard !isClosed, let engine else { throw QueueStoreError.closed("queue") }
+            if engine.run.add(caller) { return engine }
+            _ = await engine.task.result
+            if Task.isCancelled { return nil }
+        }
+    }
+
+    private func work(_ run: CoordinatorRun) async throws {
+        let result = await Result {
+            let worker = try await store.attach()
+            let result = await Result { try await run.work(as: worker) }
+            let detached = await Result { try await store.detach(worker) }
+            // The error that ended the run matters more than one that follows from it.
+            try result.get()
+            try detached.get()
+        }
+        state.withLock { $0.engine = nil }
+        run.noteEnd()
+        observers.changes.note()
+        try result.get()
+    }
+
+    // MARK: In the background
+
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
+    func start() {
+        state.withLock { state in
+            if state.isClosed {
+                state.failure = QueueStoreError.closed("queue")
+            } else if state.background == nil {
+                state.background = Task { await keepRunning() }
+            }
+        }
+        observers.changes.note()
+    }
+
+    func stop() async {
+        let task = state.withLock { state in
+            defer { state.background = nil }
+            return state.background
+        }
+        task?.cancel()
+        await task?.value
+        setFailure(nil)
+    }
+
+    /// The coordinator has been released.
+    func abandon() { state.withLock { $0.background }?.cancel() }
+
+    func close() async throws {
+        let (engine, background) = state.withLock { state in
+            state.isClosed = true
+            return (state.engine, state.background)
+        }
+        background?.cancel()
+        engine?.task.cancel()
+        _ = await engine?.task.result
+        await background?.value
+        try await store.close()
+    }
+
+    /// Runs the queue again and again, after pauses that grow from a second to a minute while it fails.
+    private func keepRunning() async {
+        var pause = Duration.seconds(1)
+        while !Task.isCancelled {
+            let began = timing.now()
+            do {
+                let caller = RunCaller(until: .whenCancelled) { [self] event in
+                    if case .finished(_, let outcome) = event, outcome.isSuccess { setFailure(nil) }
+                } onWarning: { [self] error in
+                    setFailure(error)
+                }
+                return try await run(caller)
+            } catch {
+                guard !Task.isCancelled, !isClosed else { return }
+                setFailure(error)
+                if timing.now() - began > 60_000 { pause = .seconds(1) }
+                try? await timing.clock.sleep(for: pause)
+                pause = min(pause * 2, .seconds(60))
+            }
+        }
+    }
+
+    private func setFailure(_ error: (any Error)?) {
+        let hasChanged = state.withLock { state in
+            // Most events find no failure.
+            guard state.failure != nil || error != nil else { return false }
+            state.failure = error
+            return true
+        }
+        if hasChanged { observers.changes.note() }
+    }
+
+    /// The store has answered, so its failure has passed. A failure of this worker passes when there is nothing to do, or with the next
+    /// download that succeeds.
+    func noteAnswer(isEmpty: Bool) {
+        guard let failure, isEmpty || failure is QueueStoreError else { return }
+        setFailure(nil)
+    }
+
+    // MARK: Files
+
+    func checkWriting(in directory: URL) async throws {
+        // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
+        try await Task { try await probeWriting(in: directory) }.value
+    }
+
+    private func probeWriting(in directory: URL) async throws {
+        let probe = directory.appending(path: ".sluice-\(UInt64.random(in: 0 ... .max))", directoryHint: .notDirectory)
+        do {
+            try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
+            try await files.remove(probe)
+        } catch let error as FileError {
+            throw error.with(operation: "create a file in", path: directory.path(percentEncoded: false))
+        }
+    }
+}
+
+/// One caller of the engine: what it wants, and whom to tell.
+final class RunCaller: Sendable {
+    let end: DownloadCoordinator.RunEnd
+    /// Whether the caller waits for the downloads of a list, so that they fail instead of waiting for long. It picks its events itself.
+    let isAwaited: Bool
+    let onEvent: @Sendable (DownloadEvent) -> Void
+    let onWarning: @Sendable (QueueStoreError) -> Void
+    /// Signalled when the caller's downloads have ended, or the engine has.
+    let over: Condition
+    let signal: Signal
+
+    init(
+        until end: DownloadCoordinator.RunEnd, isAwaited: Bool = false,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void,
+        onWarning: @escaping @Sendable (QueueStoreError) -> Void
+    ) {
+        self.end = end
+        self.isAwaited = isAwaited
+        self.onEvent = onEvent
+        self.onWarning = onWarning
+        (over, signal) = Condition.makeCondition()
+    }
+
+    /// The batch that the caller wants; `nil` if it wants all jobs.
+    var batch: String? { if case .whenBatchIsEmpty(let name) = end { name } else { nil } }
+}
+
+extension DownloadEvent.Outcome {
+    fileprivate var isSuccess: Bool {
+        switch self {
+        case .done, .skipped: true
+        case .failed, .cancelled: false
+        }
+    }
+}
