@@ -29,7 +29,7 @@ public import Foundation
 /// them together. The host is the one of the request's URL; redirects aren't counted. The size and the duration of a download are
 /// unlimited, but the transport gives up if the server sends nothing.
 ///
-/// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)`` returns. A process that is
+/// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` returns. A process that is
 /// killed loses no job and leaves no partial file under a final name. The next run continues, also within a file if the server supports
 /// ranges (RFC 9110, section 14).
 ///
@@ -124,11 +124,11 @@ public final class DownloadCoordinator: Sendable {
     /// Creates a coordinator whose downloads have identifiers, and URLs only when they start.
     ///
     ///     let downloads = DownloadCoordinator(store: .sqlite(at: file), resolve: { id, user in
-    ///         let ticket = try await api.ticket(for: id, user: user)
+    ///         let ticket = try await shop.ticket(for: id, user: user)
     ///         return DownloadResolution(url: ticket.url, headerFields: [.authorization: ticket.token])
     ///     })
     ///     downloads.start()
-    ///     try await downloads.enqueue(DownloadRequest(resolving: song.id, to: songs, user: me))
+    ///     try await downloads.enqueue(DownloadRequest(resolving: song.id, to: music, user: me))
     ///
     /// `resolve` is called before each attempt of a request with an identifier
     /// (``DownloadRequest/init(resolving:host:to:name:user:priority:)``), with the identifier and the user that the download is charged to.
@@ -153,7 +153,7 @@ public final class DownloadCoordinator: Sendable {
     /// Creates a coordinator whose downloads have identifiers, with a closure that returns only their URLs.
     ///
     ///     let downloads = DownloadCoordinator(
-    ///         store: .sqlite(at: file), resolve: { id, user in try await api.url(of: id, for: user) })
+    ///         store: .sqlite(at: file), resolve: { id, user in try await shop.url(of: id, for: user) })
     ///
     /// See ``init(store:transport:limits:configuration:using:resolve:)-(_,_,_,_,_,(String,String?)->DownloadResolution)``.
     public convenience init(

@@ -19,7 +19,7 @@ struct Queue: View {
             ForEach(list.waiting + list.paused + list.ended) { Text($0.request.name) }
             ForEach(list.hosts) { Text($0.name) }
             if let rate = list.totals.bytesPerSecond { Text("\(rate) bytes per second") }
-            if let failure = list.failure { Text(failure.message) }
+            if let failure = list.failure { Text(failure.localizedDescription) }
             Text("\(newest.value.openCount) files")
         }
     }

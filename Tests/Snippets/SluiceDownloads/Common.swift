@@ -3,7 +3,20 @@ import FoundationEssentials
 import SluiceDownloads
 import SluiceHTTP
 
-struct Song: Sendable { var url = URL(filePath: "/") }
+struct Song: Sendable {
+    var id = ""
+    var url = URL(filePath: "/")
+}
+let song = Song()
+let file = URL(filePath: "/queue.db")
+struct Shop: Sendable {
+    func url(of id: String, for user: String?) async throws -> URL { URL(filePath: "/") }
+    func ticket(for id: String, user: String?) async throws -> (url: URL, token: String) { (URL(filePath: "/"), "") }
+}
+let shop = Shop()
+func play(_ file: URL) {}
+func show(_ error: any Error) {}
+let summary = DownloadSummary()
 
 let url = URL(filePath: "/")
 let urls = [url]

@@ -59,7 +59,7 @@ import SluiceDownloads
         rows += list.waiting.map { "\($0.columns) waits" }
         rows += list.paused.map { "\($0.columns) is paused" }
         rows += list.hosts.map { "\($0.name) gets no requests now" }
-        if let failure = list.failure { rows.append(failure.message) }
+        if let failure = list.failure { rows.append(failure.localizedDescription) }
 
         var last = [counts()]
         if let rate = list.totals.bytesPerSecond { last.append("\(rate / 1000) kB/s") }
