@@ -81,7 +81,7 @@ package final class CheckpointedFile: Sendable {
         let paths = try Paths(places)
         return try await files.run { _ in
             let kernel = files.kernel
-            if mode == .ifCheckpointed, try kernel.status(of: paths.checkpoint, followingLinks: false) == nil {
+            if mode == .ifCheckpointed, try kernel.status(of: paths.checkpoint, followsLinks: false) == nil {
                 return nil
             }
             var opened = try kernel.openToAppend(paths.file, truncating: false)
@@ -91,7 +91,7 @@ package final class CheckpointedFile: Sendable {
             }
             let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
             let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
-            let isCheckpointed = try kernel.status(of: paths.checkpoint, followingLinks: false) != nil
+            let isCheckpointed = try kernel.status(of: paths.checkpoint, followsLinks: false) != nil
             let checkpoint = isCheckpointed ? try kernel.readCheckpoint(paths.checkpoint) : nil
             let hasOwn = checkpoint.map(isOwn) == true
             if hasOwn || (size == 0 && !isCheckpointed) { kernel.makePrivate(opened) }
@@ -256,7 +256,7 @@ extension CheckpointedFile {
     package func abandon() async {
         try? await file.io.run(mustRun: true) { [self] _ in
             let kernel = file.io.kernel
-            if let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status),
+            if let found = try? kernel.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status),
                 found.size == 0
             {
                 kernel.unlinkQuietly(paths.file)
@@ -279,7 +279,7 @@ extension CheckpointedFile {
     /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.
     private func removeAll() {
         let kernel = file.io.kernel
-        guard let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status)
+        guard let found = try? kernel.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status)
         else { return }
         kernel.unlinkQuietly(paths.checkpoint)
         kernel.unlinkQuietly(paths.temporary)
@@ -304,7 +304,7 @@ extension CheckpointedFile {
             let kernel = files.kernel
             var opened: OpenedFile?
             defer { if let opened { kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked) } }
-            if try kernel.status(of: paths.file, followingLinks: false)?.isRegularFile == true {
+            if try kernel.status(of: paths.file, followsLinks: false)?.isRegularFile == true {
                 do {
                     // Without O_CREAT, so that a missing file isn't created here.
                     opened = try kernel.openLocked(
@@ -343,7 +343,7 @@ extension CheckpointedFile {
         let final = try Path.of(destination, for: "read the status of")
         return try await files.run { _ in
             let kernel = files.kernel
-            guard let status = try kernel.status(of: final, followingLinks: false) else { return Destination() }
+            guard let status = try kernel.status(of: final, followsLinks: false) else { return Destination() }
             let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
             return Destination(
                 status: FileStatus(status), checkpoint: checkpoint,

@@ -38,17 +38,17 @@ extension FileIO {
     ///   watch is removed.
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` on systems other than Linux, which have no inotify(7).
     public func changes(
-        of url: URL, kinds: FileChange.Kinds = .all, followingLinks: Bool = true
+        of url: URL, kinds: FileChange.Kinds = .all, followsLinks: Bool = true
     ) async throws -> FileChanges {
         let path = try Path.of(url, for: "watch")
         let watch = try await run { [self] _ in
-            Watch(try kernel.watch(path, kinds, followingLinks: followingLinks), path, self)
+            Watch(try kernel.watch(path, kinds, followsLinks: followsLinks), path, self)
         }
         return FileChanges(watch: watch)
     }
 }
 
-/// The changes of a file or directory. See ``FileIO/changes(of:kinds:followingLinks:)``.
+/// The changes of a file or directory. See ``FileIO/changes(of:kinds:followsLinks:)``.
 ///
 /// The sequence can be iterated once, by one task. A second iterator continues where the first one stopped. When the sequence and
 /// its iterators are dropped, the watch is removed on a worker.
@@ -312,7 +312,7 @@ final class Watch: Sendable {
 }
 
 extension Kernel {
-    func watch(_ path: String, _ kinds: FileChange.Kinds, followingLinks: Bool) throws(FileError) -> CInt {
+    func watch(_ path: String, _ kinds: FileChange.Kinds, followsLinks: Bool) throws(FileError) -> CInt {
         let queue = retrying { calls.watching.makeQueue() }
         do throws(FileError) {
             try check(queue, "watch", path)
@@ -325,7 +325,7 @@ extension Kernel {
             ])
         }
         openCount.add(1, ordering: .relaxed)
-        let mask = kinds.mask | (followingLinks ? 0 : UInt32(csluice_changed_not_following))
+        let mask = kinds.mask | (followsLinks ? 0 : UInt32(csluice_changed_not_following))
         let watch = path.withCString { path in retrying { calls.watching.addWatch(queue, path, mask) } }
         do throws(FileError) {
             try check(watch, "watch", path)

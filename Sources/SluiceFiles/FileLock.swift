@@ -180,7 +180,7 @@ extension Kernel {
                 } else {
                     try check(locked, "lock", path)
                 }
-                if let found = try status(of: path, followingLinks: false),
+                if let found = try status(of: path, followsLinks: false),
                     found.isSameFile(as: opened)
                 {
                     if !truncating || opened.links < 2 {
@@ -223,7 +223,7 @@ extension Kernel {
         do throws(FileError) {
             let created = try status(ofDescriptor: descriptor, path)
             if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
-            if try status(of: path, followingLinks: false)?.isSameFile(as: created) == true {
+            if try status(of: path, followsLinks: false)?.isSameFile(as: created) == true {
                 return OpenedFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
             }
         } catch {

@@ -45,7 +45,7 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``. If a file is in the way, the error names it. Directories that were created before the error
     ///   stay. See mkdir(2).
-    public func makeDirectory(
+    public func createDirectory(
         at url: URL, withIntermediates: Bool = true, permissions: FilePermissions = .newDirectory
     ) async throws {
         let path = try Path.of(url, for: "create directory")
@@ -53,7 +53,7 @@ extension FileIO {
             if withIntermediates {
                 try kernel.makeDirectories(path, permissions.rawValue)
             } else {
-                try kernel.makeDirectory(path, permissions.rawValue)
+                try kernel.createDirectory(path, permissions.rawValue)
             }
         }
     }
@@ -69,8 +69,8 @@ extension Kernel {
         try check(removed == -ENOTDIR ? unlinked : removed, "remove", path)
     }
 
-    func makeDirectory(_ path: String, _ permissions: UInt32) throws(FileError) {
-        let made = path.withCString { path in retrying { calls.makeDirectory(path, permissions) } }
+    func createDirectory(_ path: String, _ permissions: UInt32) throws(FileError) {
+        let made = path.withCString { path in retrying { calls.createDirectory(path, permissions) } }
         if made == -EEXIST, try status(of: path)?.isDirectory == true { return }
         try check(made, "create directory", path)
     }
@@ -81,7 +81,7 @@ extension Kernel {
         do {
             while let current = missing.last {
                 do {
-                    try makeDirectory(current, permissions)
+                    try createDirectory(current, permissions)
                     missing.removeLast()
                     break
                 } catch  where error.code == .notFound && Path.directory(of: current) != current {
@@ -89,7 +89,7 @@ extension Kernel {
                 }
             }
             // From here on ENOENT is an error: /proc returns it for any name, although /proc exists.
-            while let next = missing.popLast() { try makeDirectory(next, permissions) }
+            while let next = missing.popLast() { try createDirectory(next, permissions) }
         } catch  where error.code == .notDirectory {
             throw error.with(operation: error.operation, path: try file(inTheWayOf: path) ?? error.subject)
         }
@@ -110,7 +110,7 @@ extension Kernel {
 extension FileIO {
     /// Creates a symbolic link.
     ///
-    ///     try await files.makeSymbolicLink(at: directory.appending(path: "latest"), to: "2026-11-21")
+    ///     try await files.createSymbolicLink(at: directory.appending(path: "latest"), to: "2026-11-21")
     ///
     /// The destination is stored unchanged and need not exist. A relative destination is resolved from the link's directory, not
     /// from the working directory. See symlink(2), symlink(7).
@@ -118,14 +118,14 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/exists`` if a file exists at `url`, and ``FileError/Code/notFound`` if the
     ///   destination is empty.
-    public func makeSymbolicLink(at url: URL, to destination: String) async throws {
+    public func createSymbolicLink(at url: URL, to destination: String) async throws {
         let path = try Path.of(url, for: "create symbolic link")
         guard !destination.utf8.contains(0) else {
             throw FileError(
                 code: .invalidPath, operation: "create symbolic link", path: path,
                 remedy: "Pass a destination that has no zero byte.")
         }
-        try await run { [kernel] _ in try kernel.makeSymbolicLink(to: Array(destination.utf8CString), at: path) }
+        try await run { [kernel] _ in try kernel.createSymbolicLink(to: Array(destination.utf8CString), at: path) }
     }
 
     /// Returns the path that a symbolic link points to, as it is stored in the link.
@@ -150,19 +150,19 @@ extension FileIO {
 
     /// Creates a hard link: a second name for a file, equivalent to the first. The file exists until its last name is removed.
     ///
-    /// Both names are on one file system. If `existing` is a symbolic link and `followingLinks` is false, the new name is one of the
+    /// Both names are on one file system. If `existing` is a symbolic link and `followsLinks` is false, the new name is one of the
     /// link itself. The call fails atomically if a file exists at `url`. See linkat(2).
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/exists``, ``FileError/Code/differentFileSystems``, or
     ///   ``FileError/Code/permissionDenied`` for a directory, which can't have a second name.
-    public func makeLink(at url: URL, to existing: URL, followingLinks: Bool = true) async throws {
+    public func createLink(at url: URL, to existing: URL, followsLinks: Bool = true) async throws {
         let new = try Path.of(url, for: "create link")
         let old = try Path.of(existing, for: "create a link to")
         try await run { [kernel] _ in
             let result = old.withCString { old in
                 new.withCString { new in
-                    kernel.retrying { kernel.calls.metadata.link(old, new, followingLinks) }
+                    kernel.retrying { kernel.calls.metadata.link(old, new, followsLinks) }
                 }
             }
             try kernel.check(result, "link '\(old)' as", new)
@@ -211,7 +211,7 @@ extension Kernel {
         try text("resolve", path) { path, buffer in calls.metadata.resolve(path, buffer) }
     }
 
-    func makeSymbolicLink(to target: [CChar], at path: String) throws(FileError) {
+    func createSymbolicLink(to target: [CChar], at path: String) throws(FileError) {
         let result = target.withUnsafeBufferPointer { target in
             path.withCString { path in retrying { calls.metadata.symbolicLink(target.baseAddress!, path) } }
         }

@@ -102,7 +102,7 @@ extension Kernel {
                 remedy: "Pass a prefix that has no slash and no zero byte.")
         }
         return try withUniquePath(in: parent, prefix: prefix + "-") { path throws(FileError) in
-            let made = path.withCString { path in retrying { calls.makeDirectory(path, 0o700) } }
+            let made = path.withCString { path in retrying { calls.createDirectory(path, 0o700) } }
             try check(made, "create temporary directory", path)
             return path
         }

@@ -66,7 +66,7 @@ final class DownloadJournal: Sendable {
             logger.trace(
                 "The server responded.",
                 metadata: metadata([
-                    "download.expected": announced.map { "\($0)" } ?? "unknown", "download.resumed": "\(resumed)",
+                    "download.total": announced.map { "\($0)" } ?? "unknown", "download.resumed": "\(resumed)",
                 ]))
         case .retrying(_, let error, let delay):
             logger.debug(

@@ -107,7 +107,7 @@ public struct DownloadService: Service, CustomStringConvertible {
     private func measureOnce() async {
         do {
             let snapshot = try await downloads.snapshot(listing: 0)
-            journal.metrics.waiting.set(snapshot.count(.waiting))
+            journal.metrics.waiting.set(snapshot.count(in: .waiting))
         } catch {
             // The same failure ends the run, and is logged as its error.
             logger.debug(

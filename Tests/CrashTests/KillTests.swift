@@ -213,7 +213,7 @@ final class Evening: Sendable {
         let store = try await SQLiteQueueStore.open(at: database)
         let snapshot = try await store.snapshot(listing: 10_000)
         try await store.close()
-        return snapshot.count(.running)
+        return snapshot.count(in: .running)
     }
 
     /// Returns an error for each done job that a process has requested from the server again.

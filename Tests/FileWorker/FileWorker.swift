@@ -191,7 +191,7 @@ struct FileWorker {
     static func tour(_ directory: URL) async throws {
         let io = FileIO(configuration: .init(concurrency: 2))
         let file = directory.appending(path: "file")
-        try await io.makeDirectory(at: directory.appending(path: "a/b"))
+        try await io.createDirectory(at: directory.appending(path: "a/b"))
         for durability in [Durability.none, .data, .full, .fullAndDirectory] {
             try await Data(repeating: 1, count: 5000).asyncWrite(
                 to: file, options: .init(durability: durability), using: io)

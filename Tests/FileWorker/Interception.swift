@@ -10,7 +10,7 @@ enum Call: String, CaseIterable, Sendable {
     case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, unlock
     case statusOfDescriptor
     case sync, syncData, syncDirectory
-    case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
+    case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, createDirectory, unlinkAt, list
     case startThread
 
     // ReadinessCalls
@@ -124,7 +124,7 @@ extension SystemCalls {
         interceptor.wrap(.link, &calls.link)
         interceptor.wrap(.unlink, &calls.unlink)
         interceptor.wrap(.removeDirectory, &calls.removeDirectory)
-        interceptor.wrap(.makeDirectory, &calls.makeDirectory)
+        interceptor.wrap(.createDirectory, &calls.createDirectory)
         interceptor.wrap(.unlinkAt, &calls.unlinkAt)
         interceptor.wrap(.readAt, &calls.randomAccess.readAt)
         interceptor.wrap(.writeAt, &calls.randomAccess.writeAt)

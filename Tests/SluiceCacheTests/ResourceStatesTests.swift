@@ -86,7 +86,7 @@ import Testing
     @MainActor @Test func `can be observed by a view`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
         try await withCache(transport) { (cache) async throws in
-            let song = Latest(initial: ResourceState<String>.waiting)
+            let song = Latest(ResourceState<String>.waiting)
             await song.follow(Self.texts(cache).states(of: url("a")))
             #expect(song.value.value == "song" && song.failure == nil)
         }

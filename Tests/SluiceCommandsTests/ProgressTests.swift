@@ -23,13 +23,13 @@ private let job = JobID(rawValue: 1)
         board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
         board.note(.finished(job: job, outcome: .done(bytes: 1_000_000)), of: 0, at: .seconds(1))
         board.note(.started(job: job, attempt: 1), of: 1, at: .seconds(1))
-        board.note(.responded(job: job, announced: 4_000_000, resumed: 0), of: 1, at: .seconds(1))
-        board.note(.received(job: job, bytes: 1_000_000), of: 1, at: .seconds(2))
+        board.note(.responded(job: job, totalBytes: 4_000_000, resumedBytes: 0), of: 1, at: .seconds(1))
+        board.note(.received(job: job, receivedBytes: 1_000_000), of: 1, at: .seconds(2))
         board.note(.started(job: job, attempt: 1), of: 2, at: .seconds(1))
-        board.note(.received(job: job, bytes: 500), of: 2, at: .seconds(1))
+        board.note(.received(job: job, receivedBytes: 500), of: 2, at: .seconds(1))
         board.note(.retrying(job: job, error: Self.error, delay: .seconds(1)), of: 2, at: .seconds(2))
         board.note(.started(job: job, attempt: 1), of: 3, at: .seconds(1))
-        board.note(.received(job: job, bytes: 2_000_000), of: 3, at: .seconds(3))
+        board.note(.received(job: job, receivedBytes: 2_000_000), of: 3, at: .seconds(3))
         board.sample(at: .seconds(1))
         return board
     }
@@ -80,7 +80,8 @@ private let job = JobID(rawValue: 1)
         for second in 0...10 {
             // 1 MB a second, and from the fifth on 3.
             board.note(
-                .received(job: job, bytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000), of: 0, at: .zero)
+                .received(job: job, receivedBytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000), of: 0,
+                at: .zero)
             board.sample(at: .seconds(second))
         }
         #expect((2_600_000..<3_000_000).contains(board.rate))
@@ -89,8 +90,8 @@ private let job = JobID(rawValue: 1)
     @Test func `an announced length of any size is drawn`() {
         var board = ProgressBoard(names: ["a"])
         board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
-        board.note(.responded(job: job, announced: .max, resumed: 0), of: 0, at: .zero)
-        board.note(.received(job: job, bytes: 1), of: 0, at: .zero)
+        board.note(.responded(job: job, totalBytes: .max, resumedBytes: 0), of: 0, at: .zero)
+        board.note(.received(job: job, receivedBytes: 1), of: 0, at: .zero)
         board.sample(at: .seconds(100))
         let lines = BarFrame(
             board: board, size: .init(columns: 120, rows: 24), time: .seconds(100), styled: { text, _ in text }

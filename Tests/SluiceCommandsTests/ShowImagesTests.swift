@@ -56,7 +56,7 @@ private func withDirectory<Result: Sendable>(
     func `stand in the text, by relative and absolute paths`(images: TerminalRenderer.ImageProtocol) async throws {
         let (one, two) = (TestImage.png(80, 32, rest: 9_000), TestImage.png(16, 16))
         try await withDirectory { directory in
-            try await FileIO.shared.makeDirectory(at: directory.appending(path: "img"))
+            try await FileIO.shared.createDirectory(at: directory.appending(path: "img"))
             let shown = try await ShownImages.run(
                 "start\n\n![one](img/a%20b.png)\n\n![two]({dir}/two.png)\n\nend",
                 files: ["img/a b.png": one, "two.png": two], images: images, in: directory)

@@ -493,7 +493,7 @@ struct `Directories of other users` {
         try await withIO(calls: .made(by: nobody)) { io, directory in
             #expect(chmod(directory.path, 0o777) == 0)
             try await io.withTemporaryDirectory(in: directory) { temporary in
-                try await io.makeDirectory(at: temporary.appending(path: "a/b"))
+                try await io.createDirectory(at: temporary.appending(path: "a/b"))
                 try await pattern(1).asyncWrite(to: temporary.appending(path: "a/b/file"), using: io)
                 try await io.setPermissions(0o000, of: temporary.appending(path: "a/b"))
                 try await io.setPermissions(0o500, of: temporary.appending(path: "a"))
@@ -521,7 +521,7 @@ private func callsOfNobody() throws -> SystemCalls {
     calls.open = { path, flags, mode in asNobody { real.open(path, flags, mode) } }
     calls.rename = { from, to in asNobody { real.rename(from, to) } }
     calls.unlink = { path in asNobody { real.unlink(path) } }
-    calls.makeDirectory = { path, mode in asNobody { real.makeDirectory(path, mode) } }
+    calls.createDirectory = { path, mode in asNobody { real.createDirectory(path, mode) } }
     calls.status = { path, following, status in asNobody { real.status(path, following, &status) } }
     return calls
 }
@@ -543,7 +543,9 @@ private func callsOfNobody() throws -> SystemCalls {
             error = await expectFileError(.permissionDenied) { try await pattern(1).asyncWrite(to: secret, using: io) }
             #expect(error?.remedy != nil)
             await expectFileError(.permissionDenied) { try await io.remove(secret) }
-            await expectFileError(.permissionDenied) { try await io.makeDirectory(at: directory.appending(path: "x")) }
+            await expectFileError(.permissionDenied) {
+                try await io.createDirectory(at: directory.appending(path: "x"))
+            }
             await expectFileError(.permissionDenied) { try await secret.withFileForWriting(using: io) { _ in } }
             #expect(same(contents(of: secret), pattern(5)))
         }

@@ -131,19 +131,19 @@ import Testing
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
-            try await io.makeSymbolicLink(at: link, to: "file")
+            try await io.createSymbolicLink(at: link, to: "file")
             try await io.setExtendedAttribute("user.a", of: link, to: pattern(1))
             #expect(attribute("user.a", of: file) == pattern(1))
             #expect(try await io.extendedAttribute("user.a", of: link) == pattern(1))
             await expectFileError(.permissionDenied) {
-                try await io.setExtendedAttribute("user.a", of: link, to: pattern(1), followingLinks: false)
+                try await io.setExtendedAttribute("user.a", of: link, to: pattern(1), followsLinks: false)
             }
-            #expect(try await !io.extendedAttributes(of: link, followingLinks: false).contains("user.a"))
+            #expect(try await !io.extendedAttributes(of: link, followsLinks: false).contains("user.a"))
             if getuid() == 0 {
-                try await io.setExtendedAttribute("trusted.a", of: link, to: pattern(2), followingLinks: false)
-                #expect(try await io.extendedAttribute("trusted.a", of: link, followingLinks: false) == pattern(2))
+                try await io.setExtendedAttribute("trusted.a", of: link, to: pattern(2), followsLinks: false)
+                #expect(try await io.extendedAttribute("trusted.a", of: link, followsLinks: false) == pattern(2))
                 #expect(try await io.extendedAttribute("trusted.a", of: link) == nil)
-                try await io.removeExtendedAttribute("trusted.a", of: link, followingLinks: false)
+                try await io.removeExtendedAttribute("trusted.a", of: link, followsLinks: false)
             }
         }
     }

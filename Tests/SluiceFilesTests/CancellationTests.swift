@@ -408,7 +408,7 @@ import Testing
             try await io.rename(own("a"), to: own("b"), existing: .fail)
             try await io.remove(own("b"))
         case .makeAndRemoveTree:
-            try await io.makeDirectory(at: own("tree").appending(path: "x/y"))
+            try await io.createDirectory(at: own("tree").appending(path: "x/y"))
             try await io.removeTree(own("tree"))
         case .temporaryDirectory:
             try await io.withTemporaryDirectory(prefix: "temporary", in: directory) { temporary in

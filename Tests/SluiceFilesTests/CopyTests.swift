@@ -353,7 +353,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
                 #expect(error?.remedy != nil)
             }
             await expectFileError(.sameFile) {
-                try await io.copy(link, to: link, options: .init(existing: .replace, followingLinks: false))
+                try await io.copy(link, to: link, options: .init(existing: .replace, followsLinks: false))
             }
             #expect(same(contents(of: a), contents(of: name)) && contents(of: a).count == 5000)
             #expect(names(in: directory) == ["a", "link", "name"])
@@ -420,7 +420,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
                 kind]!
             await expectFileError(code) {
                 try await io.copy(
-                    a, to: directory.appending(path: "b"), options: .init(existing: .replace, followingLinks: false))
+                    a, to: directory.appending(path: "b"), options: .init(existing: .replace, followsLinks: false))
             }
             #expect(names(in: directory) == ["a"])
         }
@@ -441,7 +441,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             }
             try await io.copy(a, to: link, options: .init(existing: .replace))
             #expect(sameFiles(a, link) && same(contents(of: target), pattern(70)))
-            let status = try await io.status(of: link, followingLinks: false)
+            let status = try await io.status(of: link, followsLinks: false)
             #expect(status?.kind == .file)
             #expect(names(in: directory) == ["a", "fifo", "link", "target"])
         }
@@ -452,7 +452,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             let hostile = ["-rf", "a\nb", String(repeating: "x", count: 255), " ", "\u{202E}", "%2F", "é"]
             for name in hostile {
                 let (a, b) = (directory.appending(path: name), directory.appending(path: "copy/" + name))
-                try await io.makeDirectory(at: directory.appending(path: "copy"))
+                try await io.createDirectory(at: directory.appending(path: "copy"))
                 try makeFile(a, 100)
                 try await io.copy(a, to: b, options: .init(existing: .replace))
                 #expect(sameFiles(a, b))
@@ -481,7 +481,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             #expect(symlink("a", link.path) == 0)
             try await io.copy(link, to: b, options: .init(existing: .replace))
             #expect(sameFiles(a, b))
-            var result = try await io.copy(link, to: b, options: .init(existing: .replace, followingLinks: false))
+            var result = try await io.copy(link, to: b, options: .init(existing: .replace, followsLinks: false))
             #expect(result == FileCopyResult(bytes: 0, method: .symbolicLink))
             #expect(try await io.destination(ofSymbolicLink: b) == "a")
 
@@ -489,14 +489,14 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             let odd = directory.appending(path: "odd")
             #expect(symlink([0x2E, 0x2E, 0x2F, -1, -2, 0x0A, 0], odd.path) == 0)
             await expectFileError(.notFound) { try await io.copy(odd, to: b, options: .init(existing: .replace)) }
-            result = try await io.copy(odd, to: b, options: .init(existing: .replace, followingLinks: false))
+            result = try await io.copy(odd, to: b, options: .init(existing: .replace, followsLinks: false))
             var target = [CChar](repeating: 0, count: 10)
             #expect(readlink(b.path, &target, 10) == 6 && target.prefix(6) == [0x2E, 0x2E, 0x2F, -1, -2, 0x0A])
             await expectFileError(.exists) {
-                try await io.copy(odd, to: b, options: .init(existing: .fail, followingLinks: false))
+                try await io.copy(odd, to: b, options: .init(existing: .fail, followsLinks: false))
             }
             await expectFileError(.isDirectory) {
-                try await io.copy(odd, to: directory, options: .init(existing: .replace, followingLinks: false))
+                try await io.copy(odd, to: directory, options: .init(existing: .replace, followsLinks: false))
             }
             #expect(names(in: directory) == ["a", "b", "link", "odd"])
         }
@@ -507,16 +507,16 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             #expect(symlink("nowhere", a.path) == 0)
             let time = FileTime(seconds: 1_000_000_007, nanoseconds: 123_456_789)
-            try await io.setTimes(of: a, modification: time, access: .epoch, followingLinks: false)
+            try await io.setTimes(of: a, modification: time, access: .epoch, followsLinks: false)
             var keeping = FileCopyOptions.Attributes.allButOwner
             if getuid() == 0 {
-                try await io.setOwner(of: a, user: 7, group: 8, followingLinks: false)
+                try await io.setOwner(of: a, user: 7, group: 8, followsLinks: false)
                 #expect(setAttribute("trusted.link", of: a, to: Data("t".utf8)))
                 keeping.insert(.owner)
             }
-            try await io.copy(a, to: b, options: .init(existing: .replace, followingLinks: false, keeping: keeping))
+            try await io.copy(a, to: b, options: .init(existing: .replace, followsLinks: false, keeping: keeping))
             let (old, new) = (
-                try await io.status(of: a, followingLinks: false), try await io.status(of: b, followingLinks: false)
+                try await io.status(of: a, followsLinks: false), try await io.status(of: b, followsLinks: false)
             )
             #expect(new?.modificationTime == time && new?.kind == .symbolicLink)
             #expect(new?.owner == old?.owner && new?.group == old?.group)

@@ -31,7 +31,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     @Test func `entries are all names with the kind of each, and nothing else`() async throws {
         try await withIO { io, directory in
             makeFile("file", in: directory)
-            try await io.makeDirectory(at: directory.appending(path: "inner"))
+            try await io.createDirectory(at: directory.appending(path: "inner"))
             #expect(symlink("nowhere", directory.appending(path: "link").path) == 0)
             #expect(mkfifo(directory.appending(path: "fifo").path, 0o600) == 0)
             let kinds = try await io.entries(of: directory).reduce(into: [:]) { $0[$1.name] = $1.kind }
@@ -80,11 +80,11 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     @Test func `entries work on the directory that was listed, wherever it is now`() async throws {
         try await withIO { io, directory in
             let (old, new) = (directory.appending(path: "old"), directory.appending(path: "new"))
-            try await io.makeDirectory(at: old)
+            try await io.createDirectory(at: old)
             makeFile("file", in: old, "mine")
             let entry = try #require(try await io.entries(of: old).first)
             try await io.rename(old, to: new, existing: .replace)
-            try await io.makeDirectory(at: old)
+            try await io.createDirectory(at: old)
             makeFile("file", in: old, "another")
             #expect(try await entry.status()?.size == 4)
             try await entry.remove()
@@ -103,11 +103,11 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
             await expectFileError(.tooManyLinks) { _ = try await entry.openForReading() }
             await expectFileError(.tooManyLinks) { _ = try await entry.openForWriting() }
             await expectFileError(.notDirectory) { try await entry.entries() }
-            let stream = try await entry.openForReading(followingLinks: true)
+            let stream = try await entry.openForReading(followsLinks: true)
             #expect(try await stream.readToEnd() == Data("secret".utf8))
             try await stream.close()
             #expect(try await entry.status()?.kind == .symbolicLink)
-            #expect(try await entry.status(followingLinks: true)?.kind == .file)
+            #expect(try await entry.status(followsLinks: true)?.kind == .file)
             try await entry.remove()
             #expect(names(in: directory) == ["outside"])
         }
@@ -132,7 +132,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
-            try await io.makeDirectory(at: inner)
+            try await io.createDirectory(at: inner)
             makeFile("file", in: inner)
             let entry = try #require(try await io.entries(of: directory).first)
             await expectFileError(.isDirectory) { _ = try await entry.openForReading() }
@@ -175,7 +175,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
             #expect(names(in: directory) == ["a", "b"])
             try await a.rename(to: "c")
             #expect(names(in: directory) == ["b", "c"])
-            try await io.makeDirectory(at: directory.appending(path: "inner"))
+            try await io.createDirectory(at: directory.appending(path: "inner"))
             let inner = try #require(try await io.entries(of: directory).first { $0.name == "inner" })
             makeFile("x", in: directory.appending(path: "inner"))
             await expectFileError(.exists) { try await inner.rename(to: "b") }
@@ -188,7 +188,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     @Test func `equal entries are the same name in the same directory`() async throws {
         try await withIO { io, directory in
             makeFile("a", in: directory)
-            try await io.makeDirectory(at: directory.appending(path: "inner"))
+            try await io.createDirectory(at: directory.appending(path: "inner"))
             makeFile("a", in: directory.appending(path: "inner"))
             let entries = try await io.entries(of: directory) + io.entries(of: directory)
             #expect(Set(entries).count == 2)
@@ -206,7 +206,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
         try await withIO(calls: calls) { io, directory in
             let inner = directory.appending(path: "inner")
-            try await io.makeDirectory(at: inner)
+            try await io.createDirectory(at: inner)
             path.withLock { $0 = inner.path }
             #expect(try await io.entries(of: inner).isEmpty)
         }

@@ -52,13 +52,14 @@ extension FaultedOperation {
         // That it is a directory is what unlink(2) says: as EISDIR or as EPERM.
         .believing(.unlink, EISDIR, EPERM).believing(.removeDirectory, ENOTDIR),
         Self("make a directory") { io, directory in
-            try await io.makeDirectory(at: directory.appending(path: "directory"), withIntermediates: false)
+            try await io.createDirectory(at: directory.appending(path: "directory"), withIntermediates: false)
         },
-        Self("make directories") { io, directory in try await io.makeDirectory(at: directory.appending(path: "a/b/c")) }
-            .believing(.makeDirectory, ENOENT),
+        Self("make directories") { io, directory in try await io.createDirectory(at: directory.appending(path: "a/b/c"))
+        }
+        .believing(.createDirectory, ENOENT),
         Self("make a directory that is there", madeDirectory) { io, directory in
-            try await io.makeDirectory(at: directory.appending(path: "directory"))
-        }.believing(.makeDirectory, EEXIST, ENOENT).believing(.status, ENOENT, ENOTDIR),
+            try await io.createDirectory(at: directory.appending(path: "directory"))
+        }.believing(.createDirectory, EEXIST, ENOENT).believing(.status, ENOENT, ENOTDIR),
         Self("status", old()) { io, directory in
             if try await io.status(of: directory.appending(path: "file"))?.size != 300 {
                 throw WrongResult("another size")
@@ -115,7 +116,7 @@ extension FaultedOperation {
             try await io.withTemporaryDirectory(in: directory) { temporary in
                 try pattern(9).write(to: temporary.appending(path: "x"))
             }
-        }.removingTrees().believing(.makeDirectory, EEXIST)
+        }.removingTrees().believing(.createDirectory, EEXIST)
             .believing(.open, ENOENT, EACCES).believing(.unlinkAt, EACCES).believing(.list, ENOENT).believing(
                 .unlink, ENOENT
             ).believing(
@@ -125,7 +126,7 @@ extension FaultedOperation {
                 try FileManager.default.createDirectory(
                     at: temporary.appending(path: "a/b"), withIntermediateDirectories: true)
             }
-        }.denyingOnce([.openAt: EACCES, .open: EACCES]).removingTrees().believing(.makeDirectory, EEXIST)
+        }.denyingOnce([.openAt: EACCES, .open: EACCES]).removingTrees().believing(.createDirectory, EEXIST)
             .believing(.open, ENOENT, EACCES).believing(.openAt, EACCES).believing(.unlinkAt, EACCES)
             .believing(.list, ENOENT).believing(.unlink, ENOENT).believing(.removeDirectory, ENOENT)
             // If the mode can't be set, the error is that of the directory.
@@ -201,7 +202,7 @@ extension FaultedOperation {
         }.onlyReading(),
         Self("walk a tree and follow links", deepTree) { io, directory in
             var options = WalkOptions()
-            options.followingLinks = true
+            options.followsLinks = true
             for try await _ in io.walk(directory, options: options) {}
         }.onlyReading(),
         Self("use an entry", old()) { io, directory in
@@ -320,7 +321,7 @@ extension FaultedOperation {
             } run: { io, directory in
                 let (from, to) = (directory.appending(path: "file"), directory.appending(path: "other"))
                 let options = FileCopyOptions(
-                    durability: .fullAndDirectory, existing: .replace, followingLinks: false,
+                    durability: .fullAndDirectory, existing: .replace, followsLinks: false,
                     keeping: [.allButOwner, .owner])
                 try await io.copy(from, to: to, options: options)
             }.checking { directory, outcome in
@@ -392,9 +393,9 @@ extension FaultedOperation {
         }.believing(.status, ENOENT, ENOTDIR),
         Self("links", old()) { io, directory in
             let (link, name) = (directory.appending(path: "link"), directory.appending(path: "name"))
-            try await io.makeSymbolicLink(at: link, to: "file")
+            try await io.createSymbolicLink(at: link, to: "file")
             if try await io.destination(ofSymbolicLink: link) != "file" { throw WrongResult("another target") }
-            try await io.makeLink(at: name, to: link)
+            try await io.createLink(at: name, to: link)
             if try await io.resolve(link).lastPathComponent != "file" { throw WrongResult("another path") }
         },
         Self("extended attributes", old()) { io, directory in

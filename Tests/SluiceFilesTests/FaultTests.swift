@@ -466,7 +466,7 @@ extension Call {
         case .removeDirectory:
             [EACCES, EBUSY, EINTR, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, ENOTEMPTY, EPERM, EROFS]
         // mkdir(2)
-        case .makeDirectory, .makeDirectoryAt, .makeFIFOAt:
+        case .createDirectory, .makeDirectoryAt, .makeFIFOAt:
             [
                 EACCES, EDQUOT, EEXIST, EINTR, EINVAL, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR,
                 EPERM, EROFS, EIO,

@@ -137,7 +137,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
             #expect(names(in: directory) == ["file"])
 
             let tree = directory.appending(path: "tree")
-            try await io.makeDirectory(at: tree.appending(path: "a/b/c"))
+            try await io.createDirectory(at: tree.appending(path: "a/b/c"))
             let long = String(repeating: "n", count: 255)
             for name in ["-leading", "line\nbreak", "ü", long] {
                 try await pattern(5).asyncWrite(

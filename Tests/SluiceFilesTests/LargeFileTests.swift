@@ -151,7 +151,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
     func `files of the largest size are copied with their progress, alone and in trees`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let tree = directory.appending(path: "tree")
-            try await io.makeDirectory(at: tree)
+            try await io.createDirectory(at: tree)
             for name in ["a", "b"] {
                 let path = tree.appending(path: name).path
                 close(creat(path, 0o600))

@@ -69,7 +69,7 @@ import Testing
             #expect(symlink("nowhere", link.path) == 0)
             var exists = try await io.exists(link)
             #expect(!exists)
-            exists = try await io.exists(link, followingLinks: false)
+            exists = try await io.exists(link, followsLinks: false)
             #expect(exists)
             exists = try await io.exists(directory.appending(path: "a/b/c"))
             #expect(!exists)
@@ -232,9 +232,9 @@ func time(_ time: timespec) -> FileTime {
             #expect(symlink("file", link.path) == 0)
             let (one, two) = (FileTime(seconds: 1), FileTime(seconds: 2))
             try await io.setTimes(of: link, modification: one)
-            try await io.setTimes(of: link, modification: two, followingLinks: false)
+            try await io.setTimes(of: link, modification: two, followsLinks: false)
             let followed = try await io.status(of: link)
-            let own = try await io.status(of: link, followingLinks: false)
+            let own = try await io.status(of: link, followsLinks: false)
             #expect(followed?.modificationTime == one && own?.modificationTime == two)
         }
     }
@@ -263,9 +263,9 @@ func time(_ time: timespec) -> FileTime {
             try await io.setOwner(of: file, user: 9)
             try await io.setOwner(of: file, group: 10)
             try await io.setOwner(of: file)
-            try await io.setOwner(of: link, user: 11, followingLinks: false)
+            try await io.setOwner(of: link, user: 11, followsLinks: false)
             let status = try await io.status(of: file)
-            let own = try await io.status(of: link, followingLinks: false)
+            let own = try await io.status(of: link, followsLinks: false)
             #expect(status?.owner == 9 && status?.group == 10)
             #expect(own?.owner == 11 && own?.group != 10)
             await expectFileError(.invalidArgument) { try await io.setOwner(of: file, user: .max) }
@@ -296,8 +296,8 @@ func time(_ time: timespec) -> FileTime {
                 { try await io.setPermissions(0o600, of: directory) },
                 { try await io.setTimes(of: directory, modification: .now) },
                 { try await io.setOwner(of: directory, user: 0) },
-                { try await io.makeSymbolicLink(at: directory, to: "x") },
-                { try await io.makeLink(at: directory, to: directory) },
+                { try await io.createSymbolicLink(at: directory, to: "x") },
+                { try await io.createLink(at: directory, to: directory) },
                 { _ = try await io.destination(ofSymbolicLink: directory) },
                 { _ = try await io.resolve(directory) },
                 { _ = try await io.extendedAttributes(of: directory) },

@@ -43,13 +43,13 @@ import Testing
     func `without renameat2 an empty directory is made and replaced by a directory`(number: CInt) async throws {
         try await withIO(calls: .failing(.renameWithoutReplacing, with: number)) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
-            try await io.makeDirectory(at: a)
+            try await io.createDirectory(at: a)
             try pattern(1).write(to: a.appending(path: "x"))
             try await io.rename(a, to: b, existing: .fail)
             #expect(names(in: directory) == ["b"])
             #expect(same(contents(of: b.appending(path: "x")), pattern(1)))
             // An empty directory in the way stays too, which rename(2) would replace.
-            try await io.makeDirectory(at: a)
+            try await io.createDirectory(at: a)
             let error = await expectFileError(.exists) { try await io.rename(b, to: a, existing: .fail) }
             #expect(error?.subject == a.path)
             #expect(names(in: directory) == ["a", "b"])
@@ -69,7 +69,7 @@ import Testing
             #expect(symlink(file.path, link.path) == 0)
             try await io.remove(link)
             #expect(names(in: directory) == ["file"])
-            try await io.makeDirectory(at: inner)
+            try await io.createDirectory(at: inner)
             try pattern(1).write(to: inner.appending(path: "x"))
             await expectFileError(.notEmpty) { try await io.remove(inner) }
             try await io.remove(inner.appending(path: "x"))
@@ -86,24 +86,24 @@ import Testing
         try await withIO { io, _ in
             // What the kernel answers in /proc, whatever the name.
             let directory = URL(filePath: "/proc/sluice-none/deeper")
-            await expectFileError(.notFound) { try await io.makeDirectory(at: directory) }
+            await expectFileError(.notFound) { try await io.createDirectory(at: directory) }
         }
     }
 
     @Test func `making a directory makes those on the way, and names the file in the way`() async throws {
         try await withIO { io, directory in
             let deep = directory.appending(path: "a/b/c/d")
-            await expectFileError(.notFound) { try await io.makeDirectory(at: deep, withIntermediates: false) }
-            try await io.makeDirectory(at: deep, permissions: 0o750)
+            await expectFileError(.notFound) { try await io.createDirectory(at: deep, withIntermediates: false) }
+            try await io.createDirectory(at: deep, permissions: 0o750)
             #expect(mode(of: deep) == 0o750)
-            try await io.makeDirectory(at: deep)
-            try await io.makeDirectory(at: deep, withIntermediates: false)
+            try await io.createDirectory(at: deep)
+            try await io.createDirectory(at: deep, withIntermediates: false)
             let file = directory.appending(path: "a/file")
             try pattern(1).write(to: file)
-            var error = await expectFileError(.exists) { try await io.makeDirectory(at: file) }
+            var error = await expectFileError(.exists) { try await io.createDirectory(at: file) }
             #expect(error?.subject == file.path)
             error = await expectFileError(.notDirectory) {
-                try await io.makeDirectory(at: file.appending(path: "x/y/z"))
+                try await io.createDirectory(at: file.appending(path: "x/y/z"))
             }
             #expect(error?.subject == file.path)
         }
@@ -114,7 +114,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<32 {
                     group.addTask {
-                        try await io.makeDirectory(at: directory.appending(path: "a/b/c/d/e/f/\(index % 4)"))
+                        try await io.createDirectory(at: directory.appending(path: "a/b/c/d/e/f/\(index % 4)"))
                     }
                 }
                 try await group.waitForAll()
@@ -135,7 +135,7 @@ import Testing
             #expect(try await io.status(of: URL(filePath: "/dev/null"))?.kind == .characterDevice)
             #expect(symlink(file.path, link.path) == 0)
             #expect(try await io.status(of: link)?.kind == .file)
-            #expect(try await io.status(of: link, followingLinks: false)?.kind == .symbolicLink)
+            #expect(try await io.status(of: link, followsLinks: false)?.kind == .symbolicLink)
             try await io.remove(file)
             #expect(try await io.status(of: file) == nil)
             #expect(try await io.status(of: link) == nil)
@@ -153,10 +153,10 @@ import Testing
     @Test func `a tree is removed with its contents, and the targets of links stay`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let outside = directory.appending(path: "outside")
-            try await io.makeDirectory(at: outside)
+            try await io.createDirectory(at: outside)
             try pattern(1).write(to: outside.appending(path: "kept"))
             let tree = directory.appending(path: "tree")
-            try await io.makeDirectory(at: tree.appending(path: "a/b"))
+            try await io.createDirectory(at: tree.appending(path: "a/b"))
             #expect(symlink(outside.path, tree.appending(path: "a/link").path) == 0)
             #expect(mkfifo(tree.appending(path: "a/fifo").path, 0o600) == 0)
             // Not UTF-8, and more entries than one listing takes.
@@ -196,7 +196,7 @@ import Testing
         }
         try await withIO(calls: calls, in: memoryDirectory) { io, directory in
             let tree = directory.appending(path: "deep")
-            try await io.makeDirectory(at: tree)
+            try await io.createDirectory(at: tree)
             var descriptor = Glibc.open(tree.path, O_RDONLY | O_DIRECTORY)
             for _ in 0..<3000 {
                 mkdirat(descriptor, "deeper", 0o700)
@@ -219,7 +219,7 @@ import Testing
         }
         try await withIO(calls: calls) { io, directory in
             let tree = directory.appending(path: "tree")
-            try await io.makeDirectory(at: tree.appending(path: "a/b"))
+            try await io.createDirectory(at: tree.appending(path: "a/b"))
             try pattern(1).write(to: tree.appending(path: "a/b/stuck"))
             let error = await expectFileError(.permissionDenied) { try await io.removeTree(tree) }
             #expect(error?.subject == tree.appending(path: "a/b/stuck").path)
@@ -238,8 +238,8 @@ import Testing
         }
         try await withIO(calls: calls) { io, directory in
             let (tree, outside) = (directory.appending(path: "tree"), directory.appending(path: "outside"))
-            try await io.makeDirectory(at: tree.appending(path: "inner"))
-            try await io.makeDirectory(at: outside)
+            try await io.createDirectory(at: tree.appending(path: "inner"))
+            try await io.createDirectory(at: outside)
             try pattern(1).write(to: outside.appending(path: "kept"))
             paths.withLock { $0 = (tree.appending(path: "inner").path, outside.path) }
             try await io.removeTree(tree)
@@ -323,22 +323,22 @@ import Testing
         try await withIO { io, directory in
             for (index, target) in ["nowhere", "../a/./b//c", "/", "a\nb", "-rf", " ", "é", "file://x"].enumerated() {
                 let link = directory.appending(path: "\(index)")
-                try await io.makeSymbolicLink(at: link, to: target)
+                try await io.createSymbolicLink(at: link, to: target)
                 #expect(try await io.destination(ofSymbolicLink: link) == target)
                 #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == target)
             }
             let error = await expectFileError(.exists) {
-                try await io.makeSymbolicLink(at: directory.appending(path: "0"), to: "other")
+                try await io.createSymbolicLink(at: directory.appending(path: "0"), to: "other")
             }
             #expect(error?.subject == directory.appending(path: "0").path)
             await expectFileError(.notFound) {
-                try await io.makeSymbolicLink(at: directory.appending(path: "x"), to: "")
+                try await io.createSymbolicLink(at: directory.appending(path: "x"), to: "")
             }
             await expectFileError(.invalidPath) {
-                try await io.makeSymbolicLink(at: directory.appending(path: "x"), to: "a\0b")
+                try await io.createSymbolicLink(at: directory.appending(path: "x"), to: "a\0b")
             }
             await expectFileError(.nameTooLong) {
-                try await io.makeSymbolicLink(
+                try await io.createSymbolicLink(
                     at: directory.appending(path: "x"), to: String(repeating: "x", count: 5000))
             }
         }
@@ -386,24 +386,24 @@ import Testing
             )
             let link = directory.appending(path: "link")
             try pattern(5).write(to: a)
-            try await io.makeLink(at: b, to: a)
+            try await io.createLink(at: b, to: a)
             #expect(try await io.status(of: b)?.identity == io.status(of: a)?.identity)
-            let error = await expectFileError(.exists) { try await io.makeLink(at: b, to: a) }
+            let error = await expectFileError(.exists) { try await io.createLink(at: b, to: a) }
             #expect(error?.subject == b.path)
             #expect(error?.operation == "link '\(a.path)' as")
-            try await io.makeSymbolicLink(at: link, to: "a")
-            try await io.makeLink(at: c, to: link)
-            #expect(try await io.status(of: c, followingLinks: false)?.kind == .file)
+            try await io.createSymbolicLink(at: link, to: "a")
+            try await io.createLink(at: c, to: link)
+            #expect(try await io.status(of: c, followsLinks: false)?.kind == .file)
             try await io.remove(c)
-            try await io.makeLink(at: c, to: link, followingLinks: false)
-            #expect(try await io.status(of: c, followingLinks: false)?.kind == .symbolicLink)
+            try await io.createLink(at: c, to: link, followsLinks: false)
+            #expect(try await io.status(of: c, followsLinks: false)?.kind == .symbolicLink)
             await expectFileError(.permissionDenied) {
-                try await io.makeLink(at: directory.appending(path: "d"), to: directory)
+                try await io.createLink(at: directory.appending(path: "d"), to: directory)
             }
             if let memoryDirectory {
                 try await FileIO.shared.withTemporaryDirectory(in: memoryDirectory) { other in
                     _ = await expectFileError(.differentFileSystems) {
-                        try await io.makeLink(at: other.appending(path: "a"), to: a)
+                        try await io.createLink(at: other.appending(path: "a"), to: a)
                     }
                 }
             }
@@ -413,21 +413,21 @@ import Testing
     @Test func `a path is resolved to one without links and dots`() async throws {
         try await withIO { io, directory in
             let deep = directory.appending(path: "a/b", directoryHint: .isDirectory)
-            try await io.makeDirectory(at: deep)
-            try await io.makeSymbolicLink(at: directory.appending(path: "link"), to: "a/b/..")
+            try await io.createDirectory(at: deep)
+            try await io.createSymbolicLink(at: directory.appending(path: "link"), to: "a/b/..")
             let base = try await io.resolve(directory).path
             let found = try await io.resolve(URL(filePath: directory.path + "/./link/b"))
             #expect(found.path == base + "/a/b")
             #expect(try await io.resolve(deep).hasDirectoryPath)
             let error = await expectFileError(.notFound) { try await io.resolve(directory.appending(path: "none")) }
             #expect(error?.operation == "resolve")
-            try await io.makeSymbolicLink(at: directory.appending(path: "loop"), to: "loop")
+            try await io.createSymbolicLink(at: directory.appending(path: "loop"), to: "loop")
             await expectFileError(.tooManyLinks) { try await io.resolve(directory.appending(path: "loop")) }
 
             // Longer than the first attempts have room for.
             var long = directory
             for _ in 0..<12 { long.append(path: String(repeating: "x", count: 200)) }
-            try await io.makeDirectory(at: long)
+            try await io.createDirectory(at: long)
             #expect(try await io.resolve(long).path.utf8.count > 2400)
 
             // A directory with a name that is no text.

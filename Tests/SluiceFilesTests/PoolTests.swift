@@ -246,7 +246,7 @@ struct `The queue of jobs` {
             try await pattern(1).asyncWrite(to: directory.appending(path: "file"), using: io)
             #expect(try await io.entries(of: directory).count == 1)
             let (tree, copy) = (directory.appending(path: "tree"), directory.appending(path: "copy"))
-            try await io.makeDirectory(at: tree.appending(path: "a/b/c"))
+            try await io.createDirectory(at: tree.appending(path: "a/b/c"))
             try await io.copyTree(tree, to: copy, options: .init(keeping: .allButOwner))
             for try await _ in io.walk(copy) {}
             try await io.removeTree(copy)

@@ -187,15 +187,15 @@ import Testing
         let gate = ThreadGate()
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
-        calls.makeDirectory = { path, mode in
+        calls.createDirectory = { path, mode in
             gate.pass()
-            return SystemCalls.system.makeDirectory(path, mode)
+            return SystemCalls.system.createDirectory(path, mode)
         }
         try await withIO(concurrency: 1, calls: calls) { io, directory in
             let part = directory.appending(path: "song.part")
             let publishing = Task {
                 let stream = try await part.openForWriting(locked: true, using: io)
-                let blocking = Task { try await io.makeDirectory(at: directory) }
+                let blocking = Task { try await io.createDirectory(at: directory) }
                 await gate.waitForThreads(1)
                 log.add("publish")
                 do {

@@ -56,7 +56,7 @@ import Testing
     func `a prefix that isn't part of one name is refused for directories too`(prefix: String) async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
-            try await io.makeDirectory(at: inner)
+            try await io.createDirectory(at: inner)
             await expectFileError(.invalidPath) {
                 try await io.withTemporaryDirectory(prefix: prefix, in: inner) { Issue.record("made \($0)") }
             }

@@ -48,7 +48,7 @@ private struct RawPath: Hashable {
                 try await io.setTimes(
                     of: source.appending(path: path),
                     modification: FileTime(seconds: 2_000_000, nanoseconds: 987_654_321),
-                    followingLinks: false)
+                    followsLinks: false)
             }
             let result = try await io.copyTree(source, to: copy)
             #expect(result.files == 3 && result.directories == 3 && result.symbolicLinks == 2 && result.fifos == 1)
@@ -166,7 +166,7 @@ private struct RawPath: Hashable {
             let paths = ["", "a", "link", "fifo"]
             for (number, path) in paths.enumerated() {
                 let (user, group) = (UInt32(100 + number), UInt32(200 + number))
-                try await io.setOwner(of: source.appending(path: path), user: user, group: group, followingLinks: false)
+                try await io.setOwner(of: source.appending(path: path), user: user, group: group, followsLinks: false)
             }
             for isKept in [true, false] {
                 let copy = directory.appending(path: "copy \(isKept)")

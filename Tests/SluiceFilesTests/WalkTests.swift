@@ -200,7 +200,7 @@ extension DirectoryWalk {
                     wanted.insert("\(level)-\(index)")
                 }
                 path = path.appending(path: "down")
-                try await io.makeDirectory(at: path)
+                try await io.createDirectory(at: path)
             }
             for index in 0..<1500 {
                 makeFile(DirectoryEntry.Name("0-\(index)"), in: directory); wanted.insert("0-\(index)")
@@ -221,7 +221,7 @@ extension DirectoryWalk {
             let (tree, elsewhere) = (directory.appending(path: "tree"), directory.appending(path: "elsewhere"))
             makeDeepTree(1, in: directory, name: "tree")
             makeDeepTree(40, in: tree)
-            try await io.makeDirectory(at: elsewhere)
+            try await io.createDirectory(at: elsewhere)
             var options = WalkOptions()
             options.leavingDirectories = true
             var left = 0
@@ -262,7 +262,7 @@ extension DirectoryWalk {
             #expect(symlink("nowhere", tree.appending(path: "dangling").path) == 0)
             #expect(symlink("a/file", tree.appending(path: "to-file").path) == 0)
             var options = WalkOptions()
-            options.followingLinks = true
+            options.followsLinks = true
             options.leavingDirectories = true
             let lines = try await io.walk(tree, options: options).shown()
             let wanted = [
@@ -277,14 +277,14 @@ extension DirectoryWalk {
             // tree/d/…/d/link -> deep, deep/d/…/d, each deeper than the directories that stay open.
             let (tree, deep) = (directory.appending(path: "tree"), directory.appending(path: "deep"))
             for top in [tree, deep] {
-                try await io.makeDirectory(at: top)
+                try await io.createDirectory(at: top)
                 makeDeepTree(30, in: top)
             }
             let lowest = tree.appending(path: Array(repeating: "d", count: 30).joined(separator: "/"))
             #expect(symlink(deep.path, lowest.appending(path: "link").path) == 0)
             makeFile("beside", in: lowest)
             var options = WalkOptions()
-            options.followingLinks = true
+            options.followsLinks = true
             options.leavingDirectories = true
             let lines = try await io.walk(tree, options: options).shown()
             #expect(lines.count == 123)
@@ -297,11 +297,11 @@ extension DirectoryWalk {
         try await withIO(calls: counter.counting()) { io, directory in
             for index in 0..<60 {
                 let inner = directory.appending(path: "\(index)")
-                try await io.makeDirectory(at: inner)
+                try await io.createDirectory(at: inner)
                 #expect(symlink("../\(index + 1)", inner.appending(path: "next").path) == 0)
             }
             var options = WalkOptions()
-            options.followingLinks = true
+            options.followsLinks = true
             let top = directory.appending(path: "0")
             let error = await expectFileError(.tooManyLinks) { try await io.walk(top, options: options).shown() }
             #expect(error?.subject == top.path + String(repeating: "/next", count: 41))
@@ -347,7 +347,7 @@ extension DirectoryWalk {
             for try await item in io.walk(directory) { #expect(item.kind == nil) }
             makeDeepTree(50, in: directory, name: "deep")
             var options = WalkOptions()
-            options.followingLinks = true
+            options.followsLinks = true
             #expect(try await io.walk(directory, options: options).shown().count == 6 + 2 + 50)
         }
     }
@@ -465,7 +465,7 @@ extension DirectoryWalk {
                 var count = 0
                 while !stop.load(ordering: .relaxed) {
                     let inner = directory.appending(path: "\(count % 20)/new\(count)")
-                    try await io.makeDirectory(at: inner)
+                    try await io.createDirectory(at: inner)
                     try await io.removeTree(inner)
                     count += 1
                 }

@@ -28,7 +28,7 @@ struct `Watching for changes` {
             #expect(chmod(directory.appending(path: "old").path, 0o600) == 0)
             try await io.rename(
                 directory.appending(path: "old"), to: directory.appending(path: "renamed"), existing: .replace)
-            try await io.makeDirectory(at: directory.appending(path: "inner"))
+            try await io.createDirectory(at: directory.appending(path: "inner"))
             try await io.remove(directory.appending(path: "new"))
             #expect(
                 try await changes.take(4) == [
@@ -42,8 +42,8 @@ struct `Watching for changes` {
     @Test func `names come byte for byte, and moves between directories say where from or where to`() async throws {
         try await withIO { io, directory in
             let (watched, other) = (directory.appending(path: "watched"), directory.appending(path: "other"))
-            try await io.makeDirectory(at: watched)
-            try await io.makeDirectory(at: other)
+            try await io.createDirectory(at: watched)
+            try await io.createDirectory(at: other)
             var changes = try await io.changes(of: watched, kinds: [.created, .renamed]).makeAsyncIterator()
             for name in hostileNames {
                 makeFile(name, in: watched)
@@ -60,7 +60,7 @@ struct `Watching for changes` {
     @Test func `only the kinds that were asked for come, and the end`() async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
-            try await io.makeDirectory(at: inner)
+            try await io.createDirectory(at: inner)
             let changes = try await io.changes(of: inner, kinds: [.closedAfterWriting])
             makeFile("a", in: inner, "x")
             try await io.removeTree(inner)
@@ -95,7 +95,7 @@ struct `Watching for changes` {
             let (link, file) = (directory.appending(path: "link"), directory.appending(path: "file"))
             #expect(symlink("file", link.path) == 0)
             var followed = try await io.changes(of: link).makeAsyncIterator()
-            var itself = try await io.changes(of: link, followingLinks: false).makeAsyncIterator()
+            var itself = try await io.changes(of: link, followsLinks: false).makeAsyncIterator()
             #expect(chmod(file.path, 0o600) == 0)
             #expect(try await followed.next()?.kind == .attributes)
             try await io.remove(link)
@@ -166,7 +166,7 @@ struct `Watching for changes` {
             try await withThrowingTaskGroup(of: FileChange?.self) { group in
                 for index in 0..<40 {
                     let inner = directory.appending(path: "\(index)")
-                    try await io.makeDirectory(at: inner)
+                    try await io.createDirectory(at: inner)
                     let changes = try await io.changes(of: inner)
                     group.addTask {
                         var iterator = changes.makeAsyncIterator()

@@ -386,7 +386,7 @@ import Testing
         }
         try await withIO(calls: calls) { io, directory in
             let url = directory.appending(path: "a/file")
-            try await io.makeDirectory(at: directory.appending(path: "a"))
+            try await io.createDirectory(at: directory.appending(path: "a"))
             try await pattern(1).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
             _ = try await Data(asyncContentsOf: url, using: io)
             try await url.withFileForWriting(locked: true, using: io) { _ in }

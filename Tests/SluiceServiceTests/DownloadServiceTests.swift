@@ -92,7 +92,7 @@ import UnixSignals
             kill(getpid(), SIGUSR2)
             try await running.value
 
-            #expect(try await downloads.snapshot().count(.waiting) == 1)
+            #expect(try await downloads.snapshot().count(in: .waiting) == 1)
         }
     }
 
@@ -128,7 +128,7 @@ import UnixSignals
             running.cancel()
             try await running.value
 
-            #expect(try await downloads.snapshot().count(.waiting) == 1)
+            #expect(try await downloads.snapshot().count(in: .waiting) == 1)
         }
     }
 
@@ -249,10 +249,10 @@ import UnixSignals
     @Test func `counts received bytes without those of a partial file, and again after a new response`() {
         var tally = DownloadTally()
         #expect(tally.note(.started(job: one, attempt: 1), at: start) == .init(running: 1))
-        #expect(tally.note(.responded(job: one, announced: 100, resumed: 40), at: start) == .init())
-        #expect(tally.note(.received(job: one, bytes: 70), at: start) == .init(receivedBytes: 30))
-        #expect(tally.note(.responded(job: one, announced: 100, resumed: 0), at: start) == .init())
-        #expect(tally.note(.received(job: one, bytes: 100), at: start) == .init(receivedBytes: 100))
+        #expect(tally.note(.responded(job: one, totalBytes: 100, resumedBytes: 40), at: start) == .init())
+        #expect(tally.note(.received(job: one, receivedBytes: 70), at: start) == .init(receivedBytes: 30))
+        #expect(tally.note(.responded(job: one, totalBytes: 100, resumedBytes: 0), at: start) == .init())
+        #expect(tally.note(.received(job: one, receivedBytes: 100), at: start) == .init(receivedBytes: 100))
         let end = tally.note(.finished(job: one, outcome: .done(bytes: 100)), at: start + .seconds(2))
         #expect(end == .init(running: -1, duration: .seconds(2)))
     }
@@ -260,7 +260,7 @@ import UnixSignals
     @Test func `a download that ends without having started changes nothing`() {
         var tally = DownloadTally()
         #expect(tally.note(.finished(job: one, outcome: .skipped), at: start) == .init())
-        #expect(tally.note(.received(job: one, bytes: 5), at: start) == .init())
+        #expect(tally.note(.received(job: one, receivedBytes: 5), at: start) == .init())
     }
 
     @Test func `a download that starts again after a lost lease counts once, and the end of the run forgets it`() {

@@ -28,7 +28,7 @@ struct ImagesView: View {
 struct CachedImage: View {
     let url: URL
     let images: DecodedCache<PlatformImage>
-    @State private var state = Latest<ResourceState<PlatformImage>>(initial: .waiting)
+    @State private var state = Latest<ResourceState<PlatformImage>>(.waiting)
 
     var body: some View {
         ZStack {

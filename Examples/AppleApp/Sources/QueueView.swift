@@ -22,7 +22,7 @@ struct QueueView: View {
             Section("Running") {
                 ForEach(list.running) { RunningRow(running: $0, model: model) }
             }
-            Section("\(list.count(.waiting)) waiting") {
+            Section("\(list.count(in: .waiting)) waiting") {
                 ForEach(list.waiting) { DownloadRow(download: $0, model: model) }
             }
             Section("Paused") {
@@ -55,7 +55,7 @@ private struct RunningRow: View {
             VStack(alignment: .leading) {
                 Text(running.download.request.name)
                 ProgressView(value: running.fractionCompleted)
-                Text(running.received, format: .byteCount(style: .file))
+                Text(running.receivedBytes, format: .byteCount(style: .file))
                     .font(.caption)
                     .foregroundStyle(.secondary)
             }

@@ -73,7 +73,7 @@ extension DiskStore {
             let own = self.file(row, key).lastPathComponent
             if file.lastPathComponent == own || file.lastPathComponent == ".\(own).part" { return false }
         }
-        return try await files.exists(file, followingLinks: false)
+        return try await files.exists(file, followsLinks: false)
     }
 
     func removeStray(_ file: URL) async throws {

@@ -144,7 +144,7 @@ extension DiskStore {
         do {
             return try await create(file)
         } catch let error as FileError where error.code == .notFound {
-            try await files.makeDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
+            try await files.createDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
         } catch let error as FileError where error.code == .exists {
             // The number was used before: a loss of power has undone the transaction that inserted that row.
             try await remove(file)

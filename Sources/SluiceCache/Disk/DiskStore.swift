@@ -75,7 +75,7 @@ final class DiskStore: Sendable {
         in directory: URL, limit: Int64, entryLimit: Int64, largestInIndex: Int,
         verification: ResourceCache.Configuration.Verification, files: FileIO
     ) async throws -> DiskStore {
-        try await files.makeDirectory(at: directory, permissions: 0o700)
+        try await files.createDirectory(at: directory, permissions: 0o700)
         let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
         let slot = try await WriterSlot.take(in: directory, using: files)
         do {
@@ -165,7 +165,7 @@ final class DiskStore: Sendable {
         let url = file(row.id, key)
         let body: RandomAccessFile
         do {
-            guard let status = try await files.status(of: url, followingLinks: false) else {
+            guard let status = try await files.status(of: url, followsLinks: false) else {
                 return try await withoutFile(row)
             }
             guard status.kind == .file, status.size == row.bytes else { return .damaged }

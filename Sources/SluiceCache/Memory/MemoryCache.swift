@@ -66,7 +66,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Removes the value for the key, and returns it.
     @discardableResult
-    public func remove(_ key: Key) -> Value? {
+    public func removeValue(for key: Key) -> Value? {
         state.withLock { $0.remove(key) }?.value
     }
 

@@ -108,8 +108,8 @@ struct QueueReport: Sendable, Equatable, Encodable {
             uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, snapshot.count($0)) })
         running = snapshot.running.prefix(limit).map { running in
             var download = Download(running.download)
-            download.received = running.received
-            download.total = running.expected
+            download.received = running.receivedBytes
+            download.total = running.totalBytes
             return download
         }
         waiting = snapshot.waiting.prefix(limit).map { Download($0) }
@@ -152,7 +152,7 @@ extension QueueReport {
     static func read(_ downloads: DownloadCoordinator, limit: Int, findingFailures: Bool) async throws -> QueueReport {
         var snapshot = try await downloads.snapshot(listing: limit)
         let found = snapshot.ended.count { $0.state == .failed }
-        if findingFailures, found < min(limit, snapshot.count(.failed)) {
+        if findingFailures, found < min(limit, snapshot.count(in: .failed)) {
             snapshot = try await downloads.snapshot(listing: historyCount)
         }
         return await QueueReport(snapshot, limit: limit).addingProgress(of: snapshot)
@@ -165,7 +165,7 @@ extension QueueReport {
         let directory = URL.currentDirectory()
         let requests = snapshot.running.prefix(running.count).map { $0.download.request.resolved(in: directory) }
         let names = requests.map { ($0.directory, $0.partialTarget.lastPathComponent) }
-        let found = (try? await FileIO.shared.statuses(of: names, followingLinks: false)) ?? []
+        let found = (try? await FileIO.shared.statuses(of: names, followsLinks: false)) ?? []
         for (index, status) in found.enumerated() where report.running[index].received == 0 {
             guard case .success(let file?) = status, file.kind == .file else { continue }
             report.running[index].received = file.size
@@ -204,11 +204,11 @@ struct QueueTable {
     /// The sections with a title each, separated by empty lines.
     var sections: [String] {
         let sections: [(title: String, downloads: [QueueReport.Download], count: Int)] = [
-            ("RUNNING", report.running, report.count(.running)),
-            ("WAITING", report.waiting, report.count(.waiting)),
-            ("PAUSED", report.paused, report.count(.paused)),
-            ("FAILED", report.failed, report.count(.failed)),
-            ("ENDED", report.ended, report.count(.done) + report.count(.cancelled)),
+            ("RUNNING", report.running, report.count(in: .running)),
+            ("WAITING", report.waiting, report.count(in: .waiting)),
+            ("PAUSED", report.paused, report.count(in: .paused)),
+            ("FAILED", report.failed, report.count(in: .failed)),
+            ("ENDED", report.ended, report.count(in: .done) + report.count(in: .cancelled)),
         ]
         let widths = widths
         var lines: [String] = []

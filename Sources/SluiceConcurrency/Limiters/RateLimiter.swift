@@ -40,10 +40,11 @@ public final class RateLimiter<C: Clock>: Sendable where C.Duration == Duration 
     /// - Parameters:
     ///   - rate: The number of tokens that arrive in each period.
     ///   - period: The length of a period.
-    ///   - burst: The capacity of the bucket, and the largest weight of a request.
+    ///   - burst: The capacity of the bucket, and the largest weight of a request; by default the rate.
     ///   - clock: The clock that measures the time.
     /// - Precondition: `rate` and `burst` are at least 1, and `period` is more than zero.
-    public init(rate: Int, per period: Duration, burst: Int, clock: C) {
+    public init(rate: Int, per period: Duration, burst: Int? = nil, clock: C) {
+        let burst = burst ?? rate
         Self.check(rate, period, burst)
         storage = RateLimiterStorage(TokenBucket(rate: rate, per: period, burst: burst), clock: clock)
     }
@@ -58,8 +59,12 @@ public final class RateLimiter<C: Clock>: Sendable where C.Duration == Duration 
 extension RateLimiter where C == ContinuousClock {
     /// Creates a limiter with a full bucket and the continuous clock, which also counts the time while the machine sleeps.
     ///
+    ///     let limiter = RateLimiter(rate: 50, per: .seconds(1))
+    ///
+    /// The burst is the rate by default.
+    ///
     /// - Precondition: `rate` and `burst` are at least 1, and `period` is more than zero.
-    public convenience init(rate: Int, per period: Duration, burst: Int) {
+    public convenience init(rate: Int, per period: Duration, burst: Int? = nil) {
         self.init(rate: rate, per: period, burst: burst, clock: ContinuousClock())
     }
 }

@@ -4,7 +4,7 @@ public import Observation
 ///
 ///     struct TransferView: View {
 ///         let transfer: Transfer
-///         @State private var progress = Latest(initial: Progress())
+///         @State private var progress = Latest(Progress())
 ///
 ///         var body: some View {
 ///             Text(progress.value.description)
@@ -15,7 +15,7 @@ public import Observation
 /// The task that calls ``follow(_:)`` iterates the sequence. When the view disappears, SwiftUI cancels this task, which ends the iteration.
 /// The value stays.
 ///
-/// In a model without views, ``init(initial:following:)`` creates an object that iterates a sequence until it is released.
+/// In a model without views, ``init(_:following:)`` creates an object that iterates a sequence until it is released.
 ///
 /// **Isolation.** The object and the iteration are isolated to the main actor, so the sequence and its elements needn't be `Sendable`.
 ///
@@ -39,7 +39,7 @@ public final class Latest<Value> {
     @ObservationIgnored private var following: Following?
 
     /// Creates an object whose value is `initial` until the first element of a sequence.
-    public init(initial: Value) {
+    public init(_ initial: Value) {
         value = initial
     }
 
@@ -49,15 +49,15 @@ public final class Latest<Value> {
     ///         let progress: Latest<Progress>
     ///
     ///         init(_ transfer: Transfer) {
-    ///             progress = Latest(initial: Progress(), following: transfer.changes)
+    ///             progress = Latest(Progress(), following: transfer.changes)
     ///         }
     ///     }
     ///
     /// The object owns the task that iterates, and the task has only a weak reference to the object. Releasing the object cancels the task.
     /// If you also call ``follow(_:)``, that call replaces this iteration.
-    public convenience init<Source: AsyncSequence>(initial: Value, following sequence: Source)
+    public convenience init<Source: AsyncSequence>(_ initial: Value, following sequence: Source)
     where Source.Element == Value {
-        self.init(initial: initial)
+        self.init(initial)
         followerCount = 1
         following = Following(sequence, for: self) { latest, element in
             latest.value = element

@@ -195,7 +195,7 @@ final class CoordinatorRun: Sendable {
     /// Returns why no file can be created in the worker's own directory, or `nil` if one can.
     func failureOfOwnDirectory() async -> FileError? {
         do {
-            try await core.files.makeDirectory(at: directory)
+            try await core.files.createDirectory(at: directory)
             try await core.checkWriting(in: directory)
             return nil
         } catch {
@@ -433,8 +433,8 @@ final class CoordinatorRun: Sendable {
         state.withLock { state in
             for index in snapshot.running.indices {
                 guard let progress = state.progress(of: snapshot.running[index].id) else { continue }
-                snapshot.running[index].received = progress.received
-                snapshot.running[index].expected = progress.expected
+                snapshot.running[index].receivedBytes = progress.received
+                snapshot.running[index].totalBytes = progress.expected
             }
         }
     }

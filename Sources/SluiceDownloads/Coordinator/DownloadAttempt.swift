@@ -93,8 +93,8 @@ struct DownloadAttempt: Sendable {
             files: run.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
             mayBePublished: job.mayBePublished,
-            onResponse: { run.report(.responded(job: id, announced: $0, resumed: $1)) },
-            onReceived: { run.report(.received(job: id, bytes: $0)) },
+            onResponse: { run.report(.responded(job: id, totalBytes: $0, resumedBytes: $1)) },
+            onReceived: { run.report(.received(job: id, receivedBytes: $0)) },
             onPhase: { run.core.onPhase(id, .transfer($0)) })
     }
 
@@ -290,7 +290,7 @@ final class DirectoryMaker: Sendable {
     func make(_ directory: URL) async -> FileError? {
         if made.withLock({ $0.contains(directory) }) { return nil }
         do {
-            try await files.makeDirectory(at: directory)
+            try await files.createDirectory(at: directory)
             made.withLock { made in
                 if made.count >= Self.maximumKnown { made = [] }
                 made.insert(directory)

@@ -399,7 +399,7 @@ extension DownloadCoordinator {
     /// - Throws: `FileError` for the first directory that can't be created or written; `CancellationError`.
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
         for directory in Set(resolved(requests).map(\.directory)) {
-            try await files.makeDirectory(at: directory)
+            try await files.createDirectory(at: directory)
             try await core.checkWriting(in: directory)
         }
     }
@@ -414,11 +414,11 @@ extension DownloadCoordinator {
 public enum DownloadEvent: Sendable {
     /// An attempt begins. The first one has the number 1.
     case started(job: QueuedDownload.ID, attempt: Int)
-    /// The server responded. `announced` is the length of the whole file, if the server sent it; `resumed` bytes exist from an earlier
+    /// The server responded. `totalBytes` is the length of the whole file, if the server sent it; `resumedBytes` exist from an earlier
     /// attempt.
-    case responded(job: QueuedDownload.ID, announced: Int64?, resumed: Int64)
+    case responded(job: QueuedDownload.ID, totalBytes: Int64?, resumedBytes: Int64)
     /// The number of bytes of the file that have been received, including earlier attempts.
-    case received(job: QueuedDownload.ID, bytes: Int64)
+    case received(job: QueuedDownload.ID, receivedBytes: Int64)
     /// An attempt failed, and another one follows after a delay. It may follow later, if the download waits for its host or for the network.
     case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
     /// The job was stopped because it was paused. It keeps its partial file.

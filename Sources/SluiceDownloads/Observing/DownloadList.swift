@@ -10,7 +10,7 @@ import SluiceConcurrency
 ///             ForEach(list.running) { song in
 ///                 ProgressView(song.download.request.name, value: song.fractionCompleted ?? 0)
 ///             }
-///             Text("\(list.count(.waiting)) songs wait")
+///             Text("\(list.count(in: .waiting)) songs wait")
 ///         }
 ///     }
 ///
@@ -35,7 +35,7 @@ public final class DownloadList {
     public private(set) var paused: [QueuedDownload] = []
     /// The last ended downloads, the latest first.
     public private(set) var ended: [QueuedDownload] = []
-    /// The downloads in ``ended`` that failed. ``count(_:)`` includes earlier ones.
+    /// The downloads in ``ended`` that failed. ``count(in:)`` includes earlier ones.
     public private(set) var failed: [QueuedDownload] = []
     /// The hosts from which no further downloads start now, sorted by name: the server asked for a delay (`Retry-After`), or it can't be
     /// connected to.
@@ -87,10 +87,10 @@ public final class DownloadList {
     }
 
     /// The number of downloads in a state, in the whole queue.
-    public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
+    public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
     /// The number of downloads that wait or run. Paused downloads aren't counted.
-    public var openCount: Int { count(.waiting) + count(.running) }
+    public var openCount: Int { count(in: .waiting) + count(in: .running) }
 
     private func take(_ result: Result<QueueSnapshot, QueueStoreError>) {
         switch result {
@@ -153,7 +153,7 @@ extension DownloadList {
         /// The number of received bytes of the running downloads, including those of resumed partial files.
         public var receivedBytes: Int64
         /// The size of the running downloads in bytes; `nil` if a size is unknown, or if no download runs.
-        public var expectedBytes: Int64?
+        public var totalBytes: Int64?
         /// The rate at which bytes arrive in this process, a mean in which bytes count less the older they are: after three seconds about
         /// a third. `nil` if no download runs.
         public var bytesPerSecond: Int64?
@@ -165,19 +165,19 @@ extension DownloadList {
 
         /// Creates a value, by default of a queue without running downloads: for previews and tests.
         public init(
-            receivedBytes: Int64 = 0, expectedBytes: Int64? = nil, bytesPerSecond: Int64? = nil,
+            receivedBytes: Int64 = 0, totalBytes: Int64? = nil, bytesPerSecond: Int64? = nil,
             timeLeft: Duration? = nil
         ) {
             self.receivedBytes = receivedBytes
-            self.expectedBytes = expectedBytes
+            self.totalBytes = totalBytes
             self.bytesPerSecond = bytesPerSecond
             self.timeLeft = timeLeft
         }
 
         /// The received fraction of the running downloads, from 0 to 1, if their size is known.
         public var fractionCompleted: Double? {
-            guard let expectedBytes else { return nil }
-            return expectedBytes > 0 ? min(1, Double(receivedBytes) / Double(expectedBytes)) : 1
+            guard let totalBytes else { return nil }
+            return totalBytes > 0 ? min(1, Double(receivedBytes) / Double(totalBytes)) : 1
         }
     }
 }

@@ -43,16 +43,16 @@ struct TransferMeter: Sendable {
         for job in new.running {
             if let seen = before[job.id] {
                 // Fewer bytes than before: another attempt has begun.
-                arrived = arrived.addingClamped(max(0, job.received - max(0, seen.received)))
+                arrived = arrived.addingClamped(max(0, job.receivedBytes - max(0, seen.receivedBytes)))
             } else {
-                arrived = arrived.addingClamped(min(job.received, maximumUnseen))
+                arrived = arrived.addingClamped(min(job.receivedBytes, maximumUnseen))
             }
         }
         let alreadyEnded = Set(old.ended.map(\.id))
         for job in new.ended where job.state == .done && !alreadyEnded.contains(job.id) {
             guard let bytes = job.bytes else { continue }
-            if let seen = before[job.id], seen.received > 0 {
-                arrived = arrived.addingClamped(max(0, bytes) - min(max(0, bytes), seen.received))
+            if let seen = before[job.id], seen.receivedBytes > 0 {
+                arrived = arrived.addingClamped(max(0, bytes) - min(max(0, bytes), seen.receivedBytes))
             } else {
                 arrived = arrived.addingClamped(min(max(0, bytes), maximumUnseen))
             }
@@ -66,11 +66,11 @@ struct TransferMeter: Sendable {
             return
         }
         let running = snapshot.running
-        let sizes = running.compactMap(\.expected)
+        let sizes = running.compactMap(\.totalBytes)
         let bytesPerSecond = rate.bytesPerSecond
         totals = DownloadList.Totals(
-            receivedBytes: running.reduce(0) { $0.addingClamped($1.received) },
-            expectedBytes: sizes.count == running.count ? sizes.reduce(0) { $0.addingClamped($1) } : nil,
+            receivedBytes: running.reduce(0) { $0.addingClamped($1.receivedBytes) },
+            totalBytes: sizes.count == running.count ? sizes.reduce(0) { $0.addingClamped($1) } : nil,
             bytesPerSecond: bytesPerSecond.map { Int64(min($0.rounded(), 1e18)) },
             timeLeft: bytesPerSecond.flatMap { Self.timeLeft(of: snapshot, bytesPerSecond: $0) })
     }
@@ -78,14 +78,14 @@ struct TransferMeter: Sendable {
     private static func timeLeft(of snapshot: QueueSnapshot, bytesPerSecond: Double) -> Duration? {
         guard bytesPerSecond >= 1 else { return nil }
         let known =
-            snapshot.running.compactMap(\.expected) + snapshot.ended.filter { $0.state == .done }.compactMap(\.bytes)
+            snapshot.running.compactMap(\.totalBytes) + snapshot.ended.filter { $0.state == .done }.compactMap(\.bytes)
         let mean = known.isEmpty ? nil : known.reduce(0) { $0 + Double($1) } / Double(known.count)
         var left = 0.0
         for job in snapshot.running {
-            guard let size = job.expected.map(Double.init) ?? mean else { return nil }
-            left += max(0, size - Double(job.received))
+            guard let size = job.totalBytes.map(Double.init) ?? mean else { return nil }
+            left += max(0, size - Double(job.receivedBytes))
         }
-        let waiting = snapshot.count(.waiting)
+        let waiting = snapshot.count(in: .waiting)
         if waiting > 0 {
             guard let mean else { return nil }
             left += Double(waiting) * mean

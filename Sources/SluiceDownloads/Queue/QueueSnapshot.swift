@@ -11,24 +11,24 @@ public struct QueueSnapshot: Sendable, Hashable {
         /// The job.
         public var download: QueuedDownload
         /// The number of received bytes; 0 for a job of another process.
-        public var received: Int64
+        public var receivedBytes: Int64
         /// The size of the whole file in bytes, if the server sent it.
-        public var expected: Int64?
+        public var totalBytes: Int64?
 
         /// The number of the job.
         public var id: QueuedDownload.ID { download.id }
 
         /// Creates a value, for previews and tests.
-        public init(download: QueuedDownload, received: Int64 = 0, expected: Int64? = nil) {
+        public init(download: QueuedDownload, receivedBytes: Int64 = 0, totalBytes: Int64? = nil) {
             self.download = download
-            self.received = received
-            self.expected = expected
+            self.receivedBytes = receivedBytes
+            self.totalBytes = totalBytes
         }
 
         /// The received fraction of the file, from 0 to 1, if the size is known.
         public var fractionCompleted: Double? {
-            guard let expected else { return nil }
-            return expected > 0 ? min(1, Double(received) / Double(expected)) : 1
+            guard let totalBytes else { return nil }
+            return totalBytes > 0 ? min(1, Double(receivedBytes) / Double(totalBytes)) : 1
         }
     }
 
@@ -83,10 +83,10 @@ public struct QueueSnapshot: Sendable, Hashable {
     }
 
     /// The number of jobs in a state.
-    public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
+    public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
     /// The number of jobs that wait or run. Paused jobs aren't counted.
-    public var openCount: Int { count(.waiting) + count(.running) }
+    public var openCount: Int { count(in: .waiting) + count(in: .running) }
 }
 
 extension QueueSnapshot.Host {

@@ -150,7 +150,7 @@ extension TargetFacts {
     /// - Throws: `CancellationError`.
     static func of(_ requests: [DownloadRequest], using files: FileIO) async throws -> [TargetFacts] {
         let names = requests.map(\.targetPlace) + requests.map(\.checkpointPlace)
-        let found = try await files.statuses(of: names, followingLinks: false)
+        let found = try await files.statuses(of: names, followsLinks: false)
         return requests.indices.map { index in
             let hasNoCheckpoint = if case .success(nil) = found[requests.count + index] { true } else { false }
             return TargetFacts(target: Target(found[index]), evidence: hasNoCheckpoint ? .noCheckpoint : .unread)

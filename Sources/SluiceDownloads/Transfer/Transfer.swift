@@ -134,7 +134,7 @@ struct Transfer {
     private func result(
         afterNameWasTaken failure: FileError, from exchanges: TransferExchanges
     ) async throws -> TransferResult {
-        let status = try await files.status(of: request.target, followingLinks: false)
+        let status = try await files.status(of: request.target, followsLinks: false)
         // A partial file has a checkpoint, and that isn't one of the target.
         var facts = TargetFacts(
             target: .init(.success(status)), evidence: exchanges.partial == nil ? .noCheckpoint : .differs)

@@ -79,7 +79,7 @@ public struct FileCopyOptions: Sendable, Hashable {
     public var existing: ExistingFile
 
     /// Whether to copy the file that a symbolic link points to. If false, the link itself is copied.
-    public var followingLinks: Bool
+    public var followsLinks: Bool
 
     /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
     /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, less the process's
@@ -88,12 +88,12 @@ public struct FileCopyOptions: Sendable, Hashable {
 
     /// Creates options. By default nothing is replaced, and the copy is on the device before the call returns.
     public init(
-        durability: Durability = .full, existing: ExistingFile = .fail, followingLinks: Bool = true,
+        durability: Durability = .full, existing: ExistingFile = .fail, followsLinks: Bool = true,
         keeping: Attributes = .permissions
     ) {
         self.durability = durability
         self.existing = existing
-        self.followingLinks = followingLinks
+        self.followsLinks = followsLinks
         self.keeping = keeping
     }
 }
@@ -136,7 +136,7 @@ extension Kernel {
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
         do {
-            if options.existing == .skip, try status(of: destination, followingLinks: false) != nil {
+            if options.existing == .skip, try status(of: destination, followsLinks: false) != nil {
                 return skipped(report)
             }
             return try copyUnlessSkipped(source, to: destination, options, report, cancellation)
@@ -158,7 +158,7 @@ extension Kernel {
         let result: FileCopyResult
         let progress: ProgressCounter?
         // If nothing is there, opening it throws the error.
-        let found = try status(of: source, followingLinks: options.followingLinks)
+        let found = try status(of: source, followsLinks: options.followsLinks)
         if let found, found.isSymbolicLink {
             progress = ProgressCounter(report)
             result = try copyLink(source, found, to: destination, options)
@@ -182,7 +182,7 @@ extension Kernel {
     /// Another process may have replaced the file after the check. O_NONBLOCK keeps a FIFO from blocking the thread, and has no
     /// effect on a regular file.
     private func openToCopy(_ source: String, _ options: FileCopyOptions) throws(FileError) -> OpenedFile {
-        let flags = O_RDONLY | O_NONBLOCK | (options.followingLinks ? 0 : O_NOFOLLOW)
+        let flags = O_RDONLY | O_NONBLOCK | (options.followsLinks ? 0 : O_NOFOLLOW)
         let descriptor = try open(source, flags, for: "open")
         do throws(FileError) {
             let status = try status(ofDescriptor: descriptor, source)
@@ -258,11 +258,11 @@ extension Kernel {
     private func copyLink(
         _ source: String, _ found: RawStatus, to destination: String, _ options: FileCopyOptions
     ) throws(FileError) -> FileCopyResult {
-        try checkIsOther(found, try status(of: destination, followingLinks: false), source, destination)
+        try checkIsOther(found, try status(of: destination, followsLinks: false), source, destination)
         _ = try statusOfReplaced(destination, options.existing, for: "copy to")
         let target = try linkTarget(of: source)
         let temporary = try withUniquePath(in: Path.directory(of: destination)) { path throws(FileError) in
-            try makeSymbolicLink(to: target, at: path)
+            try createSymbolicLink(to: target, at: path)
             return path
         }
         do throws(FileError) {
@@ -346,8 +346,8 @@ extension Kernel {
             try from.withUnsafeBufferPointer { from throws(FileError) in
                 try to.withUnsafeBufferPointer { to throws(FileError) in
                     try copyExtendedAttributes(
-                        of: .path(from.baseAddress!, followingLinks: false), source,
-                        to: .path(to.baseAddress!, followingLinks: false), destination)
+                        of: .path(from.baseAddress!, followsLinks: false), source,
+                        to: .path(to.baseAddress!, followsLinks: false), destination)
                 }
             }
         }

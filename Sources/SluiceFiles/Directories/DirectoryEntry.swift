@@ -26,7 +26,7 @@ public struct DirectoryEntry: Sendable {
     public let rawName: DirectoryEntry.Name
 
     /// The kind of file that the directory stores for the name, or `nil` if the file system doesn't store it. Then see
-    /// ``status(followingLinks:)``.
+    /// ``status(followsLinks:)``.
     public let kind: FileStatus.Kind?
 
     init(_ entry: RawDirectoryEntry, in directory: OpenDirectory) {
@@ -85,9 +85,9 @@ extension DirectoryEntry {
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``. See fstatat(2).
-    public func status(followingLinks: Bool = false) async throws -> FileStatus? {
+    public func status(followsLinks: Bool = false) async throws -> FileStatus? {
         try await directory.io.run { [self] _ in
-            try kernel.status(of: rawName, in: directory, followingLinks: followingLinks).map { FileStatus($0) }
+            try kernel.status(of: rawName, in: directory, followsLinks: followsLinks).map { FileStatus($0) }
         }
     }
 
@@ -99,9 +99,9 @@ extension DirectoryEntry {
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.
     /// - Failure: A ``FileError``: ``FileError/Code/isDirectory`` for a directory, and ``FileError/Code/tooManyLinks`` for a
     ///   symbolic link that isn't followed.
-    public func openForReading(followingLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
+    public func openForReading(followsLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
         let file = try await directory.io.run { [self] _ in
-            var opened = try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks)
+            var opened = try kernel.openRegularFile(self, O_RDONLY, followsLinks: followsLinks)
             opened.path = wholePath
             return OpenFile(opened, directory.io)
         }
@@ -110,7 +110,7 @@ extension DirectoryEntry {
 
     /// Opens the file for writing. A file that no longer exists isn't created.
     ///
-    /// A symbolic link or anything else that isn't a regular file is refused, as in ``openForReading(followingLinks:)``, before
+    /// A symbolic link or anything else that isn't a regular file is refused, as in ``openForReading(followsLinks:)``, before
     /// the contents are truncated.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.

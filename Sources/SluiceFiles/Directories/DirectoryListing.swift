@@ -52,8 +52,8 @@ extension DirectoryEntry {
         DirectoryListing(directory.io) { _ throws(FileError) in try openDirectory() }
     }
 
-    func openDirectory(followingLinks: Bool = false) throws(FileError) -> OpenDirectory {
-        let descriptor = try kernel.openDirectory(rawName, in: directory, followingLinks: followingLinks)
+    func openDirectory(followsLinks: Bool = false) throws(FileError) -> OpenDirectory {
+        let descriptor = try kernel.openDirectory(rawName, in: directory, followsLinks: followsLinks)
         return try OpenDirectory(descriptor, DirectoryPath(rawName, in: directory.path), directory.io)
     }
 }

@@ -108,10 +108,10 @@ public struct WalkOptions: Sendable {
     /// If true, a directory that is reachable in two ways is walked twice. A link to a directory that the walk is inside of is
     /// delivered but not entered, so loops end. At most 40 links are entered on one way down, as in the kernel. A directory behind one
     /// more link is delivered as unreadable, with ``FileError/Code/tooManyLinks``.
-    public var followingLinks = false
+    public var followsLinks = false
 
     /// Whether directories on other file systems (mount points) are entered. They are delivered in both cases.
-    public var crossingFileSystems = true
+    public var crossesFileSystems = true
 
     /// Whether a directory is delivered a second time, as ``WalkedEntry/Visit/leaving``, after its contents.
     public var leavingDirectories = false
@@ -290,7 +290,7 @@ final class TreeWalk: @unchecked Sendable {
     }
 
     private func mayBeDirectory(_ kind: FileStatus.Kind?) -> Bool {
-        kind == .directory || kind == nil || (kind == .symbolicLink && options.followingLinks)
+        kind == .directory || kind == nil || (kind == .symbolicLink && options.followsLinks)
     }
 
     /// Reads the next entries. An error is delivered later, after the entries that were read before it.
@@ -313,7 +313,7 @@ final class TreeWalk: @unchecked Sendable {
         opened += 1
         let identity = FileIdentity(child.status)
         let isElsewhere = child.status.device != levels[0].identity.device
-        if (isElsewhere && !options.crossingFileSystems) || identities.contains(identity) {
+        if (isElsewhere && !options.crossesFileSystems) || identities.contains(identity) {
             return retired.append(child)
         }
         if isByLink, levels.count(where: \.isByLink) >= Self.maximumLinks {
@@ -326,9 +326,9 @@ final class TreeWalk: @unchecked Sendable {
 
     /// Opens a directory, or if links are followed, the directory that a link points to. Returns `nil` for anything else.
     private func open(_ entry: DirectoryEntry) throws(FileError) -> (OpenDirectory, isByLink: Bool)? {
-        for isByLink in options.followingLinks ? [false, true] : [false] {
+        for isByLink in options.followsLinks ? [false, true] : [false] {
             do throws(FileError) {
-                return (try entry.openDirectory(followingLinks: isByLink), isByLink)
+                return (try entry.openDirectory(followsLinks: isByLink), isByLink)
             } catch {
                 switch error.systemError {
                 // The entry is gone, isn't a directory (any more), or is a link, possibly dangling or part of a loop.
@@ -344,7 +344,7 @@ final class TreeWalk: @unchecked Sendable {
         let identity = FileIdentity(directory.status)
         levels.append(
             Level(directory: directory, path: directory.path, identity: identity, entry: entry, isByLink: isByLink))
-        if options.followingLinks { identities.insert(identity) }
+        if options.followsLinks { identities.insert(identity) }
     }
 
     /// Closes the directory that is `maximumOpenDirectories` above, unless the walk left it by a link.
@@ -370,7 +370,7 @@ final class TreeWalk: @unchecked Sendable {
     }
 
     private func reopen(_ level: Level, from child: OpenDirectory) throws(FileError) -> OpenDirectory {
-        let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: child, followingLinks: false)
+        let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: child, followsLinks: false)
         let directory = try OpenDirectory(descriptor, level.path, io)
         opened += 1
         guard FileIdentity(directory.status) == level.identity else {

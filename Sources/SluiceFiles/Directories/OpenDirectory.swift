@@ -150,10 +150,10 @@ extension Kernel {
 
     /// Opens a directory inside another one. `toSearch` says that it won't be listed, which needs no permission to read it.
     func openDirectory(
-        _ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool, toSearch: Bool = false
+        _ name: DirectoryEntry.Name, in directory: OpenDirectory, followsLinks: Bool, toSearch: Bool = false
     ) throws(FileError) -> CInt {
         let access = toSearch ? csluice_open_to_search : O_RDONLY
-        let flags = access | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+        let flags = access | O_DIRECTORY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
         let result = name.withCString { name in retrying { calls.openAt(directory.descriptor, name, flags) } }
         try check(result, "open", directory.path.shown(of: name))
         openCount.add(1, ordering: .relaxed)
@@ -163,11 +163,11 @@ extension Kernel {
     // MARK: Names
 
     func status(
-        of name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool
+        of name: DirectoryEntry.Name, in directory: OpenDirectory, followsLinks: Bool
     ) throws(FileError) -> RawStatus? {
         var status = RawStatus()
         let result = name.withCString { name in
-            retrying { calls.directories.statusAt(directory.descriptor, name, followingLinks, &status) }
+            retrying { calls.directories.statusAt(directory.descriptor, name, followsLinks, &status) }
         }
         if result == -ENOENT || result == -ENOTDIR { return nil }
         try check(result, "read the status of", directory.path.shown(of: name))
@@ -199,8 +199,8 @@ extension Kernel {
     /// See `rename(_:to:existing:)` for paths.
     private func areLinks(_ entry: DirectoryEntry, _ name: DirectoryEntry.Name) throws(FileError) -> Bool {
         guard entry.rawName != name,
-            let old = try status(of: entry.rawName, in: entry.directory, followingLinks: false), old.links > 1,
-            !old.isDirectory, let new = try status(of: name, in: entry.directory, followingLinks: false)
+            let old = try status(of: entry.rawName, in: entry.directory, followsLinks: false), old.links > 1,
+            !old.isDirectory, let new = try status(of: name, in: entry.directory, followsLinks: false)
         else { return false }
         return new.isSameFile(as: old)
     }
@@ -244,7 +244,7 @@ extension Kernel {
             user: { calls.metadata.effectiveUser() },
             link: { calls.directories.linkAt(directory, from, directory, to) },
             unlink: { name in calls.unlinkAt(directory, name == .old ? from : to, 0) },
-            makeDirectory: { calls.directories.makeDirectoryAt(directory, to, 0o700) },
+            createDirectory: { calls.directories.makeDirectoryAt(directory, to, 0o700) },
             rename: { calls.directories.renameAt(directory, from, directory, to) },
             removeDirectory: { calls.unlinkAt(directory, to, AT_REMOVEDIR) }
         ).run(on: self)
@@ -267,7 +267,7 @@ extension Kernel {
 
     /// Opens a file only if it is regular: opening a FIFO could block the thread, and opening a device may have side effects.
     func openRegularFile(
-        _ entry: DirectoryEntry, _ flags: CInt, followingLinks: Bool
+        _ entry: DirectoryEntry, _ flags: CInt, followsLinks: Bool
     ) throws(FileError) -> OpenedFile {
         let path = entry.shownPath
         switch entry.kind {
@@ -275,7 +275,7 @@ extension Kernel {
         default: throw Self.notRegular(path)
         }
         // O_NONBLOCK in case a FIFO has taken the name since. It has no effect on a regular file.
-        let all = flags | O_NONBLOCK | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+        let all = flags | O_NONBLOCK | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
         let descriptor = entry.rawName.withCString { name in
             retrying { calls.openAt(entry.directory.descriptor, name, all) }
         }
@@ -296,11 +296,11 @@ extension Kernel {
     func openToWrite(_ entry: DirectoryEntry, _ existing: WriteOpening) throws(FileError) -> OpenedFile {
         if existing == .fail {
             // An entry is never created, so `.fail` always throws.
-            let found = try status(of: entry.rawName, in: entry.directory, followingLinks: false)
+            let found = try status(of: entry.rawName, in: entry.directory, followsLinks: false)
             throw FileError(operation: "open", path: entry.shownPath, systemError: found == nil ? ENOENT : EEXIST)
         }
         let opened = try openRegularFile(
-            entry, O_WRONLY | (existing == .append ? O_APPEND : 0), followingLinks: false)
+            entry, O_WRONLY | (existing == .append ? O_APPEND : 0), followsLinks: false)
         if existing == .replace, opened.status.size > 0 {
             do throws(FileError) {
                 try truncate(opened.descriptor, to: 0, for: "empty", opened.path)

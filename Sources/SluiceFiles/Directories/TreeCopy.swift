@@ -53,7 +53,7 @@ extension FileIO {
             if options.removingOnFailure, let status = made.status.withLock({ $0 }) {
                 try? await run(mustRun: true) { [kernel] cancellation in
                     // Only the directory that this copy created: another process may have put a different one there.
-                    if try kernel.status(of: to, followingLinks: false)?.isSameFile(as: status) == true {
+                    if try kernel.status(of: to, followsLinks: false)?.isSameFile(as: status) == true {
                         // Its finished directories may be read-only, as the originals are.
                         try kernel.removeTree(to, cancellation, changingModes: true)
                     }
@@ -165,7 +165,7 @@ final class TreeCopy {
         let kernel = io.kernel
         let mode = directoryMode
         let directoryMade = destination.withCString { path in
-            kernel.retrying { kernel.calls.makeDirectory(path, mode) }
+            kernel.retrying { kernel.calls.createDirectory(path, mode) }
         }
         try kernel.check(directoryMade, "create directory", destination)
         let directory = try openMade(destination)
@@ -209,7 +209,7 @@ final class TreeCopy {
     }
 
     private func copy(_ entry: DirectoryEntry, _ cancellation: borrowing Cancellation) throws {
-        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followingLinks: false) else {
+        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followsLinks: false) else {
             return
         }
         guard let directory = levels[levels.count - 1].directory else {
@@ -250,7 +250,7 @@ final class TreeCopy {
             kernel.retrying { kernel.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
         }
         try kernel.check(made, "create directory", directory.path.shown(of: name))
-        let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
+        let descriptor = try kernel.openDirectory(name, in: directory, followsLinks: false)
         push(try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io), source: status)
     }
 
@@ -271,7 +271,7 @@ final class TreeCopy {
         var child = levels.removeLast().directory
         let above = levels.count - 1
         if levels[above].directory == nil, let lowest = child {
-            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: lowest, followingLinks: false)
+            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: lowest, followsLinks: false)
             let directory = try OpenDirectory(descriptor, levels[above].path, io)
             guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
@@ -289,7 +289,7 @@ final class TreeCopy {
     private func openOriginal(_ entry: DirectoryEntry, _ wanted: RawStatus) throws(FileError) -> CInt? {
         let descriptor: CInt
         do throws(FileError) {
-            descriptor = try kernel.openDirectory(entry.rawName, in: entry.directory, followingLinks: false)
+            descriptor = try kernel.openDirectory(entry.rawName, in: entry.directory, followsLinks: false)
         } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.systemError) {
             return nil
         }
@@ -335,7 +335,7 @@ final class TreeCopy {
         while let current = directory {
             if current.status.isSameFile(as: root.status) { throw Self.intoItself(destination) }
             let descriptor = try kernel.openDirectory(
-                DirectoryEntry.Name(".."), in: current, followingLinks: false, toSearch: true)
+                DirectoryEntry.Name(".."), in: current, followsLinks: false, toSearch: true)
             let above = try OpenDirectory(descriptor, current.path, io)
             directory = above.status.isSameFile(as: current.status) ? nil : above
         }
@@ -387,7 +387,7 @@ extension TreeCopy {
 
     private func openIfThere(_ entry: DirectoryEntry) throws(FileError) -> OpenedFile? {
         do throws(FileError) {
-            return try kernel.openRegularFile(entry, O_RDONLY, followingLinks: false)
+            return try kernel.openRegularFile(entry, O_RDONLY, followsLinks: false)
         } catch {
             if error.systemError == ENOENT { return nil }
             throw error
@@ -409,7 +409,7 @@ extension TreeCopy {
         }
         guard linked == 0 else { return false }
         // Another process may have put a different file under the first name.
-        if let found = try kernel.status(of: name, in: directory, followingLinks: false),
+        if let found = try kernel.status(of: name, in: directory, followsLinks: false),
             FileIdentity(found) == first.identity
         {
             return true
@@ -440,7 +440,7 @@ extension TreeCopy {
     private func open(_ names: [DirectoryEntry.Name], below top: OpenDirectory) throws(FileError) -> OpenDirectory {
         var directory = top
         for name in names {
-            let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
+            let descriptor = try kernel.openDirectory(name, in: directory, followsLinks: false)
             directory = try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io)
         }
         return directory

@@ -112,9 +112,9 @@ final class Kernel: Sendable {
         return status
     }
 
-    func status(of path: String, followingLinks: Bool = true) throws(FileError) -> RawStatus? {
+    func status(of path: String, followsLinks: Bool = true) throws(FileError) -> RawStatus? {
         var status = RawStatus()
-        let result = path.withCString { path in retrying { calls.status(path, followingLinks, &status) } }
+        let result = path.withCString { path in retrying { calls.status(path, followsLinks, &status) } }
         if result == -ENOENT || result == -ENOTDIR { return nil }
         try check(result, "read the status of", path)
         return status
@@ -153,8 +153,8 @@ final class Kernel: Sendable {
 
     /// Returns whether two different names lead to one file.
     private func areLinks(_ source: String, _ destination: String) throws(FileError) -> Bool {
-        guard let old = try status(of: source, followingLinks: false), old.links > 1, !old.isDirectory,
-            let new = try status(of: destination, followingLinks: false), new.isSameFile(as: old)
+        guard let old = try status(of: source, followsLinks: false), old.links > 1, !old.isDirectory,
+            let new = try status(of: destination, followsLinks: false), new.isSameFile(as: old)
         else { return false }
         // Byte by byte: strings with the same characters can be different names.
         if !Path.name(of: source).utf8.elementsEqual(Path.name(of: destination).utf8) { return true }
@@ -211,7 +211,7 @@ final class Kernel: Sendable {
             user: { calls.metadata.effectiveUser() },
             link: { calls.link(from, to) },
             unlink: { name in calls.unlink(name == .old ? from : to) },
-            makeDirectory: { calls.makeDirectory(to, 0o700) },
+            createDirectory: { calls.createDirectory(to, 0o700) },
             rename: { calls.rename(from, to) },
             removeDirectory: { calls.removeDirectory(to) }
         ).run(on: self)
@@ -222,7 +222,7 @@ final class Kernel: Sendable {
     }
 
     func unlink(_ path: String, ifStill file: RawStatus) throws(FileError) {
-        let found = try status(of: path, followingLinks: false)
+        let found = try status(of: path, followsLinks: false)
         if found?.isSameFile(as: file) == true { try unlink(path) }
     }
 
@@ -396,7 +396,7 @@ struct RenameInSteps {
     let user: () -> Int
     let link: () -> CInt
     let unlink: (Name) -> CInt
-    let makeDirectory: () -> CInt
+    let createDirectory: () -> CInt
     let rename: () -> CInt
     let removeDirectory: () -> CInt
 
@@ -435,7 +435,7 @@ struct RenameInSteps {
         var status = RawStatus()
         let found = kernel.retrying { statusOfFile(&status) }
         guard found >= 0, status.isDirectory else { return found < 0 ? found : -EPERM }
-        let made = kernel.retrying(makeDirectory)
+        let made = kernel.retrying(createDirectory)
         guard made == 0 else { return made }
         let renamed = kernel.retrying(rename)
         if renamed < 0 { _ = kernel.retrying(removeDirectory) }

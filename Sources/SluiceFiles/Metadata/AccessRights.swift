@@ -99,9 +99,9 @@ extension Kernel {
             guard let before = last, before.isRegularFile else { return nil }
             let name = Array(path.utf8CString)
             let list = try name.withUnsafeBufferPointer { (name) throws(FileError) in
-                try accessList(of: .path(name.baseAddress!, followingLinks: false), path)
+                try accessList(of: .path(name.baseAddress!, followsLinks: false), path)
             }
-            last = try status(of: path, followingLinks: false)
+            last = try status(of: path, followsLinks: false)
             guard let after = last, after.isRegularFile else { return nil }
             // The status and the list are two calls. The change time tells whether they belong together.
             if after.isSameFile(as: before), after.changed == before.changed { return AccessRights(after, list: list) }

@@ -14,10 +14,10 @@ extension FileIO {
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes.
-    public func extendedAttributes(of url: URL, followingLinks: Bool = true) async throws -> [String] {
+    public func extendedAttributes(of url: URL, followsLinks: Bool = true) async throws -> [String] {
         let path = try Path.of(url, for: "list the attributes of")
         return try await run { [kernel] _ in
-            let names = try Self.with(path, followingLinks) { target throws(FileError) in
+            let names = try Self.with(path, followsLinks) { target throws(FileError) in
                 try kernel.attributeNames(of: target, path)
             }
             return names.map { String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
@@ -31,12 +31,12 @@ extension FileIO {
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes, or if the name
     ///   has no valid namespace. See getxattr(2).
     public func extendedAttribute(
-        _ name: String, of url: URL, followingLinks: Bool = true
+        _ name: String, of url: URL, followsLinks: Bool = true
     ) async throws -> Data? {
         let path = try Path.of(url, for: "read an attribute of")
         let name = try Self.name(name, path)
         return try await run { [kernel] _ in
-            try Self.with(path, followingLinks) { target throws(FileError) in
+            try Self.with(path, followsLinks) { target throws(FileError) in
                 try kernel.attribute(name, of: target, path).map { Data($0) }
             }
         }
@@ -52,12 +52,12 @@ extension FileIO {
     ///   has no valid namespace; ``FileError/Code/noSpace`` or ``FileError/Code/fileTooLarge`` if the value is too large.
     public func setExtendedAttribute(
         _ name: String, of url: URL, to value: Data, _ writing: AttributeWriting = .createOrReplace,
-        followingLinks: Bool = true
+        followsLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set an attribute of")
         let name = try Self.name(name, path)
         try await run { [kernel] _ in
-            try Self.with(path, followingLinks) { target throws(FileError) in
+            try Self.with(path, followsLinks) { target throws(FileError) in
                 try kernel.setAttribute(name, of: target, to: value, writing, path)
             }
         }
@@ -68,11 +68,11 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/noAttribute`` if the file has no attribute with this name. See
     ///   removexattr(2).
-    public func removeExtendedAttribute(_ name: String, of url: URL, followingLinks: Bool = true) async throws {
+    public func removeExtendedAttribute(_ name: String, of url: URL, followsLinks: Bool = true) async throws {
         let path = try Path.of(url, for: "remove an attribute of")
         let name = try Self.name(name, path)
         try await run { [kernel] _ in
-            try Self.with(path, followingLinks) { target throws(FileError) in
+            try Self.with(path, followsLinks) { target throws(FileError) in
                 try kernel.removeAttribute(name, of: target, path)
             }
         }
@@ -88,11 +88,11 @@ extension FileIO {
     }
 
     private static func with<R>(
-        _ path: String, _ followingLinks: Bool, _ body: (MetadataCalls.Target) throws(FileError) -> R
+        _ path: String, _ followsLinks: Bool, _ body: (MetadataCalls.Target) throws(FileError) -> R
     ) throws(FileError) -> R {
         let path = Array(path.utf8CString)
         return try path.withUnsafeBufferPointer { path throws(FileError) in
-            try body(.path(path.baseAddress!, followingLinks: followingLinks))
+            try body(.path(path.baseAddress!, followsLinks: followsLinks))
         }
     }
 }

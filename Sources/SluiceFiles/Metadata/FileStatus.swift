@@ -6,7 +6,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The metadata of a file. See ``FileIO/status(of:followingLinks:)`` and statx(2).
+/// The metadata of a file. See ``FileIO/status(of:followsLinks:)`` and statx(2).
 public struct FileStatus: Sendable, Hashable {
     /// The kind of a file system entry. Cases may be added: switch with a `default`.
     public enum Kind: Sendable, Hashable {
@@ -190,10 +190,10 @@ extension FileIO {
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``.
-    public func status(of url: URL, followingLinks: Bool = true) async throws -> FileStatus? {
+    public func status(of url: URL, followsLinks: Bool = true) async throws -> FileStatus? {
         let path = try Path.of(url, for: "read the status of")
         return try await run { [kernel] _ in
-            try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
+            try kernel.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
         }
     }
 
@@ -205,13 +205,13 @@ extension FileIO {
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``.
-    public func exists(_ url: URL, followingLinks: Bool = true) async throws -> Bool {
-        try await status(of: url, followingLinks: followingLinks) != nil
+    public func exists(_ url: URL, followsLinks: Bool = true) async throws -> Bool {
+        try await status(of: url, followsLinks: followsLinks) != nil
     }
 
     /// Returns the statuses of many names in one job. It is fastest if names in the same directory are consecutive.
     package func statuses(
-        of names: [(directory: URL, name: String)], followingLinks: Bool = true
+        of names: [(directory: URL, name: String)], followsLinks: Bool = true
     ) async throws -> [Result<FileStatus?, FileError>] {
         try await run { [kernel] _ in
             var latest: (directory: URL, path: Result<String, FileError>)?
@@ -225,7 +225,7 @@ extension FileIO {
                 }
                 return Result { () throws(FileError) in
                     let path = Path.join(try latest!.path.get(), name)
-                    return try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
+                    return try kernel.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
                 }
             }
         }
@@ -255,17 +255,17 @@ extension FileIO {
     /// Sets the modification time of a file, its access time, or both. A time that is `nil` stays the same.
     ///
     /// The file system stores the times with its own precision. To compare them later, use the times from
-    /// ``status(of:followingLinks:)``, not the ones you passed. The change time becomes the current time. See utimensat(2).
+    /// ``status(of:followsLinks:)``, not the ones you passed. The change time becomes the current time. See utimensat(2).
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``.
     public func setTimes(
-        of url: URL, modification: FileTime? = nil, access: FileTime? = nil, followingLinks: Bool = true
+        of url: URL, modification: FileTime? = nil, access: FileTime? = nil, followsLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set the times of")
         try await run { [kernel] _ in
             let result = path.withCString { path in
-                kernel.retrying { kernel.calls.metadata.setTimes(path, modification, access, followingLinks) }
+                kernel.retrying { kernel.calls.metadata.setTimes(path, modification, access, followsLinks) }
             }
             try kernel.check(result, "set the times of", path)
         }
@@ -279,7 +279,7 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``.
     public func setOwner(
-        of url: URL, user: UInt32? = nil, group: UInt32? = nil, followingLinks: Bool = true
+        of url: URL, user: UInt32? = nil, group: UInt32? = nil, followsLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set the owner of")
         // chown(2) interprets all ones as "keep". Passing that ID throws an error instead of being ignored.
@@ -288,7 +288,7 @@ extension FileIO {
         }
         try await run { [kernel] _ in
             let result = path.withCString { path in
-                kernel.retrying { kernel.calls.metadata.changeOwner(path, user, group, followingLinks) }
+                kernel.retrying { kernel.calls.metadata.changeOwner(path, user, group, followsLinks) }
             }
             try kernel.check(result, "set the owner of", path)
         }

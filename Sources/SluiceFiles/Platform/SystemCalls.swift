@@ -34,13 +34,13 @@ package struct SystemCalls: Sendable {
 
     // MARK: Paths
 
-    package var status: @Sendable (_ path: Path, _ followingLinks: Bool, _ status: inout RawStatus) -> CInt
+    package var status: @Sendable (_ path: Path, _ followsLinks: Bool, _ status: inout RawStatus) -> CInt
     package var rename: @Sendable (_ source: Path, _ destination: Path) -> CInt
     package var renameWithoutReplacing: @Sendable (_ source: Path, _ destination: Path) -> CInt
     package var link: @Sendable (_ source: Path, _ destination: Path) -> CInt
     package var unlink: @Sendable (_ path: Path) -> CInt
     package var removeDirectory: @Sendable (_ path: Path) -> CInt
-    package var makeDirectory: @Sendable (_ path: Path, _ mode: UInt32) -> CInt
+    package var createDirectory: @Sendable (_ path: Path, _ mode: UInt32) -> CInt
     package var unlinkAt: @Sendable (_ directory: CInt, _ name: Path, _ flags: CInt) -> CInt
     package var list: @Sendable (_ directory: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt
 
@@ -84,9 +84,9 @@ extension SystemCalls {
         sync: { csluice_sync_full($0) },
         syncData: { csluice_sync_data($0) },
         syncDirectory: { csluice_fsync($0) },
-        status: { path, followingLinks, status in
+        status: { path, followsLinks, status in
             var found = csluice_status()
-            let result = followingLinks ? csluice_stat(path, &found) : csluice_lstat(path, &found)
+            let result = followsLinks ? csluice_stat(path, &found) : csluice_lstat(path, &found)
             if result == 0 { status = RawStatus(found) }
             return result
         },
@@ -95,7 +95,7 @@ extension SystemCalls {
         link: { csluice_link($0, $1) },
         unlink: { csluice_unlink($0) },
         removeDirectory: { csluice_rmdir($0) },
-        makeDirectory: { csluice_mkdir($0, mode_t($1)) },
+        createDirectory: { csluice_mkdir($0, mode_t($1)) },
         unlinkAt: { csluice_unlinkat($0, $1, $2) },
         list: list,
         startThread: { DetachedThread.start(stackSize: $0, $1) }
@@ -205,17 +205,17 @@ package struct MetadataCalls: Sendable {
 
     package enum Target {
         case descriptor(CInt)
-        case path(Path, followingLinks: Bool)
+        case path(Path, followsLinks: Bool)
     }
 
     // MARK: Times, modes, owners; nil changes nothing
 
     package var setTimes:
-        @Sendable (_ path: Path, _ modified: FileTime?, _ accessed: FileTime?, _ followingLinks: Bool) -> CInt
+        @Sendable (_ path: Path, _ modified: FileTime?, _ accessed: FileTime?, _ followsLinks: Bool) -> CInt
     package var setTimesOfDescriptor:
         @Sendable (_ descriptor: CInt, _ modified: FileTime?, _ accessed: FileTime?) -> CInt
     package var changeMode: @Sendable (_ path: Path, _ mode: UInt32) -> CInt
-    package var changeOwner: @Sendable (_ path: Path, _ user: UInt32?, _ group: UInt32?, _ followingLinks: Bool) -> CInt
+    package var changeOwner: @Sendable (_ path: Path, _ user: UInt32?, _ group: UInt32?, _ followsLinks: Bool) -> CInt
     package var changeOwnerOfDescriptor: @Sendable (_ descriptor: CInt, _ user: UInt32?, _ group: UInt32?) -> CInt
 
     /// The user whose permissions count. See geteuid(2).
@@ -224,7 +224,7 @@ package struct MetadataCalls: Sendable {
     // MARK: Links
 
     package var symbolicLink: @Sendable (_ target: Path, _ path: Path) -> CInt
-    package var link: @Sendable (_ source: Path, _ destination: Path, _ followingLinks: Bool) -> CInt
+    package var link: @Sendable (_ source: Path, _ destination: Path, _ followsLinks: Bool) -> CInt
     package var readLink: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var resolve: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
 
@@ -239,8 +239,8 @@ package struct MetadataCalls: Sendable {
 
 extension MetadataCalls {
     package static let system = MetadataCalls(
-        setTimes: { path, modified, accessed, followingLinks in
-            withPointers(modified, accessed) { csluice_set_times(AT_FDCWD, path, $0, $1, followingLinks) }
+        setTimes: { path, modified, accessed, followsLinks in
+            withPointers(modified, accessed) { csluice_set_times(AT_FDCWD, path, $0, $1, followsLinks) }
         },
         setTimesOfDescriptor: { descriptor, modified, accessed in
             withPointers(modified, accessed) { csluice_fset_times(descriptor, $0, $1) }
@@ -254,19 +254,19 @@ extension MetadataCalls {
         readLink: { csluice_readlink($0, $1.baseAddress, $1.count) },
         resolve: { csluice_realpath($0, $1.baseAddress, $1.count) },
         listAttributes: { target, into in
-            csluice_xattr_list(target.descriptor, target.path, target.followingLinks, into.baseAddress, into.count)
+            csluice_xattr_list(target.descriptor, target.path, target.followsLinks, into.baseAddress, into.count)
         },
         attribute: { target, name, into in
             csluice_xattr_get(
-                target.descriptor, target.path, target.followingLinks, name, into.baseAddress, into.count)
+                target.descriptor, target.path, target.followsLinks, name, into.baseAddress, into.count)
         },
         setAttribute: { target, name, value, writing in
             csluice_xattr_set(
-                target.descriptor, target.path, target.followingLinks, name, value.baseAddress, value.count,
+                target.descriptor, target.path, target.followsLinks, name, value.baseAddress, value.count,
                 writing.flags)
         },
         removeAttribute: { target, name in
-            csluice_xattr_remove(target.descriptor, target.path, target.followingLinks, name)
+            csluice_xattr_remove(target.descriptor, target.path, target.followsLinks, name)
         })
 
     static func withPointers(
@@ -283,7 +283,7 @@ extension MetadataCalls {
 extension MetadataCalls.Target {
     fileprivate var descriptor: CInt { if case .descriptor(let descriptor) = self { descriptor } else { -1 } }
     fileprivate var path: SystemCalls.Path? { if case .path(let path, _) = self { path } else { nil } }
-    fileprivate var followingLinks: Bool { if case .path(_, false) = self { false } else { true } }
+    fileprivate var followsLinks: Bool { if case .path(_, false) = self { false } else { true } }
 }
 
 extension AttributeWriting {
@@ -326,7 +326,7 @@ package struct DirectoryCalls: Sendable {
     /// Appends the next entries of a directory, from where the last call on this descriptor stopped. Returns their number, 0 at the end.
     package var readEntries: @Sendable (_ directory: CInt, _ entries: inout [RawDirectoryEntry]) -> CInt
     package var statusAt:
-        @Sendable (_ directory: CInt, _ name: Path, _ followingLinks: Bool, _ status: inout RawStatus) -> CInt
+        @Sendable (_ directory: CInt, _ name: Path, _ followsLinks: Bool, _ status: inout RawStatus) -> CInt
     package var renameAt: @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
     package var renameAtWithoutReplacing:
         @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
@@ -348,9 +348,9 @@ package struct DirectoryCalls: Sendable {
 
     package static let system = DirectoryCalls(
         readEntries: readEntries,
-        statusAt: { directory, name, followingLinks, status in
+        statusAt: { directory, name, followsLinks, status in
             var found = csluice_status()
-            let result = csluice_status_at(directory, name, followingLinks, &found)
+            let result = csluice_status_at(directory, name, followsLinks, &found)
             if result == 0 { status = RawStatus(found) }
             return result
         },

@@ -530,7 +530,7 @@ extension OpenFile {
     /// Checks that the path still leads to this file, since rename(2) takes a name, not a descriptor. The kernel has no call that
     /// checks and renames in one step. Programs that use the lock don't put another file there in between.
     private func checkName() throws(FileError) {
-        guard let found = try io.kernel.status(of: path, followingLinks: false) else {
+        guard let found = try io.kernel.status(of: path, followsLinks: false) else {
             throw FileError(
                 code: .notFound, operation: "publish", path: path,
                 remedy: "Write the file again, because it was removed or renamed while it was written.")

@@ -95,7 +95,7 @@ extension Kernel {
     func statusOfReplaced(
         _ path: String, _ existing: ExistingFile, for operation: String
     ) throws(FileError) -> RawStatus? {
-        guard let status = try status(of: path, followingLinks: false) else { return nil }
+        guard let status = try status(of: path, followsLinks: false) else { return nil }
         if existing != .replace { throw FileError(operation: operation, path: path, systemError: EEXIST) }
         if status.isDirectory { throw FileError(operation: operation, path: path, systemError: EISDIR) }
         if status.isSymbolicLink { return nil }

@@ -10,7 +10,7 @@ struct Queue: View {
 
     init(_ downloads: DownloadCoordinator) {
         list = DownloadList(downloads)
-        newest = Latest(initial: QueueSnapshot(), following: downloads.snapshots())
+        newest = Latest(QueueSnapshot(), following: downloads.snapshots())
     }
 
     var body: some View {

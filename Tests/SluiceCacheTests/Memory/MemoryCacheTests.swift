@@ -13,8 +13,8 @@ import Testing
         #expect(cache.count == 2)
         #expect(cache.cost == 7)
 
-        #expect(cache.remove("a") == 1)
-        #expect(cache.remove("a") == nil)
+        #expect(cache.removeValue(for: "a") == 1)
+        #expect(cache.removeValue(for: "a") == nil)
         #expect(cache.value(for: "a") == nil)
         #expect(cache.count == 1)
         #expect(cache.cost == 4)
@@ -34,7 +34,7 @@ import Testing
         for key in 1...3 { cache.insert(key, for: key, cost: 1) }
         _ = cache.value(for: 3)
         _ = cache.value(for: 1)
-        cache.remove(2)
+        cache.removeValue(for: 2)
         cache.removeAll()
 
         #expect(cache.count == 0)
@@ -94,7 +94,7 @@ private func hammer(_ cache: MemoryCache<Int, Counted>, live: LiveCount, steps: 
             lookups += 1
             if let value = cache.value(for: key), value.key != key { Issue.record("\(value.key) for \(key)") }
         case 600..<900: cache.insert(Counted(key, live), for: key, cost: Int.random(in: 0...60, using: &random))
-        case 900..<990: cache.remove(key)
+        case 900..<990: cache.removeValue(for: key)
         case 990..<999: cache.trim(toCost: Int.random(in: 0...500, using: &random))
         default: cache.removeAll()
         }
@@ -154,7 +154,7 @@ private final class Counted: Sendable {
         let use: @Sendable () -> Void = {
             cache.insert(Probe {}, for: ProbeKey(100) {}, cost: 1)
             _ = cache.value(for: ProbeKey(1) {})
-            cache.remove(ProbeKey(100) {})
+            cache.removeValue(for: ProbeKey(100) {})
             _ = (cache.count, cache.cost, cache.statistics)
             log.add()
         }
@@ -163,7 +163,7 @@ private final class Counted: Sendable {
         #expect(log.count == 0)
 
         switch exit {
-        case .removal: cache.remove(ProbeKey(1) {})
+        case .removal: cache.removeValue(for: ProbeKey(1) {})
         case .removalOfAll: cache.removeAll()
         case .replacement: cache.insert(Probe {}, for: ProbeKey(1) {}, cost: 1)
         case .replacementByTooLarge: cache.insert(Probe {}, for: ProbeKey(1) {}, cost: 90)

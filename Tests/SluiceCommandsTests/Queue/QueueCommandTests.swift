@@ -159,7 +159,7 @@ import Testing
             }
             try await downloads.resume(.all)
             #expect(await pausing.value.output == "Paused 1 download.\n")
-            #expect(try await downloads.snapshot().count(.running) == 1)
+            #expect(try await downloads.snapshot().count(in: .running) == 1)
             try await downloads.close()
         }
     }

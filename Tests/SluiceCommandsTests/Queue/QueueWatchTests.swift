@@ -130,7 +130,9 @@ import Testing
         let snapshot = QueueSnapshot(
             counts: [.running: 1, .waiting: 9, .failed: 1],
             running: [
-                .init(download: try download(1, "日本の歌 (live).mp3", .running), received: 710_000, expected: 1_000_000)
+                .init(
+                    download: try download(1, "日本の歌 (live).mp3", .running), receivedBytes: 710_000,
+                    totalBytes: 1_000_000)
             ],
             waiting: try (2...10).map { try download($0, "song-\($0).mp3", .waiting) },
             ended: [try download(11, String(repeating: "w", count: 200), .failed)])

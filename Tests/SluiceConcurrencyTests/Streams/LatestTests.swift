@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `the value follows the sequence, on the main actor`() async {
-        let latest = Latest(initial: Sequence.Element(0))
+        let latest = Latest(Sequence.Element(0))
         var seen: [Int] = []
         var steps: [() async throws -> Sequence.Element?] = []
         for number in 1...3 {
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `observers are told when the value changes`() async {
         let (elements, continuation) = AsyncStream<Int>.makeStream()
-        let latest = Latest(initial: 0)
+        let latest = Latest(0)
         let changes = AsyncStream<Void>.makeStream()
         withObservationTracking {
             _ = latest.value
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `observers are told of a failure, and of the end of following`() async {
-        let latest = Latest(initial: Sequence.Element(0))
+        let latest = Latest(Sequence.Element(0))
         let told = Recorder<String>()
         withObservationTracking {
             _ = latest.failure
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `an error becomes the failure, the value stays, and following again forgets the error`() async {
-        let latest = Latest(initial: Sequence.Element(0))
+        let latest = Latest(Sequence.Element(0))
 
         await latest.follow(Sequence([{ Sequence.Element(1) }, { throw Unplugged() }]))
         #expect(latest.failure is Unplugged)
@@ -102,7 +102,7 @@ import Testing
         let (elements, continuation) = AsyncStream<Int>.makeStream()
         let ended = Gate()
         continuation.onTermination = { _ in Task { await ended.open() } }
-        let latest = Latest(initial: 0)
+        let latest = Latest(0)
         let following = Task { await latest.follow(elements) }
 
         following.cancel()
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `neither an element nor an error that comes after cancellation counts`() async {
-        let latest = Latest(initial: Sequence.Element(0))
+        let latest = Latest(Sequence.Element(0))
         for last in [{ Sequence.Element(2) }, { throw CancellationError() }] as [() throws -> Sequence.Element] {
             let following = Task {
                 await latest.follow(
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `a call that begins later takes over`() async {
-        let latest = Latest(initial: Sequence.Element(0))
+        let latest = Latest(Sequence.Element(0))
         let inner = Sequence([{ Sequence.Element(10) }])
         let outer = Sequence([
             {
@@ -150,7 +150,7 @@ import Testing
 
     @Test func `an object that owns its iteration shows the elements and the error`() async {
         let (elements, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
-        let latest = Latest(initial: 0, following: elements)
+        let latest = Latest(0, following: elements)
         #expect(latest.isFollowing)
 
         continuation.yield(1)
@@ -167,7 +167,7 @@ import Testing
         let (elements, continuation) = AsyncStream<Int>.makeStream()
         let ended = Gate()
         continuation.onTermination = { _ in Task { await ended.open() } }
-        var latest: Latest<Int>? = Latest(initial: 0, following: elements)
+        var latest: Latest<Int>? = Latest(0, following: elements)
         continuation.yield(1)
         await change { _ = latest?.value }
         weak let released = latest
@@ -182,7 +182,7 @@ import Testing
         let (elements, continuation) = AsyncStream<Int>.makeStream()
         let ended = Gate()
         continuation.onTermination = { _ in Task { await ended.open() } }
-        let latest = Latest(initial: Sequence.Element(0), following: elements.map { Sequence.Element($0) })
+        let latest = Latest(Sequence.Element(0), following: elements.map { Sequence.Element($0) })
 
         await latest.follow(Sequence([{ Sequence.Element(2) }]))
         await ended.pass()

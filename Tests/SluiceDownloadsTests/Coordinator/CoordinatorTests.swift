@@ -79,12 +79,12 @@ import TestSupport
                 await arrived.arrivals(4)
                 try await downloads.cancel(.all)
                 let snapshot = try await downloads.snapshot()
-                #expect(snapshot.openCount == 0 && snapshot.count(.cancelled) == 20)
+                #expect(snapshot.openCount == 0 && snapshot.count(in: .cancelled) == 20)
                 #expect(try names(in: directory) == [])
                 for handle in handles { #expect(try await handle.result.state == .cancelled) }
                 // The queue continues.
                 try await downloads.enqueue([try requests(1, origin, directory)[0]])
-                for try await snapshot in downloads.snapshots() where snapshot.count(.running) > 0 { break }
+                for try await snapshot in downloads.snapshots() where snapshot.count(in: .running) > 0 { break }
                 try await downloads.cancel(.all)
                 #expect(try names(in: directory) == [])
             }
@@ -138,7 +138,7 @@ import TestSupport
             try await downloads.cancel(.batch("one"))
             #expect(try await downloads.snapshot().waiting.map(\.request.name) == ["2", "3", "4", "5"])
             try await downloads.cancel(.batch("other"))
-            #expect(try await downloads.snapshot().count(.cancelled) == 6)
+            #expect(try await downloads.snapshot().count(in: .cancelled) == 6)
         }
     }
 
@@ -166,7 +166,7 @@ import TestSupport
                     }
                     seen.append("\(snapshot.openCount)")
                     if snapshot.openCount == 0 {
-                        #expect(snapshot.count(.done) == 5)
+                        #expect(snapshot.count(in: .done) == 5)
                         break
                     }
                 }
@@ -286,7 +286,7 @@ import TestSupport
             await arrived.open()
             fails.flag.store(false, ordering: .relaxed)
             // The failure over, another run finishes what was left.
-            #expect(try await downloads.snapshot().count(.running) == 0)
+            #expect(try await downloads.snapshot().count(in: .running) == 0)
         }
     }
 

@@ -37,7 +37,7 @@ import Testing
         for try await snapshot in downloads.snapshots() {
             if snapshot.openCount == 0 { break }
             let now = Date(queueTime: time.milliseconds)
-            if snapshot.count(.running) == 0, snapshot.hosts.contains(where: { $0.notBefore > now }) {
+            if snapshot.count(in: .running) == 0, snapshot.hosts.contains(where: { $0.notBefore > now }) {
                 time.advance(by: .seconds(30))
             }
         }

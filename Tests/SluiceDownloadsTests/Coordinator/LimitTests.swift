@@ -109,7 +109,7 @@ import TestSupport
                         try await group.waitForAll()
                     }
                     let snapshot = try await coordinators[0].snapshot()
-                    #expect(snapshot.count(.done) == 90 && snapshot.openCount == 0)
+                    #expect(snapshot.count(in: .done) == 90 && snapshot.openCount == 0)
                 }
                 for store in stores { try await store.close() }
                 let metrics = origin.metrics

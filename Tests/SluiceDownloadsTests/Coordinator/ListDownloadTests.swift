@@ -601,7 +601,7 @@ import Testing
             let store = try await SQLiteQueueStore.open(
                 at: directory.appending(path: "queue.db"), time: time.queueTime)
             let all = try requests(1, origin, directory.appending(path: "files", directoryHint: .isDirectory))
-            try await FileIO.shared.makeDirectory(at: all[0].directory)
+            try await FileIO.shared.createDirectory(at: all[0].directory)
             let held = Gate()
             let holder = Task {
                 let stream = try await all[0].partialTarget.openForWriting(existing: .fail, locked: true)

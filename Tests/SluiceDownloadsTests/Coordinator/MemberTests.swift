@@ -70,13 +70,13 @@ import Testing
                     try await downloads.enqueue([try request("song", origin, directory, user: user)])
                 }
                 for try await snapshot in downloads.snapshots()
-                where snapshot.running.contains(where: { $0.received > 0 }) {
+                where snapshot.running.contains(where: { $0.receivedBytes > 0 }) {
                     break
                 }
                 try await downloads.cancel(.user("ben"))
-                #expect(try await downloads.snapshot().count(.running) == 1)
+                #expect(try await downloads.snapshot().count(in: .running) == 1)
                 try await downloads.cancel(.user("ann"))
-                #expect(try await downloads.snapshot().count(.cancelled) == 1)
+                #expect(try await downloads.snapshot().count(in: .cancelled) == 1)
                 #expect(try names(in: directory) == [])
             }
         }
@@ -94,7 +94,7 @@ import Testing
             try await running(downloads) {
                 let handle = try await downloads.enqueue([try request("song", origin, directory, user: "ann")])[0]
                 for try await snapshot in downloads.snapshots()
-                where snapshot.running.contains(where: { $0.received == 300_000 }) { break }
+                where snapshot.running.contains(where: { $0.receivedBytes == 300_000 }) { break }
                 try await downloads.pause(.user("ann"))
                 let paused = try await downloads.snapshot()
                 #expect(paused.paused.map(\.id) == [handle.id] && paused.openCount == 0)

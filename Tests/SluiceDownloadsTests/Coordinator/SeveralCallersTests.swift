@@ -65,7 +65,7 @@ import Testing
             // The download of the caller that has left waits again.
             var snapshot = try await downloads.snapshot()
             #expect(snapshot.running.map(\.id) == [b.id])
-            #expect(snapshot.count(.waiting) == 2)
+            #expect(snapshot.count(in: .waiting) == 2)
             for gate in gates.values { await gate.open() }
             try await other.value
             snapshot = try await downloads.snapshot()

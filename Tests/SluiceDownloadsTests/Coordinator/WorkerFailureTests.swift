@@ -243,12 +243,12 @@ import Testing
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let (isReached, isReleased) = (Gate(), DispatchSemaphore(value: 0))
             var calls = SystemCalls.system
-            calls.makeDirectory = { path, mode in
+            calls.createDirectory = { path, mode in
                 if String(cString: path).hasSuffix("hung") {
                     Task { await isReached.pass() }
                     isReleased.wait()
                 }
-                return SystemCalls.system.makeDirectory(path, mode)
+                return SystemCalls.system.createDirectory(path, mode)
             }
             let files = FileIO(configuration: .init(), calls: calls)
             let downloads = list(directory, files: files).coordinator()

@@ -17,7 +17,7 @@ import Testing
     }
 
     private func running(_ id: Int64, _ received: Int64) -> QueueSnapshot.Running {
-        .init(download: job(id, .running), received: received, expected: 1000)
+        .init(download: job(id, .running), receivedBytes: received, totalBytes: 1000)
     }
 
     private static let busy: QueueStoreError = .init(
@@ -40,10 +40,10 @@ import Testing
                 waiting: [job(2, .waiting)], ended: [job(4, .done), failed]))
         await change { _ = list.counts }
 
-        #expect(list.running.map(\.received) == [0] && list.waiting.map(\.id.rawValue) == [2])
+        #expect(list.running.map(\.receivedBytes) == [0] && list.waiting.map(\.id.rawValue) == [2])
         #expect(list.ended.count == 2 && list.failed == [failed])
-        #expect(list.count(.waiting) == 7 && list.count(.cancelled) == 0 && list.openCount == 8)
-        #expect(list.totals == .init(receivedBytes: 0, expectedBytes: 1000))
+        #expect(list.count(in: .waiting) == 7 && list.count(in: .cancelled) == 0 && list.openCount == 8)
+        #expect(list.totals == .init(receivedBytes: 0, totalBytes: 1000))
 
         source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 500)]), after: .seconds(1))
         await change { _ = list.totals }
@@ -62,7 +62,7 @@ import Testing
                 hosts: [host]))
         await change { _ = list.counts }
 
-        #expect(list.paused == [job(3, .paused)] && list.count(.paused) == 4)
+        #expect(list.paused == [job(3, .paused)] && list.count(in: .paused) == 4)
         #expect(list.hosts == [host])
         #expect(list.openCount == 3)
 
@@ -132,7 +132,7 @@ import Testing
         source.send(QueueSnapshot(counts: [.waiting: 2]))
         source.tick(after: .seconds(1))
         await change { _ = list.failure }
-        #expect(list.failure == nil && list.count(.waiting) == 2)
+        #expect(list.failure == nil && list.count(in: .waiting) == 2)
         #expect(source.sleeps.values == [.seconds(1)])
     }
 
@@ -187,7 +187,7 @@ import Testing
 
     @Test func `a list for previews shows its snapshot`() {
         let list = DownloadList(showing: QueueSnapshot(counts: [.running: 1], running: [running(1, 250)]))
-        #expect(list.running.map(\.fractionCompleted) == [0.25] && list.count(.running) == 1)
+        #expect(list.running.map(\.fractionCompleted) == [0.25] && list.count(in: .running) == 1)
     }
 
     @Test func `follows the queue of a coordinator until its downloads have ended`() async throws {
@@ -202,7 +202,7 @@ import Testing
 
             while list.openCount > 0 || list.ended.isEmpty { await change { _ = list.counts } }
 
-            #expect(list.count(.done) == 2 && list.count(.failed) == 1)
+            #expect(list.count(in: .done) == 2 && list.count(in: .failed) == 1)
             #expect(list.ended.count == 2 && list.failed.map(\.request.url) == [urls[2]])
             try await downloads.close()
         }

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func running(_ id: Int64, _ received: Int64, of expected: Int64? = nil) -> QueueSnapshot.Running {
-        .init(download: job(id, .running), received: received, expected: expected)
+        .init(download: job(id, .running), receivedBytes: received, totalBytes: expected)
     }
 
     /// A server may announce any length, and another program may have changed the queue's numbers.
@@ -21,12 +21,12 @@ import Testing
         var meter = TransferMeter()
         let most = Int64.max
         meter.note(QueueSnapshot(running: [running(1, most, of: most), running(2, most, of: most)]), at: start)
-        #expect(meter.totals.expectedBytes == most && meter.totals.receivedBytes == most)
+        #expect(meter.totals.totalBytes == most && meter.totals.receivedBytes == most)
         meter.note(
             QueueSnapshot(
                 running: [running(1, most, of: most)], ended: [job(2, .done, bytes: -most), job(3, .done, bytes: most)]),
             at: start + .nanoseconds(1))
-        #expect(meter.totals.expectedBytes == most)
+        #expect(meter.totals.totalBytes == most)
     }
 
     @Test func `a queue without running downloads has no rate`() {
@@ -43,7 +43,7 @@ import Testing
                 QueueSnapshot(running: [running(1, Int64(second) * 500, of: 20_000)]), at: start + .seconds(second))
             #expect(meter.totals.bytesPerSecond == (second == 0 ? nil : 500))
         }
-        #expect(meter.totals.receivedBytes == 10_000 && meter.totals.expectedBytes == 20_000)
+        #expect(meter.totals.receivedBytes == 10_000 && meter.totals.totalBytes == 20_000)
         #expect(meter.totals.fractionCompleted == 0.5)
         #expect(meter.totals.timeLeft == .seconds(20))
     }

@@ -288,7 +288,7 @@ import Testing
             let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
             #expect(jobs.map(\.outcome) == [.added, .added])
             let snapshot = try await new.snapshot(listing: 9)
-            #expect(snapshot.waiting.map(\.failureCount) == [0, 1] && snapshot.count(.waiting) == 2)
+            #expect(snapshot.waiting.map(\.failureCount) == [0, 1] && snapshot.count(in: .waiting) == 2)
             #expect(try await claim(new, new.attach(), 9).map(\.failures) == [0, 1])
         }
     }

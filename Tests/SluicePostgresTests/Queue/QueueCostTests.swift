@@ -379,7 +379,7 @@ import Testing
             let before = try await Self.rows(store, [])
             #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
             let snapshot = try await store.snapshot(listing: 5)
-            #expect(snapshot.count(.done) == 19_999 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
+            #expect(snapshot.count(in: .done) == 19_999 && snapshot.ended.count == 5 && snapshot.waiting.count == 5)
         }
     }
 

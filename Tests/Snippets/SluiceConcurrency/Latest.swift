@@ -22,4 +22,4 @@ extension Never: View {
 }
 
 let transfer = Transfer()
-@MainActor let progress = Latest(initial: Progress())
+@MainActor let progress = Latest(Progress())

@@ -21,7 +21,7 @@ struct Download {
             sluice: try Programs.existing(stage.sluice, remedy: "run `swift build -c release`, or pass --sluice"),
             curl: try Programs.found("curl"))
         let root = directory.appending(path: "root")
-        try await FileIO.shared.makeDirectory(at: root)
+        try await FileIO.shared.createDirectory(at: root)
         for index in 0..<count {
             try await content(index, size).asyncWrite(
                 to: root.appending(path: "\(index).bin"), options: .init(durability: .none))

@@ -21,7 +21,7 @@ struct PythonPeer {
     func hits(size: Int, entries: Int, passes: Int) async throws -> Sample {
         let work = directory.appending(path: name)
         let report = directory.appending(path: "report")
-        try await FileIO.shared.makeDirectory(at: work)
+        try await FileIO.shared.createDirectory(at: work)
         let script = Programs.project.appending(path: "Benchmarks/Peers/cache-hits.py")
         _ = try await children.run(
             try Programs.found("env"),

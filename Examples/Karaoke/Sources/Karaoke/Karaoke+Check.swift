@@ -23,7 +23,7 @@ extension Karaoke {
         // The results below would wait for songs that haven't ended.
         let last = try await downloads.snapshot()
         guard last.openCount == 0, last.paused.isEmpty else {
-            throw Unexpected("\(last.openCount) songs wait and \(last.count(.paused)) are paused after the end.")
+            throw Unexpected("\(last.openCount) songs wait and \(last.count(in: .paused)) are paused after the end.")
         }
 
         // What Ann and Ben wanted is there, byte for byte.

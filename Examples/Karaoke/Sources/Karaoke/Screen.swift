@@ -73,7 +73,7 @@ import SluiceDownloads
     }
 
     private func counts() -> String {
-        "\(list.count(.waiting)) waiting, \(list.count(.paused)) paused, \(list.count(.done)) done"
+        "\(list.count(in: .waiting)) waiting, \(list.count(in: .paused)) paused, \(list.count(in: .done)) done"
     }
 }
 

@@ -17,7 +17,7 @@ extension CacheRows {
             try await stage.withDirectory { directory in
                 let count = stage.count(1_000, quick: 250)
                 let root = directory.appending(path: "root")
-                try await FileIO.shared.makeDirectory(at: root)
+                try await FileIO.shared.createDirectory(at: root)
                 for number in 0..<count {
                     try await Data(repeating: UInt8(truncatingIfNeeded: number), count: size).asyncWrite(
                         to: root.appending(path: "\(number)"), options: .init(durability: .none))
