@@ -70,7 +70,7 @@ package.targets = [
     .target(
         name: "SluiceFiles", dependencies: ["SluiceLock", "SluiceConcurrency", "CSluiceFiles", collections],
         swiftSettings: [.enableExperimentalFeature("Lifetimes")]),
-    .target(name: "NativeMark"),
+    .target(name: "NativeMark", exclude: ["README.md"]),
     .target(
         name: "CSluiceHTTP",
         linkerSettings: [

@@ -5,7 +5,7 @@ let package = Package(
     name: "karaoke",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // In your own program: .package(url: "https://…/sluice", from: "0.1.0")
+        // In your own program: .package(url: "https://…/sluice", from: "0.2.0")
         .package(name: "sluice", path: "../.."),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],

@@ -122,11 +122,11 @@ def check_app(compiler: Compiler) -> list[str]:
 def check_samples(compiler: Compiler) -> list[str]:
     """Checks the samples of the Apple files and articles, and the samples with views."""
     samples = []
-    for path in sorted((ROOT / "Sources").rglob("*")):
+    for path in [ROOT / "README.md", *sorted((ROOT / "Sources").rglob("*"))]:
         if path.suffix in (".swift", ".md"):
             is_of_apple = "NativeMark" in path.parts and "Apple" in str(path.relative_to(ROOT))
             samples += [sample for sample in Documented(path).samples if is_of_apple or re.search(r": View \{", sample.code)]
-    imports = ["AppleFoundation", "NativeMark", "SluiceConcurrency", "SluiceDownloads", "SwiftUI"]
+    imports = ["AppleFoundation", "NativeMark", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SwiftUI"]
     code = "".join(f"import {name}\n" for name in imports)
     code += "".join("@MainActor " + function(sample, f"sample{number}") for number, sample in enumerate(samples))
     (compiler.directory / "Samples.swift").write_text(code)

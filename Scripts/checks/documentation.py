@@ -1,17 +1,27 @@
 #!/usr/bin/env python3
 """Proves that the documentation of all libraries builds without a warning, from the modules of a debug build (`swift build --build-tests`):
-no link to a symbol that doesn't exist, no documentation of an unknown parameter, no article that no page links to.
+no link to a symbol that doesn't exist, no documentation of an unknown parameter, no article that no page links to. Also proves that
+docs/api lists the public API, so that each change of the API shows in review.
 
     Scripts/checks/documentation.py [MODULE ...]
+    Scripts/checks/documentation.py --write-api         # writes docs/api instead of comparing it
     Scripts/checks/documentation.py --site DIRECTORY    # all modules and the landing page as one website, for any web server
 
 `SLUICE_SCRATCH` names the build directory, `.build` by default. The archives and the site are written to its `documentation` directory.
 swift-docc-plugin makes the same archives, but compiles all packages again.
 """
-import argparse, concurrent.futures, pathlib, platform, shutil, subprocess, sys, tempfile
+import argparse, concurrent.futures, difflib, json, pathlib, platform, shutil, subprocess, sys, tempfile
 from builds import ROOT, SCRATCH, modules_of_build
 
 OUTPUT = SCRATCH / "documentation"
+API = ROOT / "docs/api"
+API_HEADER = """\
+# The public API of {module}, with `--traits PostgreSQL` and on Linux: what is inside `#if os` or `#if canImport` for Apple's
+# platforms is missing, and so are members that the compiler or other modules provide.
+# Written by Scripts/checks/documentation.py --write-api, and compared by CI.
+
+"""
+writes_api = "--write-api" in sys.argv
 TARGET = f"{platform.machine()}-unknown-linux-gnu"
 
 
@@ -19,6 +29,42 @@ def run(*words: object) -> None:
     result = subprocess.run([*map(str, words)], capture_output=True, text=True, cwd=ROOT)
     if result.returncode:
         raise RuntimeError(result.stdout + result.stderr)
+
+
+def public_api(module: str, graphs: pathlib.Path) -> str:
+    """The public declarations of a module, one per line, and the protocols to which each type conforms, sorted by qualified name.
+
+    Members that the compiler synthesizes, or that come from protocols' extensions in other modules, are left out.
+    """
+    lines, names, conformances = set(), {}, {}
+    graphs = [json.loads(path.read_text()) for path in sorted(graphs.glob("*.symbols.json"))]
+    for symbol in (symbol for graph in graphs for symbol in graph["symbols"]):
+        names[symbol["identifier"]["precise"]] = name = ".".join(symbol["pathComponents"])
+        if "::SYNTHESIZED::" in symbol["identifier"]["precise"] or symbol["kind"]["identifier"] == "swift.extension":
+            continue
+        declaration = " ".join("".join(part["spelling"] for part in symbol["declarationFragments"]).split())
+        available = ", ".join(f"{one['domain']} {'.'.join(str(one['introduced'][key]) for key in ('major', 'minor') if key in one['introduced'])}"
+                              for one in symbol.get("availability", []) if "domain" in one and "introduced" in one)
+        lines.add((name, f"{name}: {declaration}" + (f"  [{available}]" if available else "")))
+    for relation in (relation for graph in graphs for relation in graph["relationships"]):
+        if relation["kind"] == "conformsTo" and relation["source"] in names:
+            target = names.get(relation["target"]) or relation.get("targetFallback", "").removeprefix("Swift.")
+            if target not in ("SendableMetatype", "Copyable", "Escapable"):
+                conformances.setdefault(names[relation["source"]], set()).add(target)
+    lines |= {(name, f"{name}: conforms to {', '.join(sorted(protocols))}") for name, protocols in conformances.items()}
+    return API_HEADER.format(module=module) + "".join(line + "\n" for _, line in sorted(lines))
+
+
+def compare_api(module: str, text: str) -> str:
+    """Returns the differences from docs/api, or an empty string."""
+    path = API / f"{module}.txt"
+    old = path.read_text() if path.exists() else ""
+    if writes_api:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return ""
+    changes = list(difflib.unified_diff(old.splitlines(True), text.splitlines(True), f"docs/api/{module}.txt", "the code", n=0))
+    return "".join(changes) + "The public API has changed. If you mean it, run Scripts/checks/documentation.py --write-api." if changes else ""
 
 
 def build(catalog: pathlib.Path) -> str:
@@ -32,6 +78,8 @@ def build(catalog: pathlib.Path) -> str:
                 "-emit-extension-block-symbols", "-output-dir", graphs, *modules_of_build())
             if not list(pathlib.Path(graphs).glob("*.symbols.json")):
                 raise RuntimeError("no symbol was found")
+            if changes := compare_api(module, public_api(module, pathlib.Path(graphs))):
+                raise RuntimeError(changes)
             run("docc", "convert", catalog, "--additional-symbol-graph-dir", graphs, "--output-path", archive,
                 "--fallback-display-name", module, "--fallback-bundle-identifier", module, "--emit-lmdb-index",
                 "--enable-experimental-external-link-support", "--warnings-as-errors")
@@ -55,6 +103,7 @@ def build_site(archives: list[pathlib.Path], site: pathlib.Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("--write-api", action="store_true")
     parser.add_argument("--site", type=pathlib.Path, metavar="DIRECTORY")
     options = parser.parse_args()
     catalogs = sorted((ROOT / "Sources").glob("*/*.docc"))

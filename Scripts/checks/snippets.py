@@ -90,7 +90,7 @@ def of_article(document: Documented) -> list:
         output = complaint(imports + given + function(sample, "sample"))
         return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}"] if output else []
 
-    return [lambda sample=sample: check(sample) for sample in document.samples]
+    return [lambda sample=sample: check(sample) for sample in document.samples if "import SwiftUI" not in sample.code]
 
 
 def preludes(path: str, is_public: bool) -> tuple[pathlib.Path, ...]:

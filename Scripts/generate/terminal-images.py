@@ -7,20 +7,22 @@ articles are up to date.
     Scripts/generate/terminal-images.py --check          # exits with 1 if one of them is out of date
     swift build -c release --product sluice
     Scripts/generate/terminal-images.py --demo           # draws docs/images/demo.svg
+    Scripts/generate/terminal-images.py --get            # draws docs/images/get.svg: needs nginx, and 5 GiB of /dev/shm
     Scripts/generate/terminal-images.py --demo PROGRAM   # runs another build
 
 The articles define their images. A block of `markdown` is the document for the images after it. A block of `json` is added to the style
 sheet as `StyleSheet.setting` adds rules. An image `![…](name.svg)` shows the document with the style sheet, on a dark page if its name ends
 in `-dark`.
 
-The demo runs in a pseudo-terminal of 80 columns. The program is the release build, or else the debug build, in the directory that
+The demo and `sluice get` run in a pseudo-terminal of 80 columns. The program is the release build, or else the debug build, in the directory that
 SLUICE_SCRATCH names, `.build` by default. The upper half of the image is a frame from the middle of the download, the lower half the screen
 at the end. --check doesn't compare it, because the times and speeds differ from run to run.
 
 The images use only fonts of the system. Frames of box drawing characters are drawn as lines, because the characters of fonts leave gaps
 between rows.
 """
-import argparse, fcntl, json, os, pathlib, pty, re, select, signal, struct, sys, tempfile, termios, time, unicodedata
+import argparse, contextlib, fcntl, json, os, pathlib, pty, re, select, signal, socket, struct, subprocess, sys, tempfile, termios, time
+import unicodedata
 from html import escape
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -236,11 +238,13 @@ def draw_examples(check: bool) -> int:
 
 # MARK: The demo
 
-DEMO_IMAGE = ROOT / "docs/images/demo.svg"
+DEMO_IMAGE, GET_IMAGE = ROOT / "docs/images/demo.svg", ROOT / "docs/images/get.svg"
 DEMO_COLUMNS, LINES, SECONDS = 80, 24, 60
 DEMO_APPEARANCE = "dark"
 TITLE, BAR, GAP = 28, "#2c2c2e", 14
-COMMAND = "$ sluice demo\r\n"
+PROMPT = "$ "
+# Of each file that `sluice get` downloads for its image.
+FILE_SIZE = 256 << 20
 # A control sequence with its parameters and its last character (ECMA-48), or one other character.
 SCREEN_TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|(.)", re.DOTALL)
 
@@ -303,16 +307,17 @@ class Screen:
         return rows
 
 
-def run(program: pathlib.Path) -> str:
-    """Returns everything that the demo writes to the terminal."""
-    with tempfile.TemporaryDirectory() as directory:
+def run(program: pathlib.Path, arguments: list[str], place: str | None = None, urls: list[str] = []) -> str:
+    """Returns everything that the program writes to the terminal. Its current directory has the list urls.txt."""
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        (pathlib.Path(directory) / "urls.txt").write_text("\n".join(urls))
         environment = {"PATH": os.defpath, "HOME": directory, "TMPDIR": directory, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         child, terminal = pty.fork()
         if child == 0:
             # The size is set here, because the parent might be too late.
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, DEMO_COLUMNS, 0, 0))
             os.chdir(directory)
-            os.execve(program, ["sluice", "demo"], environment)
+            os.execve(program, ["sluice", *arguments], environment)
         output, deadline = b"", time.monotonic() + SECONDS
         while True:
             if not select.select([terminal], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -329,7 +334,7 @@ def run(program: pathlib.Path) -> str:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     text = output.decode()
     if status != 0:
-        raise SystemExit(f"{program} demo ended with {status}, or took longer than {SECONDS} s:\n{text}")
+        raise SystemExit(f"sluice {arguments[0]} ended with {status}, or took longer than {SECONDS} s:\n{text}")
     if path := re.search(r"(?<![\w:/.])/\w+/\S*", text):
         raise SystemExit(f"The output names a path of this machine: {path[0]}")
     return text
@@ -361,20 +366,66 @@ def window(title: str, rows: list, width: float, top: float) -> tuple[list[str],
             *elements(rows, DEMO_APPEARANCE, MARGIN, top + TITLE + MARGIN)], top + height
 
 
+@contextlib.contextmanager
+def fast_server():
+    """Starts nginx with files in memory, and yields their URLs."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        os.chmod(directory, 0o755)
+        names = [f"{name}.iso" for name in ("debian", "fedora", "alpine", "ubuntu", "arch", "mint", "gentoo", "nixos")]
+        for name in names:
+            with open(f"{directory}/{name}", "wb") as file:
+                os.posix_fallocate(file.fileno(), 0, FILE_SIZE)
+        configuration = f"{directory}/nginx.conf"
+        pathlib.Path(configuration).write_text(
+            f"daemon off; pid {directory}/pid; error_log {directory}/log; events {{}} http {{ access_log off; sendfile on;"
+            f" server {{ listen 127.0.0.1:{port}; root {directory}; }} }}")
+        server = subprocess.Popen(["nginx", "-c", configuration, "-e", f"{directory}/log"])
+        try:
+            while True:
+                with socket.socket() as client:
+                    if client.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                if server.poll() is not None:
+                    raise SystemExit("nginx didn't start.")
+                time.sleep(0.05)
+            yield [f"http://127.0.0.1:{port}/{name}" for name in names]
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def draw_get(program: pathlib.Path | None) -> int:
+    """Draws the image of `sluice get`."""
+    with fast_server() as urls:
+        text = run(chosen(program), ["get", "-d", "isos", "-i", "urls.txt"], "/dev/shm", urls)
+    return draw(text, "sluice get -d isos -i urls.txt", GET_IMAGE)
+
+
 def draw_demo(program: pathlib.Path | None) -> int:
     """Draws the image of the demo."""
+    return draw(run(chosen(program), ["demo"]), "sluice demo", DEMO_IMAGE)
+
+
+def chosen(program: pathlib.Path | None) -> pathlib.Path:
     release = builds.SCRATCH / "release/sluice"
     program = program or (release if os.access(release, os.X_OK) else builds.program("sluice"))
     if not os.access(program, os.X_OK):
         sys.exit(f"{program} isn't a program.")
+    return program.resolve()
+
+
+def draw(text: str, command: str, image: pathlib.Path) -> int:
     screen = Screen()
-    screen.write(COMMAND + run(program.resolve()))
+    screen.write(PROMPT + command + "\r\n" + text)
     width = DEMO_COLUMNS * CELL + 2 * MARGIN
     upper, bottom = window("while it runs", middle(screen.frames), width, 0)
     lower, bottom = window("at the end", screen.shown(), width, bottom + GAP)
-    DEMO_IMAGE.parent.mkdir(parents=True, exist_ok=True)
-    DEMO_IMAGE.write_text(document(width, bottom, DEMO_APPEARANCE, upper + lower))
-    print(f"{DEMO_IMAGE.relative_to(ROOT)} is drawn: {len(screen.frames)} frames were shown")
+    image.parent.mkdir(parents=True, exist_ok=True)
+    image.write_text(document(width, bottom, DEMO_APPEARANCE, upper + lower))
+    print(f"{image.relative_to(ROOT)} is drawn: {len(screen.frames)} frames were shown")
     return 0
 
 
@@ -383,7 +434,10 @@ def main() -> int:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--check", action="store_true", help="write nothing, and compare with the existing images")
     group.add_argument("--demo", type=pathlib.Path, nargs="?", const=pathlib.Path(), metavar="PROGRAM", help="draw `sluice demo`")
+    group.add_argument("--get", type=pathlib.Path, nargs="?", const=pathlib.Path(), metavar="PROGRAM", help="draw `sluice get`")
     options = parser.parse_args()
+    if options.get is not None:
+        return draw_get(options.get if options.get.name else None)
     if options.demo is not None:
         return draw_demo(options.demo if options.demo.name else None)
     return draw_examples(options.check)

@@ -87,5 +87,5 @@ struct SluiceCommand: AsyncParsableCommand {
 }
 
 enum SluiceVersion {
-    static let current = "0.1.0"
+    static let current = "0.2.0"
 }

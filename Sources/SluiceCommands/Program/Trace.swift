@@ -15,7 +15,7 @@ import Foundation
 ///
 /// ```text
 /// 0.001 #1 > GET http://127.0.0.1:8000/song.mp3
-/// 0.001 #1 > User-Agent: sluice/0.1.0
+/// 0.001 #1 > User-Agent: sluice/0.2.0
 /// 0.004 #1 < 200 OK
 /// 0.004 #1 < Content-Length: 3400000
 /// 0.096 #1 = complete after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
