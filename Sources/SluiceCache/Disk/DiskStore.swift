@@ -391,7 +391,7 @@ final class VerifiedRows: Sendable {
 
     func insert(_ row: Int64, path: String) { paths.insert(path, for: row, cost: 1) }
 
-    func remove(_ row: Int64) { paths.remove(row) }
+    func remove(_ row: Int64) { paths.removeValue(for: row) }
 
     // MARK: Keys
 
@@ -414,7 +414,7 @@ final class VerifiedRows: Sendable {
     }
 
     /// Forgets the rows of a key. Call this within the transaction that changes them.
-    func forget(_ key: ResourceKey) { rows.remove(key) }
+    func forget(_ key: ResourceKey) { rows.removeValue(for: key) }
 }
 
 /// Returns the SHA-256 of the data. It runs off the caller's actor, because a large body takes milliseconds.
