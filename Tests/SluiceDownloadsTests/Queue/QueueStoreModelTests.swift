@@ -320,7 +320,7 @@ private struct Comparison {
         let count = pick(of: [0, 1, 3, 1000])
         let snapshot = try await store.snapshot(listing: count)
         for state in QueuedDownload.State.allCases {
-            try expect(snapshot.count(state), model.jobs.count { $0.state == state }, "count of \(state)")
+            try expect(snapshot.count(in: state), model.jobs.count { $0.state == state }, "count of \(state)")
         }
         try expect(
             snapshot.running.map { seen($0.download) },
