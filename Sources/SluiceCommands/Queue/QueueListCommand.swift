@@ -105,7 +105,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
     ///   - limit: The maximum number of downloads in each list.
     init(_ snapshot: QueueSnapshot, limit: Int) {
         counts = Dictionary(
-            uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, snapshot.count($0)) })
+            uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, snapshot.count(in: $0)) })
         running = snapshot.running.prefix(limit).map { running in
             var download = Download(running.download)
             download.received = running.receivedBytes
@@ -118,12 +118,12 @@ struct QueueReport: Sendable, Equatable, Encodable {
         ended = snapshot.ended.lazy.filter { $0.state != .failed }.prefix(limit).map { Download($0) }
     }
 
-    func count(_ state: QueuedDownload.State) -> Int { counts[state.rawValue] ?? 0 }
+    func count(in state: QueuedDownload.State) -> Int { counts[state.rawValue] ?? 0 }
 
     /// "2 running, 250 waiting, 1 failed".
     var countsText: String {
         Format.counts(
-            Dictionary(uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0, count($0)) }))
+            Dictionary(uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0, count(in: $0)) }))
     }
 }
 
