@@ -38,6 +38,8 @@ final class CoordinatorCore: Sendable {
         var engine: Engine?
         /// The task of `start()`.
         var background: Task<Void, Never>?
+        /// The task that `stop()` has cancelled last.
+        var stopping: Task<Void, Never>?
         var failure: (any Error)?
         var isClosed = false
     }
@@ -81,10 +83,13 @@ final class CoordinatorCore: Sendable {
     /// - Throws: The error that ended the engine.
     @concurrent func run(_ caller: RunCaller) async throws {
         guard let engine = try await join(caller) else { return }
+        await engine.run.learnBatches()
         _ = try? await caller.over.waitUnlessCancelled()
         switch engine.run.leave(caller) {
         case .othersStay(isComplete: true): return
-        case .othersStay(isComplete: false): return await engine.run.stopUnwanted()
+        case .othersStay(isComplete: false):
+            for task in await engine.run.stopUnwanted() { _ = await task.value }
+            return
         case .last: engine.task.cancel()
         case .ending: break
         }
@@ -144,8 +149,8 @@ final class CoordinatorCore: Sendable {
 
     func stop() async {
         let task = state.withLock { state in
-            defer { state.background = nil }
-            return state.background
+            if let background = state.background { (state.background, state.stopping) = (nil, background) }
+            return state.stopping
         }
         task?.cancel()
         await task?.value

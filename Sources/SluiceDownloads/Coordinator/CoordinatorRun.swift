@@ -68,13 +68,22 @@ final class CoordinatorRun: Sendable {
     /// Whether callers only wait for the downloads of lists, which fail instead of waiting for long.
     var isAwaited: Bool { state.withLock { $0.isAwaited } }
 
-    /// Stops the downloads that no caller wants any more, and waits until they have stopped. They keep their partial files.
-    func stopUnwanted() async {
+    /// Stops the downloads that no caller wants any more, and returns their tasks. They keep their partial files.
+    @discardableResult
+    func stopUnwanted() async -> [Task<SettledJob?, Never>] {
         // The caller's task may be cancelled, which ends no operation of the store. Without an answer they go on.
-        guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return }
+        guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return [] }
         let tasks = state.withLock { $0.stopUnwanted(jobs) }
         for task in tasks { task.cancel() }
-        for task in tasks { _ = await task.value }
+        return tasks
+    }
+
+    /// Looks up to which batches the running downloads belong, if a caller gets only the events of one batch. Call it before they report
+    /// their next events.
+    func learnBatches() async {
+        let unknown = state.withLock { $0.jobsOfUnknownBatches }
+        guard !unknown.isEmpty, let jobs = try? await core.store.jobs(unknown) else { return }
+        state.withLock { $0.noteBatches(of: jobs) }
     }
 
     private func onWarning(_ error: QueueStoreError) {
@@ -227,7 +236,7 @@ final class CoordinatorRun: Sendable {
             let isStopping = Task.isCancelled
             let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
             let silent = state.withLock { $0.reach.avoided }
-            let claims = isStopping || room == 0 ? [] : claims(room, for: worker, avoiding: silent)
+            let claims = isStopping ? [] : claims(room, for: worker, avoiding: silent)
             guard !claims.isEmpty || !settled.isEmpty else { continue }
             for one in settled {
                 if let ended = JobOutcome.Ended(one) {
@@ -237,6 +246,7 @@ final class CoordinatorRun: Sendable {
             var untold = settled
             do {
                 try await takeTurns(&untold, claims)
+                if state.withLock({ $0.takeMissedDeparture() }) { await stopUnwanted() }
             } catch let error as QueueStoreError where error.isOutage && !isLast {
                 if state.withLock({ $0.postpone(untold, now: now()) }) { onWarning(error) }
                 wakes.note()
@@ -246,9 +256,10 @@ final class CoordinatorRun: Sendable {
         } while state.withLock({ $0.endTurn(now: now()) })
     }
 
-    /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that.
+    /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that. Without room, the claims of batches
+    /// only find out whether these are empty.
     private func claims(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> [JobClaim] {
-        state.withLock { $0.wantedBatches }.map { batch in
+        state.withLock { $0.wantedBatches }.filter { room > 0 || $0 != nil }.map { batch in
             JobClaim(
                 worker: worker, count: room, limits: core.limits, lease: core.lease, batch: batch,
                 resolves: core.resolve != nil, machine: core.store.machine, avoiding: hosts)
@@ -271,12 +282,10 @@ final class CoordinatorRun: Sendable {
             let told = settled
             settled = []
             await take(turn, told, sent: sent)
-        } while claimedCount < claims.first?.count ?? 0 && !remaining.isEmpty
-        if claimedCount == 0, let claim = claims.first, !claim.avoiding.isEmpty { noteNoOtherHost() }
-        let unknown = state.withLock { $0.jobsOfUnknownBatches }
-        if !unknown.isEmpty, let jobs = try? await core.store.jobs(unknown) {
-            state.withLock { $0.noteBatches(of: jobs) }
-        }
+            // A caller whose batch is empty returns, whatever the others do. The whole queue isn't empty if it has filled the room.
+            if claimedCount == claims.first?.count { remaining.removeAll { $0.batch == nil } }
+        } while !remaining.isEmpty
+        if claimedCount == 0, let claim = claims.first, claim.count > 0, !claim.avoiding.isEmpty { noteNoOtherHost() }
         core.noteAnswer(isEmpty: empty.contains(nil))
         let (wakes, callers, isStopping) = state.withLock { state in
             let callers = state.complete(empty)
@@ -300,6 +309,7 @@ final class CoordinatorRun: Sendable {
         for one in recorded where one.published == nil { if let event = one.event { report(event) } }
         state.withLock { $0.claimed(turn.claimed, at: sent) }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
+        await learnBatches()
         if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(attempt))) }
     }
 

@@ -58,6 +58,8 @@ struct CoordinatorState {
     private var isAnswered = false
     /// Whether a job had to stop that the turn that is running may have claimed.
     private var hasMissedStop = false
+    /// Whether a caller has left while a turn was running, which may have claimed jobs that only this caller wanted.
+    private var hasMissedDeparture = false
     private var turnCount = 0
     private var due: Int64?
     private var armed = TimedTask.allCases.map { _ in Int64.max }
@@ -127,15 +129,22 @@ struct CoordinatorState {
         }
         let isComplete = callers.remove(at: index).isComplete
         changeRules()
+        if isTakingTurn, !isComplete { hasMissedDeparture = true }
         return .othersStay(isComplete: isComplete)
     }
 
     var allCallers: [RunCaller] { callers.map(\.caller) }
 
-    /// The engine has ended, and with it all callers.
+    /// The engine has ended, and with it all callers. None can join any more, because nobody would tell it.
     mutating func removeCallers() -> [RunCaller] {
-        defer { callers = [] }
+        defer { (callers, isStopping) = ([], true) }
         return callers.map(\.caller)
+    }
+
+    /// Whether the jobs of the last claim must be checked: a caller has left meanwhile.
+    mutating func takeMissedDeparture() -> Bool {
+        defer { hasMissedDeparture = false }
+        return hasMissedDeparture
     }
 
     /// What failures mean depends on the most patient caller.

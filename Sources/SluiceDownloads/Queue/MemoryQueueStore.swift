@@ -52,7 +52,7 @@ package final class MemoryQueueStore: QueueStore {
             state.admitDelayed(now: now)
             turn.claimed = try state.claim(claim, now: now)
             turn.nextDue = state.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
-            turn.isEmpty = turn.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
+            turn.isEmpty = turn.claimed.count < max(1, claim.count) && !state.hasOpenJobs(in: claim.batch)
             return turn
         }
     }

@@ -258,6 +258,7 @@ package struct JobLease: Sendable, Hashable {
 
 package struct JobClaim: Sendable, Hashable {
     package var worker: QueueWorker
+    /// The most jobs to claim. A claim of none tells whether its batch is empty, and when something is due.
     package var count: Int
     /// The limits, which count the jobs of all workers.
     package var limits: DownloadCoordinator.Limits

@@ -60,7 +60,7 @@ extension PostgresQueueStore {
             turn.claimed = try claimed.map(ClaimedJob.init)
             turn.nextDue = try outlook.value("due", as: Int64?.self).map { .milliseconds($0) }
             let hasOpen = try outlook.value("has_open", as: Bool.self)
-            turn.isEmpty = turn.claimed.count < claim.count && !hasOpen
+            turn.isEmpty = turn.claimed.count < max(1, claim.count) && !hasOpen
             return turn
         }
     }

@@ -106,6 +106,91 @@ import Testing
         #expect(state.arm(.renew, now: 10) == 990)
     }
 
+    // MARK: Callers
+
+    private static func caller(_ batch: String? = nil) -> RunCaller {
+        RunCaller(until: batch.map { .whenBatchIsEmpty($0) } ?? .whenCancelled) { _ in
+        } onWarning: { _ in
+        }
+    }
+
+    private static func job(_ number: Int64, in batches: String...) -> QueuedDownload {
+        QueuedDownload(
+            id: JobID(rawValue: number), request: .named("\(number)"), members: batches.map { .init(batch: $0) },
+            state: .running)
+    }
+
+    @Test func `callers want the union of their batches, each first in turn, and the whole queue last`() {
+        let state = Self.state()
+        #expect(state.wantedBatches == [])
+        let (a, b, all) = (Self.caller("A"), Self.caller("B"), Self.caller())
+        for caller in [a, b, Self.caller("A")] { #expect(state.add(caller)) }
+        #expect(state.wantedBatches == ["A", "B"])
+        #expect(state.beginTurn(now: 0))
+        #expect(state.wantedBatches == ["B", "A"])
+        #expect(state.add(all))
+        #expect(state.wantedBatches == ["B", "A", nil])
+        #expect(state.leave(b) == .othersStay(isComplete: false))
+        #expect(state.wantedBatches == ["A", nil])
+    }
+
+    @Test func `the last caller to leave ends the engine, which nobody can join then`() {
+        let state = Self.state()
+        let (a, b) = (Self.caller("A"), Self.caller())
+        #expect(state.add(a) && state.add(b))
+        #expect(state.leave(b) == .othersStay(isComplete: false))
+        #expect(state.leave(a) == .last)
+        #expect(state.leave(a) == .ending)
+        #expect(!state.add(b))
+    }
+
+    /// Nobody would tell a caller that joins later.
+    @Test func `an engine that has ended with an error can't be joined`() {
+        let state = Self.state()
+        let (a, b) = (Self.caller("A"), Self.caller())
+        #expect(state.add(a))
+        #expect(state.removeCallers() == 1)
+        #expect(!state.add(b))
+        #expect(state.leave(a) == .ending)
+    }
+
+    @Test func `a departure stops only jobs that nobody else wants`() {
+        let state = Self.state(total: 3)
+        let (a, b) = (Self.caller("A"), Self.caller("B"))
+        #expect(state.add(a) && state.add(b))
+        state.claimed([Self.claimed(1), Self.claimed(2), Self.claimed(3)], at: 0)
+        #expect(state.leave(a) == .othersStay(isComplete: false))
+        state.stopUnwanted([Self.job(1, in: "A"), Self.job(2, in: "A", "B"), Self.job(3, in: "B")])
+        #expect((1...3).map { state.stopReason(of: Self.lease($0).job) } == [.unwanted, nil, nil])
+    }
+
+    @Test func `a departure during a turn is noted, because the turn may have claimed jobs`() {
+        let state = Self.state()
+        let callers = ["A", "B", "C"].map { Self.caller($0) }
+        for caller in callers { #expect(state.add(caller)) }
+        #expect(state.leave(callers[0]) == .othersStay(isComplete: false))
+        #expect(!state.takeMissedDeparture())
+        #expect(state.beginTurn(now: 0))
+        #expect(state.leave(callers[1]) == .othersStay(isComplete: false))
+        #expect(state.takeMissedDeparture())
+        #expect(!state.takeMissedDeparture())
+    }
+
+    /// Also a job that ran before its caller came, and whose end needs no further claim.
+    @Test func `a caller of a batch hears about the jobs of its batch`() {
+        let state = Self.state()
+        let (a, b, all) = (Self.caller("A"), Self.caller("B"), Self.caller())
+        #expect(state.add(all))
+        state.claimed([Self.claimed(1)], at: 0)
+        #expect(state.jobsOfUnknownBatches == [], "the only caller hears all")
+        #expect(state.add(a) && state.add(b))
+        #expect(state.jobsOfUnknownBatches == [Self.lease(1).job])
+        state.noteBatches(of: [Self.job(1, in: "A")])
+        #expect(state.jobsOfUnknownBatches == [])
+        let listeners = state.listeners(to: .finished(job: Self.lease(1).job, outcome: .skipped))
+        #expect(listeners.map(ObjectIdentifier.init) == [all, a].map(ObjectIdentifier.init))
+    }
+
     // MARK: Outages
 
     @Test func `an outage postpones outcomes and is reported once`() {
@@ -233,6 +318,15 @@ private final class RunState {
     func stop(_ job: JobID, because reason: CoordinatorState.StopReason) -> Task<SettledJob?, Never>? {
         state.stop(job, because: reason)
     }
+    var wantedBatches: [String?] { state.wantedBatches }
+    func add(_ caller: RunCaller) -> Bool { state.add(caller) }
+    func leave(_ caller: RunCaller) -> CoordinatorState.Departure { state.leave(caller) }
+    func removeCallers() -> Int { state.removeCallers().count }
+    func stopUnwanted(_ jobs: [QueuedDownload]) { _ = state.stopUnwanted(jobs) }
+    var jobsOfUnknownBatches: [JobID] { state.jobsOfUnknownBatches }
+    func noteBatches(of jobs: [QueuedDownload]) { state.noteBatches(of: jobs) }
+    func listeners(to event: DownloadEvent) -> [RunCaller] { state.listeners(to: event) }
+    func takeMissedDeparture() -> Bool { state.takeMissedDeparture() }
     func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
     func beginTurn(now: Int64, isLast: Bool = false) -> Bool { state.beginTurn(now: now, isLast: isLast) }
     func endTurn(now: Int64) -> Bool { state.endTurn(now: now) }

@@ -98,8 +98,103 @@ import Testing
         }
     }
 
-    @Test func `starts again after its store has failed, and loses no download`() async throws {
-        let failing = Guarded<QueueStoreError.Code?>(.full)
+    @Test func `returns from a batch that is empty, while a download of another batch has the only place`()
+        async throws
+    {
+        let gates = ["/a": Gate(), "/b": Gate()]
+        try await downloading(
+            from: { request in
+                await gates[request.target]?.pass()
+                return OriginResponse(body: bytes(1000))
+            }, concurrency: 1
+        ) { list, origin, directory in
+            // A caller that joins looks up the batches of running downloads.
+            let isLookedUp = Gate()
+            await isLookedUp.open()
+            let downloads = list.coordinator(store: InterceptedStore(onLookUp: { await isLookedUp.pass() }))
+            try await downloads.enqueue(try requests(["a"], origin, directory), batch: "A")
+            try await downloads.enqueue(try requests(["b", "b2"], origin, directory), batch: "B")
+            let first = Task { try await downloads.run(until: .whenBatchIsEmpty("A")) }
+            await gates["/a"]?.arrivals(1)
+            let other = Task { try await downloads.run(until: .whenBatchIsEmpty("B")) }
+            await isLookedUp.arrivals(1)
+            await gates["/a"]?.open()
+            await gates["/b"]?.arrivals(1)
+            try await first.value
+            #expect(try await downloads.snapshot().counts == [.done: 1, .running: 1, .waiting: 1])
+            await gates["/b"]?.open()
+            try await other.value
+        }
+    }
+
+    @Test func `stops what a turn has claimed for a caller that has left meanwhile`() async throws {
+        let (isClaiming, transfer) = (Gate(), Gate())
+        let claims = Guarded(0)
+        let store = InterceptedStore(onTurn: { store, settlements, claim in
+            if claim?.batch == "A" { await isClaiming.pass() }
+            let turn = try await store.takeTurn(settlements, claiming: claim)
+            claims.withLock { $0 += turn.claimed.count }
+            return turn
+        })
+        try await downloading { _ in
+            await transfer.pass()
+            return OriginResponse(body: bytes(1000))
+        } _: { list, origin, directory in
+            let downloads = list.coordinator(store: store)
+            let a = try await downloads.enqueue(try requests(["a"], origin, directory)[0], batch: "A")
+            try await downloads.enqueue(try requests(["b"], origin, directory), batch: "B")
+            let other = Task { try await downloads.run(until: .whenBatchIsEmpty("B")) }
+            await transfer.arrivals(1)
+            let caller = Task { try await downloads.run(until: .whenBatchIsEmpty("A")) }
+            await isClaiming.arrivals(1)
+            caller.cancel()
+            try await caller.value
+            let events = a.events()
+            await isClaiming.open()
+            for await event in events {
+                guard case .released = event else { continue }
+                break
+            }
+            #expect(claims.withLock { $0 } == 2)
+            await transfer.open()
+            try await other.value
+            #expect(try await downloads.snapshot().counts == [.done: 1, .waiting: 1])
+        }
+    }
+
+    @Test func `starts again after its disk was full, and loses no download`() async throws {
+        let isFull = Guarded(true)
+        var calls = SystemCalls.system
+        calls.write = { isFull.withLock { $0 } ? -Int(ENOSPC) : SystemCalls.system.write($0, $1) }
+        calls.writeVector = { isFull.withLock { $0 } ? -Int(ENOSPC) : SystemCalls.system.writeVector($0, $1) }
+        let files = FileIO(configuration: .init(), calls: calls)
+        try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }, files: files) {
+            list, origin, directory in
+            let time = VirtualTime()
+            let downloads = list.coordinator(time: time)
+            downloads.start()
+            downloads.start()
+            let handles = try await downloads.enqueue(try requests(["a", "b", "c"], origin, directory))
+            try await time.sleeper(until: .seconds(1))
+            #expect((downloads.failure as? TransferError)?.fileError?.code == .noSpace)
+            #expect(try await downloads.snapshot().counts == [.waiting: 3])
+            // It can be stopped and started while it waits.
+            await downloads.stop()
+            #expect(downloads.failure == nil)
+            downloads.start()
+            try await time.sleeper(until: .seconds(1))
+            isFull.withLock { $0 = false }
+            time.advance(by: .seconds(1))
+            for handle in handles { #expect(try await handle.result.state == .done) }
+            await downloads.stop()
+            #expect(downloads.failure == nil)
+        }
+        await files.shutdown()
+    }
+
+    @Test(arguments: [QueueStoreError.Code.full, .unusable])
+    func `starts again after its store has failed, and loses no download`(code: QueueStoreError.Code) async throws {
+        let failing = Guarded<QueueStoreError.Code?>(code)
         let store = InterceptedStore(onTurn: { store, settlements, claim in
             if let code = failing.withLock({ $0 }) { throw QueueStoreError(code, subject: "queue.db", message: "No.") }
             return try await store.takeTurn(settlements, claiming: claim)
@@ -114,7 +209,7 @@ import Testing
             // The first pause is a second, the next one two.
             for pause in [1, 2] {
                 try await time.sleeper(until: .seconds(pause))
-                #expect((downloads.failure as? QueueStoreError)?.code == .full)
+                #expect((downloads.failure as? QueueStoreError)?.code == code)
                 if pause == 2 { failing.withLock { $0 = nil } }
                 time.advance(by: .seconds(pause))
             }

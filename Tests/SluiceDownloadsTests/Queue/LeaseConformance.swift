@@ -208,6 +208,11 @@ import Testing
             #expect(try await fixture.takeTurn(claiming: 9, batch: "no such").isEmpty)
             let rest = try await fixture.takeTurn(claiming: 9)
             #expect(rest.isEmpty == false && rest.claimed.count == 1)
+            // A claim of nothing tells it too.
+            #expect(try await fixture.takeTurn(claiming: 0, batch: "list").isEmpty)
+            try await fixture.add("late", batch: "list")
+            let turn = try await fixture.takeTurn(claiming: 0, batch: "list")
+            #expect(turn.claimed.isEmpty && !turn.isEmpty)
         }
     }
 

@@ -19,6 +19,7 @@ final class InterceptedStore: QueueStore {
     private let onTurn: Turn
     private let onRenewal: @Sendable () throws -> Void
     private let onPruning: (@Sendable () async throws -> Bool)?
+    private let onLookUp: @Sendable () async -> Void
 
     init(
         isShared: Bool = false,
@@ -26,7 +27,8 @@ final class InterceptedStore: QueueStore {
         store: MemoryQueueStore = MemoryQueueStore(),
         onTurn: @escaping Turn = { try await $0.takeTurn($1, claiming: $2) },
         onRenewal: @escaping @Sendable () throws -> Void = {},
-        onPruning: (@Sendable () async throws -> Bool)? = nil
+        onPruning: (@Sendable () async throws -> Bool)? = nil,
+        onLookUp: @escaping @Sendable () async -> Void = {}
     ) {
         self.isShared = isShared
         self.spansMachines = spansMachines
@@ -34,6 +36,7 @@ final class InterceptedStore: QueueStore {
         self.onTurn = onTurn
         self.onRenewal = onRenewal
         self.onPruning = onPruning
+        self.onLookUp = onLookUp
     }
 
     func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {
@@ -65,7 +68,11 @@ final class InterceptedStore: QueueStore {
         try await store.prioritize(selection, priority: priority)
     }
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int { try await store.remove(selection) }
-    func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
+    func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+        let jobs = try await store.jobs(ids)
+        await onLookUp()
+        return jobs
+    }
     func jobs(
         in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
     ) async throws -> [QueuedDownload] {

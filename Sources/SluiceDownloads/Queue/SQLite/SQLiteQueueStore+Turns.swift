@@ -19,7 +19,7 @@ extension SQLiteQueueStore {
             try database.admitDelayed(now: now)
             turn.claimed = try database.claim(claim, now: now)
             turn.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, min($0, 1 << 60) - now)) }
-            turn.isEmpty = try turn.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
+            turn.isEmpty = try turn.claimed.count < max(1, claim.count) && !database.hasOpenJobs(in: claim.batch)
             return turn
         }
     }
