@@ -106,7 +106,7 @@ extension URL {
         }
     }
 
-    /// Opens the file for random access. The file isn't truncated. A new file gets the mode `permissions`, less the process's umask.
+    /// Opens the file for random access. The file isn't truncated. A new file gets the mode `permissions`, as masked by the umask.
     ///
     /// A directory throws ``FileError/Code/isDirectory``. A FIFO or socket has no offsets and throws
     /// ``FileError/Code/notRegularFile``, without waiting for its other end. See open(2).

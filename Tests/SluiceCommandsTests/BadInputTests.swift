@@ -96,7 +96,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: [
                 "get", "-d", "{dir}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",
             ],
-            status: .network, mentions: ["{origin}/a", "The proxy could not be used", "--proxy"]),
+            status: .network, mentions: ["{origin}/a", "Couldn't use the proxy", "--proxy"]),
         .init(
             arguments: ["get", "--ca-file", "{dir}/none.pem", "-d", "{dir}", "{origin}/a"], status: .localFile,
             mentions: ["--ca-file", "none.pem", "No such file"]),

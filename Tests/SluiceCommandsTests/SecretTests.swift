@@ -124,7 +124,7 @@ import Testing
             for text in [ended.output, ended.error, String(decoding: queue, as: UTF8.self)] {
                 #expect(!Self.isSecret(text), "\(text.split(separator: "\n").filter { Self.isSecret(String($0)) })")
             }
-            #expect(ended.output.contains("The proxy could not be used"))
+            #expect(ended.output.contains("Couldn't use the proxy"))
         }
     }
 

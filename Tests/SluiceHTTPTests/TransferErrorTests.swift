@@ -36,7 +36,7 @@ import Testing
     @Test func `shows the remedy also where only the localized description is seen`() {
         let error = TransferError(.tlsFailed, url: url, detail: "the certificate has expired")
         #expect((error as any Error).localizedDescription == error.description)
-        #expect(error.failureReason == "The secure connection could not be made (the certificate has expired).")
+        #expect(error.failureReason == "Couldn't establish a secure connection (the certificate has expired).")
         #expect(error.recoverySuggestion == error.remedy && error.remedy?.isEmpty == false)
     }
 

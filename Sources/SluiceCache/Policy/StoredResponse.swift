@@ -17,7 +17,7 @@ struct StoredResponse: Sendable {
     struct Head: Sendable {
         let status: Int
         let fields: HTTPFields
-        /// The length of the stored body. That of a part (206) is shorter than the representation.
+        /// The length of the stored body. The body of a part (206) is shorter than the representation.
         let length: Int64
         /// The request fields that the response depends on.
         let variant: Variant

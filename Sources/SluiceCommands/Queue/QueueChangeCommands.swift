@@ -36,7 +36,7 @@ struct QueuePauseCommand: QueueChangeCommand {
         abstract: "Stops downloads until they are resumed. They keep their partial files.",
         discussion: """
             Pausing a user or a batch pauses only what that user or batch has requested: a download that others have requested, \
-            too, goes on for them. The command waits until running downloads have stopped, usually less than 6 seconds.
+            too, continues for its other users. The command waits until running downloads have stopped, usually less than 6 seconds.
 
             EXAMPLES:
               Pause everything, and continue later:
@@ -68,7 +68,7 @@ struct QueueResumeCommand: QueueChangeCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Lets paused downloads wait for a worker again.",
+        abstract: "Resumes paused downloads.",
         discussion: """
             They continue with the bytes of their partial files.
 
@@ -97,8 +97,8 @@ struct QueueCancelCommand: QueueChangeCommand {
         abstract: "Cancels downloads and removes their partial files.",
         discussion: """
             Cancelling a user or a batch withdraws only what that user or batch has requested: a download that others have \
-            requested, too, goes on for them. Downloads that are done stay done, and their files aren't removed. The command waits \
-            until running downloads have stopped, usually less than 6 seconds.
+            requested, too, continues for its other users. Downloads that are done stay done, and their files aren't removed. \
+            The command waits until running downloads have stopped, usually less than 6 seconds.
 
             EXAMPLES:
               Cancel the downloads 7 and 12:
@@ -131,7 +131,7 @@ struct QueueRetryCommand: QueueChangeCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Lets failed and cancelled downloads wait for a worker again.",
+        abstract: "Retries failed and cancelled downloads.",
         discussion: """
             They keep their numbers, users, batches and priorities, and lose their failed attempts. A download isn't tried again \
             if another unfinished download writes the same file.

@@ -49,7 +49,7 @@ struct QueueWorkCommand: ConsoleCommand {
         name: [.customShort("d"), .customLong("directory")],
         help: .init(
             """
-            The directory of downloads with a relative one, such as those of a PostgreSQL queue. It is created if it is missing. \
+            The base directory for relative downloads, such as those of a PostgreSQL queue. It is created if it is missing. \
             (default: the current directory)
             """, valueName: "dir"))
     var directory: String?

@@ -47,7 +47,7 @@ public final class DownloadCoordinator: Sendable {
         public var retries: RetryPolicy
         /// The rule for hosts to which no connection succeeds; `nil` for none.
         public var circuitBreaker: CircuitBreaker?
-        /// The directory of requests with a relative one (``DownloadRequest/init(_:below:name:headerFields:user:priority:)``), as a file
+        /// The base directory for relative requests (``DownloadRequest/init(_:below:name:headerFields:user:priority:)``), as a file
         /// URL; `nil` for the current directory of the process when a run begins.
         public var directory: URL?
         /// What happens if the target file already exists. A directory, a device, a FIFO or a socket in its place is always an error.
@@ -338,7 +338,8 @@ extension DownloadCoordinator {
         public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
             precondition(
                 total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1,
-                "Each limit of a coordinator must be at least 1; they are \(total), \(perHost ?? 1) and \(perUser ?? 1)."
+                "Each limit of a coordinator must be at least 1; total is \(total), perHost \(perHost.map(String.init) ?? "nil"), "
+                    + "perUser \(perUser.map(String.init) ?? "nil")."
             )
             self.total = total
             self.perHost = perHost

@@ -80,11 +80,11 @@ extension TransferError.Code {
     public static let failedElsewhere = Self("failedElsewhere", "The download failed in another process", nil)
     /// The closure that provides the header fields of a request threw an error.
     public static let headerFieldsFailed = Self(
-        "headerFieldsFailed", "The header fields for the request could not be obtained",
+        "headerFieldsFailed", "Couldn't get the header fields for the request",
         "Check the source of the request's credentials.")
     /// The closure that resolves an identifier to a URL threw an error.
     public static let resolutionFailed = Self(
-        "resolutionFailed", "The URL of the download could not be obtained", "Check the source of the URLs.")
+        "resolutionFailed", "Couldn't get the URL of the download", "Check the source of the URLs.")
 }
 
 extension TransferError {

@@ -16,7 +16,7 @@ final class TargetDirectory: Sendable {
     let url: URL
     /// The names of a relative directory, separated by slashes; `nil` for an absolute one.
     let relativePath: String?
-    /// With a slash at the end, unless it is empty. That of an absolute directory begins with a slash, so it differs from all relative
+    /// With a slash at the end, unless it is empty. An absolute path begins with a slash, so it differs from all relative
     /// ones.
     private let path: [UInt8]
     /// The last absolute directory that a relative one stood for. A process has seldom more than one.

@@ -71,7 +71,7 @@ extension FileIO {
 /// Options for copying a tree. See ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyOptions: Sendable, Hashable {
     /// The attributes to take over from the originals. Symbolic links and FIFOs get only the times and the owner, and a FIFO is created
-    /// with the mode of the original, less the process's umask.
+    /// with the mode of the original, as masked by the umask.
     public var keeping: FileCopyOptions.Attributes
 
     /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: those of

@@ -130,7 +130,7 @@ public struct FileWriteOptions: Sendable, Hashable {
     /// ``FileError/Code/tooManyLinks``, and anything else that isn't a regular file throws ``FileError/Code/notRegularFile``.
     public var temporaryName: String?
 
-    /// The mode of a new file, less the process's umask.
+    /// The mode of a new file, as masked by the umask.
     ///
     /// A file that replaces another one gets the owner, the group, the mode and the access control list of that file. Until its bytes are
     /// written, only its owner can open it. What the process may not set, or the file system can't store, never widens access:
@@ -198,9 +198,9 @@ public struct FilePermissions: Sendable, Hashable, RawRepresentable, Expressible
     /// Creates permissions from an integer literal, usually an octal one.
     public init(integerLiteral value: UInt32) { self.init(rawValue: value) }
 
-    /// Read and write permission for all users, less the process's umask. The default for new files.
+    /// Read and write permission for all users, as masked by the umask. The default for new files.
     public static let newFile: Self = 0o666
-    /// All permissions for all users, less the process's umask. The default for new directories.
+    /// All permissions for all users, as masked by the umask. The default for new directories.
     public static let newDirectory: Self = 0o777
 }
 

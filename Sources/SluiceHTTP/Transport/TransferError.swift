@@ -227,11 +227,11 @@ extension TransferError.Code {
         "Check the host and the network, or allow more time to connect.", isTransient: true)
     /// The proxy couldn't be reached, or refused the request.
     public static let proxyFailed = Self(
-        "proxyFailed", "The proxy could not be used", "Check the proxy's address, user name and password.",
+        "proxyFailed", "Couldn't use the proxy", "Check the proxy's address, user name and password.",
         isTransient: true)
     /// The TLS handshake failed: the certificate isn't trusted, has expired or is for another name, or there is no common protocol.
     public static let tlsFailed = Self(
-        "tlsFailed", "The secure connection could not be made",
+        "tlsFailed", "Couldn't establish a secure connection",
         "Check the host's certificate and this machine's clock and certificate authorities.")
     /// The server sent nothing for the stall timeout although the connection was open.
     public static let stalled = Self(

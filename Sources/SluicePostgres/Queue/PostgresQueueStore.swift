@@ -136,7 +136,7 @@ package final class PostgresQueueStore: QueueStore {
             guard try await listener.receivesNotifications() else {
                 throw QueueStoreError(
                     .other, subject: subject,
-                    message: "Notifications (NOTIFY) don't arrive, so the queue is checked each second.",
+                    message: "Notifications (NOTIFY) don't arrive, so the queue is polled every second.",
                     remedy: "Connect to the server itself, or through a pooler in session mode.")
             }
             onAnnouncement(.anything)

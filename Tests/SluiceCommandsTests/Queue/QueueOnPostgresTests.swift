@@ -113,7 +113,7 @@ import Testing
             let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
             async let worked = SluiceProgram.run(arguments, console: console)
             try await messages.output(.error) { $0.contains("The worker goes on.") }
-            #expect(messages.error.contains("so the queue is checked each second. "), "\(messages.error)")
+            #expect(messages.error.contains("so the queue is polled every second. "), "\(messages.error)")
             await scene.add(["/b"])
             while try await scene.listing().counts["done"] != 2 {}
             console.interruption.request()

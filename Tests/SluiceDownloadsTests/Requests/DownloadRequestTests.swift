@@ -322,7 +322,7 @@ import Testing
             let error = await #expect(throws: TransferError.self) { try await handle.result }
             #expect(error?.code == .resolutionFailed && error?.cause is Refusal)
             #expect(error.map { "\($0)" }?.contains("sluice-id://cdn.example/7") == true)
-            #expect(error?.message.contains("could not be obtained") == true)
+            #expect(error?.message.contains("Couldn't get the URL") == true)
         }
     }
 
