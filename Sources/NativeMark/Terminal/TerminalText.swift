@@ -37,12 +37,12 @@ public enum TerminalText {
         measure(text)
     }
 
-    /// Returns text padded with spaces to a width. Text that is at least as wide is returned unchanged.
+    /// Returns text padded with spaces to a width. Text that is at least as wide is returned unchanged. A width above 10,000 counts as 10,000.
     ///
     ///     TerminalText.padded("日本", toWidth: 6)                        // "日本  "
     ///     TerminalText.padded("7", toWidth: 3, alignment: .trailing)    // "  7"
     public static func padded(_ text: String, toWidth width: Int, alignment: Alignment = .leading) -> String {
-        let missing = max(width, 0) - self.width(of: text)
+        let missing = min(max(width, 0), TerminalRenderer.maximalWidth) - self.width(of: text)
         guard missing > 0 else { return text }
         let before =
             switch alignment {

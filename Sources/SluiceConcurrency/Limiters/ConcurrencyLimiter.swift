@@ -59,28 +59,27 @@ public final class ConcurrencyLimiter: Sendable {
     ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)         // in bytes; each run passes its weight
     ///
     /// - Parameters:
-    ///   - concurrency: The largest number of bodies that can run concurrently, or the largest sum of their weights.
+    ///   - concurrency: The largest number of bodies that can run concurrently, or the largest sum of their weights. A number
+    ///     above 2⁴⁵ − 1, such as `Int.max`, counts as 2⁴⁵ − 1.
     ///   - order: The order in which waiting tasks are admitted.
     ///   - tracksHolders: Whether the program stops with an explanation when a body uses the same limiter, instead of deadlocking
     ///     occasionally. Each run is then slower. Only bodies that a task runs inside its own body are detected, not those of child tasks,
     ///     permits, or ``runIfAvailable(_:)``, which doesn't wait.
     ///   - clock: The clock that measures ``Statistics/totalWait``; if it's `nil`, nothing is measured.
-    /// - Precondition: `concurrency` is at least 1 and at most 2⁴⁵ − 1.
+    /// - Precondition: `concurrency` is at least 1.
     public init(
         concurrency: Int, order: Order = .fifo, tracksHolders: Bool = false, clock: (any Clock<Duration>)? = nil
     ) {
-        Self.check(concurrency)
         self.order = order
         holders = tracksHolders ? LimiterHolders() : nil
         waitTimes = clock.map { LimiterWaitTimes($0) }
-        storage = LimiterStorage(concurrency: concurrency, tracksHolders: tracksHolders)
+        storage = LimiterStorage(concurrency: Self.checked(concurrency), tracksHolders: tracksHolders)
     }
 
-    private static func check(_ concurrency: Int) {
+    /// Returns the largest concurrency that fits into the limiter's word instead of a larger one, such as `Int.max` for "no limit".
+    private static func checked(_ concurrency: Int) -> Int {
         precondition(concurrency >= 1, "A limiter's concurrency must be at least 1; it is \(concurrency).")
-        precondition(
-            concurrency <= LimiterWord.maximum,
-            "A limiter's concurrency must be at most \(LimiterWord.maximum); it is \(concurrency).")
+        return min(concurrency, LimiterWord.maximum)
     }
 }
 
@@ -294,12 +293,12 @@ extension ConcurrencyLimiter {
     ///
     /// If the concurrency grows, the next waiting tasks get places immediately. If it shrinks, no task loses its place, and new places are
     /// given when enough bodies have ended. Tasks that wait for a weight above the new concurrency throw ``WeightExceedsLimit``. O(n) in
-    /// the number of waiting tasks; tasks that enter or leave the limiter are blocked for that time.
+    /// the number of waiting tasks; tasks that enter or leave the limiter are blocked for that time. A number above 2⁴⁵ − 1 counts as
+    /// 2⁴⁵ − 1.
     ///
-    /// - Precondition: `concurrency` is at least 1 and at most 2⁴⁵ − 1.
+    /// - Precondition: `concurrency` is at least 1.
     public func resize(to concurrency: Int) {
-        Self.check(concurrency)
-        storage.resize(to: UInt64(concurrency)).resume()
+        storage.resize(to: UInt64(Self.checked(concurrency))).resume()
     }
 
     /// Ends the wait of every waiting task with a `CancellationError`, as if the task had been cancelled.

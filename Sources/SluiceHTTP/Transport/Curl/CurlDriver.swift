@@ -222,7 +222,7 @@ extension Duration {
     /// "30 s" or "0.5 s".
     var inSeconds: String {
         let seconds = self / .seconds(1)
-        return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
+        return Int(exactly: seconds).map { "\($0) s" } ?? "\(seconds) s"
     }
 }
 #endif

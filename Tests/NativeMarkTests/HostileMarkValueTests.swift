@@ -1,0 +1,259 @@
+import Foundation
+import NativeMark
+import TestSupport
+import Testing
+
+@Suite struct `Hostile values for NativeMark` {
+    @Test func `no call traps`() async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "sluice-hostile-mark-\(UUID().uuidString)")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: log) }
+        await #expect(processExitsWith: .success) { [log = log as String] in
+            await HostileCall.run(`Hostile values for NativeMark`.calls, rounds: 60, log: log)
+        }
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "finished", "The seed was \(HostileCall.seed).")
+    }
+
+    @Test(arguments: traps.indices)
+    func `a programmer's error traps`(index: Int) async {
+        await #expect(processExitsWith: .failure, "\(Self.traps[index].reason)") { [index] in
+            `Hostile values for NativeMark`.traps[index].body()
+        }
+    }
+
+    @Test func `every function that takes such values is called`() throws {
+        let (missing, unknown) = try HostileCall.uncovered("NativeMark", Self.calls.map(\.name))
+        #expect(missing.isEmpty && unknown.isEmpty)
+    }
+
+    /// The preconditions of the documentation.
+    static let traps: [(reason: String, body: @Sendable () -> Void)] = [
+        ("a replaced range is within the source", { _ = Document("ab").replacing(0..<3, with: "") }),
+        ("a replaced range separates no scalar", { _ = Document("aé").replacing(2..<3, with: "") }),
+        ("a replaced range is within the source in UTF-16", { _ = Document("ab").replacing(utf16: 0..<3, with: "") }),
+        (
+            "a stream gets no text after its end",
+            {
+                var stream = DocumentStream(); stream.finish(); stream.append("a")
+            }
+        ),
+        (
+            "a stream has the requested block",
+            {
+                var stream = DocumentStream(); _ = stream.block(at: 0)
+            }
+        ),
+        ("a text has the requested block", { _ = StyledText(Document("a")).path(ofBlock: 9) }),
+        ("a heading has a level from 1 to 6", { _ = StyleSheet().setting(block: [.heading(level: 7): []]) }),
+    ]
+
+    static let calls: [HostileCall] = [
+        HostileCall("Document.init(_:options:)") { _ = document(&$0).root.plainText },
+        HostileCall("Document.init(localized:in:languages:arguments:options:)") { values in
+            let catalog = try StringCatalog(json: #"{"sourceLanguage":"en","strings":{"a":{}},"version":"1.0"}"#)
+            _ = Document(
+                localized: values.one(of: ["%@ %2$lld %999999999999999999999$@ `%@` [a](%@)", values.text()]),
+                in: catalog,
+                languages: [values.text()], arguments: [values.text(), values.int(), UInt64.max])
+        },
+        HostileCall("Document.escaped(_:)") { _ = Document(Document.escaped($0.text())).root.plainText },
+        HostileCall("Document.replacing(_:with:)") { values in
+            let document = document(&values)
+            let end = document.source.utf8.count
+            _ = document.replacing(0..<end, with: values.text()).replacing(0..<0, with: values.text()).changes(
+                since: document)
+        },
+        HostileCall("Document.replacing(utf16:with:)") { values in
+            let document = document(&values)
+            let end = document.source.utf16.count
+            _ = document.replacing(utf16: 0..<end, with: values.text()).replacing(utf16: 0..<0, with: values.text())
+        },
+        HostileCall("Document.List.init(start:marker:isTight:)") { values in
+            _ = Document.List(start: values.int(), marker: "\u{301}", isTight: true)
+        },
+        HostileCall("DocumentStream.append(_:)") { values in
+            var stream = DocumentStream()
+            for _ in 0..<4 { stream.append(values.text()) }
+            stream.finish()
+            _ = stream.blocks
+        },
+        HostileCall("DocumentStream.block(at:)") { values in
+            var stream = DocumentStream()
+            stream.append(values.text())
+            if stream.count > 0 { _ = stream.block(at: min(max(values.int(), 0), stream.count - 1)) }
+        },
+        HostileCall("CodeHighlighter.tokens(in:language:)") { values in
+            let highlighter: any CodeHighlighter = Wild(ranges: [values.range(), values.range(), values.range()])
+            let document = Document("```swift\n\(values.text())\n```\n")
+            let text = StyledText(document, highlighter: highlighter)
+            for run in text.runs { _ = (text.string(of: run), text.path(of: run)) }
+            for block in text.blocks { _ = text.string(of: block) }
+            _ = HTMLRenderer().render(document, highlighter: highlighter)
+        },
+        HostileCall("CodeToken.init(_:_:)") { _ = CodeToken($0.range(), .keyword) },
+        HostileCall("LanguageHighlighter.tokens(in:language:)") { values in
+            let language = values.one(of: ["swift", "c", "python", "html", "json", "bash", values.text()])
+            _ = LanguageHighlighter().tokens(in: values.text(), language: language)
+        },
+        HostileCall("HTMLRenderer.renderPage(_:title:language:highlighter:)") { values in
+            let renderer = HTMLRenderer(style: sheet(&values))
+            _ = renderer.renderPage(document(&values), title: values.text(), language: values.text())
+        },
+        HostileCall("PlainText.init(_:width:)") { _ = PlainText(document(&$0), width: $0.one(of: [nil, $0.int()])) },
+        HostileCall("PlainText.init(_:width:imageSources:)") { values in
+            _ = PlainText(
+                StyledText(document(&values), style: sheet(&values), environment: environment(&values)),
+                width: values.int())
+        },
+        HostileCall("PluralCategory.init(of:language:)") { values in
+            for language in ["en", "pl", "ar", "fr", "ru", values.text()] {
+                _ = PluralCategory(of: values.int(), language: language)
+            }
+        },
+        HostileCall("ResolvedTextStyle.init(textStyle:fontSize:)") { _ = ResolvedTextStyle(fontSize: $0.double()) },
+        HostileCall("StringCatalog.init(json:)") { values in
+            let json = values.one(of: [
+                values.text(), #"{"sourceLanguage":"","strings":{"":{"localizations":{"":{}}}}}"#,
+            ])
+            _ = try StringCatalog(json: json)
+        },
+        HostileCall("StringCatalog.string(_:languages:count:)") { values in
+            let catalog = try StringCatalog(json: #"{"sourceLanguage":"en","strings":{"a":{}},"version":"1.0"}"#)
+            _ = catalog.string(
+                values.one(of: ["a", values.text()]), languages: [values.text(), values.text()], count: values.int())
+        },
+        HostileCall("StyleSheet.init(json:)") { values in
+            let number = values.one(of: [
+                "1e999", "-1e308", "99999999999999999999", "0.0000001", "\"\(values.int())em\"", "null",
+            ])
+            let json = values.one(of: [
+                values.text(), #"{"blocks":{"heading1":{"spacingAfter":\#(number),"lineHeight":\#(number)}}}"#,
+                #"{"blocks":{"heading\#(values.int())":{}}}"#, ##"{"colors":{"accent":"#\##(values.int())"}}"##,
+            ])
+            let sheet = try StyleSheet(json: json)
+            _ = TerminalRenderer(width: 80).render(document(&values), style: sheet)
+        },
+        HostileCall("StyleSheet.BlockStyle.fontFamily(_:)") { _ = sheet(&$0) },
+        HostileCall("StyleSheet.Color.named(_:fallback:)") { _ = StyleSheet.Color.named($0.text()) },
+        HostileCall("StyleSheet.Color.rgb(_:alpha:)") { values in
+            _ = try JSONEncoder().encode(
+                StyleSheet().setting(inline: [
+                    .code: [.color(.rgb(.init(truncatingIfNeeded: values.int()), alpha: values.double()))]
+                ]))
+        },
+        HostileCall("StyleSheet.Paint.named(_:fallback:)") {
+            _ = StyleSheet.Paint.named($0.text(), fallback: .init(.standard))
+        },
+        HostileCall("StyleSheet.Tone.rgb(_:alpha:)") { values in
+            let tone = StyleSheet.Tone.rgb(.max, alpha: values.double())
+            let sheet = StyleSheet().setting(colors: [.accent: .init(tone)])
+            _ = (
+                HTMLRenderer(style: sheet).render(document(&values)),
+                TerminalRenderer(width: 9, color: .ansi256).render(document(&values), style: sheet)
+            )
+        },
+        HostileCall("StyleSheet.Environment.init(appearance:contrast:sizeCategory:platform:bodySize:)") { values in
+            _ = StyledText(document(&values), environment: environment(&values))
+        },
+        HostileCall("StyleSheet.Length.points(atFontSize:)") { values in
+            _ = StyleSheet.Length.em(values.double()).points(atFontSize: values.double())
+        },
+        HostileCall("StyleSheet.Numbering.text(of:)") { values in
+            for numbering in StyleSheet.Numbering.allCases { _ = numbering.text(of: values.int()) }
+        },
+        HostileCall("StyledText.Image.init(source:title:alternativeText:)") { values in
+            _ = StyledText.Image(source: values.text(), title: values.text(), alternativeText: values.text())
+        },
+        HostileCall("StyledText.Item.init(number:marker:task:)") {
+            _ = StyledText.Item(number: $0.int(), marker: $0.text(), task: nil)
+        },
+        HostileCall("StyledText.Link.init(destination:title:)") { values in
+            _ = StyledText.Link(destination: values.text(), title: values.text()).url(schemes: ["http", values.text()])
+        },
+        HostileCall("StyledText.List.init(isOrdered:depth:isTight:)") { values in
+            _ = StyledText.List(isOrdered: true, depth: values.int(), isTight: true)
+        },
+        HostileCall("StyledText.path(ofBlock:)") { values in
+            let text = StyledText(document(&values))
+            for index in text.blocks.indices { _ = text.path(ofBlock: index) }
+        },
+        HostileCall("TerminalRenderer.Color.detect(environment:isTerminal:)") {
+            _ = TerminalRenderer.Color.detect(environment: variables(&$0), isTerminal: true)
+        },
+        HostileCall("TerminalRenderer.ImageProtocol.detect(environment:isTerminal:)") { values in
+            _ = TerminalRenderer.ImageProtocol.detect(environment: variables(&values), isTerminal: true)
+        },
+        HostileCall("TerminalRenderer.supportsHyperlinks(environment:isTerminal:)") { values in
+            _ = TerminalRenderer.supportsHyperlinks(environment: variables(&values), isTerminal: true)
+        },
+        HostileCall("TerminalRenderer.Image.init(bytes:columns:rows:columnsInLine:id:)") { values in
+            let image = TerminalRenderer.Image(
+                bytes: values.bytes(), columns: values.int(), rows: values.int(),
+                columnsInLine: values.one(of: [nil, values.int()]), id: 7)
+            for way in [TerminalRenderer.ImageProtocol.kitty, .iTerm2] {
+                let renderer = TerminalRenderer(width: values.int(), images: way)
+                _ = renderer.render(StyledText(Document("![a](b)\n\na ![a](b) c\n\n|a|\n|-|\n|![a](b)|\n"))) { _ in
+                    image
+                }
+            }
+        },
+        HostileCall("TerminalRenderer.init(width:color:hyperlinks:images:)") { values in
+            let renderer = TerminalRenderer(width: values.int(), color: .full, hyperlinks: true)
+            let text = StyledText(document(&values), style: sheet(&values), environment: environment(&values))
+            _ = renderer.render(text)
+        },
+        HostileCall("TerminalText.padded(_:toWidth:alignment:)") { values in
+            _ = TerminalText.padded(
+                values.text(), toWidth: values.int(), alignment: values.one(of: [.leading, .center, .trailing]))
+        },
+        HostileCall("TerminalText.sanitized(_:)") { _ = TerminalText.sanitized($0.text()) },
+        HostileCall("TerminalText.truncated(_:toWidth:at:)") { values in
+            _ = TerminalText.truncated(values.text(), toWidth: values.int(), at: values.one(of: [.end, .middle]))
+        },
+        HostileCall("TerminalText.width(of:)") {
+            _ = (TerminalText.width(of: $0.text()), TerminalText.width(of: $0.text()[...]))
+        },
+    ]
+
+    private static func document(_ values: inout HostileValues) -> Document {
+        let beginning = values.one(of: [
+            "", "# ", "- ", "999999999. ", "> ", "```\n", "|a|b|\n|-|-|\n|", "[a]: ", "[^a]: x\n\n[^a]", "![",
+            "&#99999999;",
+        ])
+        return Document(beginning + values.text())
+    }
+
+    private static func sheet(_ values: inout HostileValues) -> StyleSheet {
+        func length() -> StyleSheet.Length { values.one(of: [.points(values.double()), .em(values.double())]) }
+        return StyleSheet.default.setting(block: [
+            .paragraph: [
+                .fontFamily(values.text()), .fontSize(length()), .kerning(length()), .baseline(length()),
+                .spacingBefore(length()),
+                .spacingAfter(length()), .leadingIndent(length()), .trailingIndent(length()),
+                .firstLineIndent(length()),
+                .padding(.all(length())), .border(.init(width: length())), .lineHeight(values.double()),
+                .lineSpacing(length()),
+            ],
+            .list(.bullets): [.marker(.bullets([values.text()]))],
+        ])
+    }
+
+    private static func environment(_ values: inout HostileValues) -> StyleSheet.Environment {
+        StyleSheet.Environment(bodySize: values.one(of: [nil, values.double()]))
+    }
+
+    private static func variables(_ values: inout HostileValues) -> [String: String] {
+        let names = [
+            "TERM", "COLORTERM", "NO_COLOR", "VTE_VERSION", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "KONSOLE_VERSION",
+            "TMUX",
+        ]
+        return Dictionary(
+            uniqueKeysWithValues: names.map { ($0, values.one(of: ["xterm", "iTerm.app", values.text()])) })
+    }
+
+    /// A highlighter whose ranges have nothing to do with the code.
+    private struct Wild: CodeHighlighter {
+        var ranges: [Range<Int>]
+        func tokens(in code: String, language: String) -> [CodeToken] { ranges.map { CodeToken($0, .keyword) } }
+    }
+}

@@ -1,0 +1,141 @@
+public import Foundation
+
+/// Random and extreme values of the types that a library gets from files, servers and users. The same seed yields the same values.
+public struct HostileValues: Sendable {
+    private var random: SeededRandom
+
+    /// Creates values from a seed.
+    public init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    private static let texts = [
+        "", " ", "\0", "a\0b", "\u{301}", "\u{301}\u{302}\u{200D}", "\u{202E}gpj.exe\u{2066}", "\u{FEFF}", "\r\n", "é",
+        "😀👨‍👩‍👧", "..", ".", "/",
+        "../../etc/passwd", "/a//b/../c", "%", "%00", "%zz%E9", "a:b", "//", "://", "http://", "http://[",
+        "http://a:99999999999999999999/",
+        "https://ann:secret@example.com:0/x?q#f", "file:///", "-", "-1", "1e999", "nan", "9223372036854775808", "{",
+        "[[", "\"", "\\", "*_`~",
+        "attachment; filename*=UTF-8''%FF%2e%2e", "bytes */*", "max-age=99999999999999999999",
+        String(repeating: "a", count: 300),
+        String(repeating: "../", count: 2_000), String(repeating: "\u{301}", count: 5_000),
+        String(repeating: "x", count: 100_000),
+    ]
+    private static let numbers: [Int64] = [
+        0, 1, -1, 2, 3, 7, 255, 256, 65_535, 65_536, Int64(Int32.max), Int64(Int32.max) + 1, Int64(Int32.min), 1 << 53,
+        .max, .max - 1, .max / 2,
+        .max / 10, .min, .min + 1,
+    ]
+    private static let fractions: [Double] = [
+        0, -0.0, 0.5, 1, -1, 1e9, -1e9, 9.3e18, -9.3e18, .infinity, -.infinity, .nan, .greatestFiniteMagnitude,
+        .leastNonzeroMagnitude,
+    ]
+    private static let durations: [Duration] = [
+        .zero, .nanoseconds(1), .nanoseconds(-1), .milliseconds(1), .seconds(1), .seconds(-1), .seconds(1 << 31),
+        .seconds(1 << 53),
+        .seconds(Int64.max), .seconds(Int64.min),
+        Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
+    ]
+
+    /// A text: empty, with control characters, as long as 100 kB, or a mixture.
+    public mutating func text() -> String {
+        let one = Self.texts.randomElement(using: &random)!
+        return Bool.random(using: &random) ? one : one + Self.texts.dropLast(4).randomElement(using: &random)!
+    }
+
+    /// A number, often an extreme one.
+    public mutating func int64() -> Int64 {
+        Self.numbers.randomElement(using: &random)!
+    }
+
+    /// A number, often an extreme one.
+    public mutating func int() -> Int { Int(int64()) }
+
+    /// A number that isn't less than `minimum`, for calls whose contract forbids less.
+    public mutating func int(from minimum: Int) -> Int { max(minimum, int()) }
+
+    /// A number, not a number, or infinity.
+    public mutating func double() -> Double { Self.fractions.randomElement(using: &random)! }
+
+    /// A duration, which may be negative or longer than any clock can count.
+    public mutating func duration() -> Duration { Self.durations.randomElement(using: &random)! }
+
+    /// A range of integers, which may be longer than the largest integer.
+    public mutating func range() -> Range<Int> {
+        let (one, other) = (int(), int())
+        return min(one, other)..<max(one, other)
+    }
+
+    /// Some bytes: those of a text, or random ones.
+    public mutating func bytes() -> [UInt8] {
+        Bool.random(using: &random)
+            ? Array(text().utf8)
+            : (0..<Int.random(in: 0...64, using: &random)).map { _ in .random(in: 0...255, using: &random) }
+    }
+
+    /// A URL of a text, or of a path.
+    public mutating func url() -> URL {
+        let text = text()
+        return URL(string: text) ?? URL(
+            string: "http://example.com/" + (text.addingPercentEncoding(withAllowedCharacters: []) ?? ""))
+            ?? URL(filePath: "/")
+    }
+
+    /// An element of a list that isn't empty.
+    public mutating func one<Element>(of elements: some Collection<Element>) -> Element {
+        elements.randomElement(using: &random)!
+    }
+}
+
+/// A call with hostile values. It may throw, but must not end the process.
+public struct HostileCall: Sendable {
+    /// The name of the called declaration in docs/api, such as `MemoryCache.insert(_:for:cost:)`.
+    public let name: String
+    /// The call.
+    public let body: @Sendable (inout HostileValues) async throws -> Void
+
+    /// Creates a call.
+    public init(_ name: String, _ body: @escaping @Sendable (inout HostileValues) async throws -> Void) {
+        (self.name, self.body) = (name, body)
+    }
+
+    /// The seed of the values, which `SLUICE_HOSTILE_SEED` replaces.
+    public static var seed: UInt64 {
+        ProcessInfo.processInfo.environment["SLUICE_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 20_261_126
+    }
+
+    /// Runs the calls in a child process, each `rounds` times with other values, and writes to `log` which one is running.
+    public static func run(_ calls: [HostileCall], rounds: Int = 200, log: String) async {
+        for call in calls {
+            for round in 0..<rounds {
+                try? Data("\(call.name), round \(round)".utf8).write(to: URL(filePath: log))
+                var values = HostileValues(seed: seed &+ UInt64(round) &* 1_000_003)
+                try? await call.body(&values)
+            }
+        }
+        try? Data("finished".utf8).write(to: URL(filePath: log))
+    }
+
+    /// Returns the public functions and initializers in `docs/api/MODULE.txt` that take a text, number, duration, URL or bytes, and that
+    /// neither the calls nor `others` name; and the names that the file doesn't have.
+    public static func uncovered(_ module: String, _ names: [String], file: String = #filePath) throws -> (
+        missing: [String], unknown: [String]
+    ) {
+        let root = URL(filePath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appending(path: "docs/api/\(module).txt"), encoding: .utf8)
+        let hostile =
+            /: (inout )?(\[?(String|Substring|Int|Int64|UInt32|Double|Duration|URL|Data|UInt8)\b|Range<Int>|some (Sequence|Collection|RandomAccessCollection)<(URL|UInt8)>)/
+        var (all, wanted): (Set<String>, Set<String>) = ([], [])
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let colon = line.firstRange(of: ": ") else { continue }
+            let (name, declaration) = (String(line[..<colon.lowerBound]), line[colon.upperBound...])
+            // The compiler makes the initializers of enums.
+            guard !declaration.hasPrefix("init?(rawValue:") else { continue }
+            guard declaration.contains("func ") || declaration.contains(/\binit[?]?[(<]/) else { continue }
+            all.insert(name)
+            let parameters = declaration.prefix(
+                upTo: declaration.firstRange(of: " -> ")?.lowerBound ?? declaration.endIndex)
+            if parameters.contains(hostile) { wanted.insert(name) }
+        }
+        return (wanted.subtracting(names).sorted(), Set(names).subtracting(all).sorted())
+    }
+}
