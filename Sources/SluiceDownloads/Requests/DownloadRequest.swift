@@ -366,7 +366,7 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
 
 // MARK: - Resolutions
 
-/// The URL of a resource that a request names by an identifier. See The coordinator's `resolve`.
+/// The URL of a resource that a request names by an identifier. See the coordinator's `resolve`.
 public struct DownloadResolution: Sendable, Hashable {
     /// The URL to download. It isn't stored.
     public var url: URL

@@ -42,8 +42,10 @@ public struct RetryPolicy: Sendable, Hashable {
         precondition(number >= 1, "The number of a retry must be at least 1; it is \(number).")
         guard number <= maximumRetries else { return nil }
         if let retryAfter, retryAfter > maximumRetryAfter { return nil }
-        let growth = 1 << min(number - 1, 20)
-        let bound = baseDelay < maximumDelay / growth ? baseDelay * growth : maximumDelay
+        // So that nothing overflows. Negative delays count as none.
+        let longest = Duration.seconds(1 << 40)
+        let (base, most) = (min(max(.zero, baseDelay), longest), min(max(.zero, maximumDelay), longest))
+        let bound = min(base * (1 << min(number - 1, 20)), most)
         let jitter = bound * Double.random(in: 0...1, using: &generator)
         return max(jitter, retryAfter ?? .zero)
     }
