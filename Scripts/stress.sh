@@ -10,8 +10,9 @@
 # different races.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scratch=${SLUICE_SCRATCH:-.build}
-swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product ConcurrencyStress --disable-build-manifest-caching >&2
+# Built alone, in a directory of its own: linked statically, as the other release builds are, the program gets no arguments (Swift 6.3).
+scratch=.build-stress
+SLUICE_ONLY=SluiceConcurrency swift build -c release --scratch-path "$scratch" --product ConcurrencyStress >&2
 program=$scratch/release/ConcurrencyStress
 [[ ${1:-} == --self-check ]] || exec "$program" "$@"
 
