@@ -21,8 +21,8 @@ import SluiceLock
 /// | ``run(weight:timeout:_:)``, ``run(weight:until:clock:_:)`` | the body doesn't run | also ``DeadlineExceeded`` |
 /// | ``runIfAvailable(_:)`` | never waits | the body's error, typed |
 ///
-/// **Order.** First come, first served. With ``Order/priority``, tasks with a higher priority are admitted first. A released
-/// place goes directly to the next waiting task; no other task overtakes it.
+/// **Order.** First come, first served. With ``Order/priority``, tasks with a higher priority are admitted first, and with
+/// ``Order/newestFirst``, the tasks that arrived last. A released place goes directly to the next waiting task; no other task overtakes it.
 ///
 /// **Weights.** A request can take more than one unit of capacity. With bytes as the unit, a limiter bounds memory. Smaller requests don't
 /// overtake a large one that waits for enough capacity, so large requests don't starve. With ``Order/priority``, requests of a higher
@@ -45,6 +45,13 @@ public final class ConcurrencyLimiter: Sendable {
         /// lower priorities wait, these priorities take turns. On Linux, and on Apple platforms from version 26, a waiting task whose
         /// priority is raised moves to the end of the line of its new priority. The priority of tasks that hold a place isn't raised.
         case priority
+        /// The task that has waited shortest goes first.
+        ///
+        ///     let limiter = ConcurrencyLimiter(concurrency: 4, order: .newestFirst)       // for the images of a list
+        ///
+        /// The image that just scrolled into view then comes before those that have scrolled out of it. If tasks keep arriving faster than
+        /// places become free, the oldest never get one: cancel the tasks whose results aren't needed any more.
+        case newestFirst
     }
 
     @usableFromInline let storage: LimiterStorage
@@ -581,7 +588,9 @@ extension ConcurrencyLimiter {
     // MARK: Machinery
 
     private func request(weight: UInt64) -> LimiterRequest {
-        LimiterRequest(weight: weight, priority: order == .fifo ? 0 : Task.currentPriority.rawValue)
+        LimiterRequest(
+            weight: weight, priority: order == .priority ? Task.currentPriority.rawValue : 0,
+            joinsAtFront: order == .newestFirst)
     }
 
     private func wait(

@@ -22,7 +22,7 @@ import SluiceLock
 /// | ``run(for:timeout:_:)``, ``run(for:until:clock:_:)`` | the body doesn't run | also ``DeadlineExceeded`` |
 ///
 /// **Order.** Within a key, first come, first served. With ``ConcurrencyLimiter/Order/priority``, tasks with a higher priority are admitted
-/// first.
+/// first, and with ``ConcurrencyLimiter/Order/newestFirst``, the tasks that arrived last.
 ///
 /// The keys take turns, regardless of priorities. A released place goes to the key that has waited longest for its turn, and this key then
 /// goes to the end. So a key with a thousand waiting tasks delays another key by one body at a time. A key that is at its own limit has no
@@ -475,7 +475,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     func enter(_ key: Key) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
-        if order == .priority { return await enterInLine(key) { await self.wait($0) } }
+        if order != .fifo { return await enterInLine(key) { await self.wait($0) } }
         guard case .wait(let ticket) = machine.withLock({ $0.enter(key) }) else { return .granted }
         return await wait(ticket)
     }
@@ -492,7 +492,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     }
 
     func enterUninterrupted(_ key: Key) async {
-        if order == .priority { return await enterInLineUninterrupted(key) }
+        if order != .fifo { return await enterInLineUninterrupted(key) }
         _ = await withUnsafeContinuation { (waiter: Waiter) in
             let action = machine.withLock { $0.enter(key, uninterrupted: waiter) }
             if case .run = action { waiter.resume(returning: .granted) }
@@ -563,7 +563,8 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     ) async -> LimiterOutcome {
         let priority = Task.currentPriority
         let request = LimiterRequest(
-            priority: order == .priority ? priority.rawValue : 0, isInterruptible: isInterruptible)
+            priority: order == .priority ? priority.rawValue : 0, isInterruptible: isInterruptible,
+            joinsAtFront: order == .newestFirst)
         guard case .wait(let ticket) = machine.withLock({ $0.enter(key, request) }) else { return .granted }
         guard order == .priority else { return await suspended(ticket) }
         return await withEscalations(from: priority) {

@@ -102,7 +102,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         _ word: inout LimiterWord, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) -> EnterAction {
         guard request.weight <= limit else { return .refuse }
-        let isNext = joins ? line.wouldBeNext(request.priority) : line.isEmpty
+        let isNext = joins ? line.wouldBeNext(request) : line.isEmpty
         guard isNext && word.running + request.weight <= limit else {
             return joins ? .wait(line.join(request, waiter)) : .refuse
         }

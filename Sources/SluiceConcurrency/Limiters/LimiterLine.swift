@@ -24,6 +24,8 @@ struct LimiterRequest: Hashable, Sendable {
     /// The priority with which the task joins the line; 0 for every task in a limiter without priorities.
     var priority: UInt8 = 0
     var isInterruptible = true
+    /// Whether the task joins the line in front of all others, as every task of a limiter that admits the newest first does.
+    var joinsAtFront = false
 }
 
 /// The waiting tasks, in the order in which they are admitted.
@@ -74,9 +76,12 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         isEmpty ? nil : line.slots[firstSlot(of: nextLevel)].weight
     }
 
-    /// Whether a task of this priority would be the next if it joined now.
-    func wouldBeNext(_ priority: UInt8) -> Bool {
-        isEmpty || levels.allSatisfy { $0.count == 0 || ($0.priority < priority && $0.passedOver < Self.patience) }
+    /// Whether the task would be the next if it joined now.
+    func wouldBeNext(_ request: LimiterRequest) -> Bool {
+        request.joinsAtFront || isEmpty
+            || levels.allSatisfy {
+                $0.count == 0 || ($0.priority < request.priority && $0.passedOver < Self.patience)
+            }
     }
 
     /// A task that would have been the next was admitted without joining.
@@ -88,7 +93,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     mutating func join(_ request: LimiterRequest, _ waiter: Waiter?) -> Ticket {
         let ticket = line.join(
             waiter, isInterruptible: request.isInterruptible, priority: request.priority, weight: request.weight)
-        add(ticket.slot, request.priority)
+        if request.joinsAtFront { addAtFront(ticket.slot) } else { add(ticket.slot, request.priority) }
         return ticket
     }
 
@@ -180,6 +185,14 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         if levels.count > 1 { line.move(slot, behind: lastSlot(in: levels[...level])) }
         levels[level].count += 1
         levels[level].last = slot
+    }
+
+    /// All tasks are of one level.
+    private mutating func addAtFront(_ slot: Int) {
+        let level = level(of: 0)
+        line.move(slot, behind: Line.none)
+        if levels[level].count == 0 { levels[level].last = slot }
+        levels[level].count += 1
     }
 
     /// Takes a task out of its level, but not out of the line.

@@ -311,6 +311,81 @@ import Testing
     }
 }
 
+// MARK: - The newest first
+
+@Suite struct `Limiters that admit the newest first` {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+
+    private func spawn(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder] in
+            do { try await body() } catch { recorder.note("\(type(of: error))") }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test(arguments: [false, true])
+    func `serve the task that has waited shortest`(uninterrupted: Bool) throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1, order: .newestFirst)
+        let permit = try limiter.take()
+        var tasks: [Task<Void, Never>] = []
+        for name in ["a", "b", "c", "d"] {
+            tasks.append(
+                spawn { [recorder] in
+                    if uninterrupted {
+                        await limiter.run { recorder.note(name) }
+                    } else {
+                        try await limiter.run { () async throws in recorder.note(name) }
+                    }
+                })
+        }
+        if !uninterrupted { tasks[2].cancel() }
+        permit.release()
+        executor.runUntilIdle()
+        #expect(recorder.values == (uninterrupted ? ["d", "c", "b", "a"] : ["CancellationError", "d", "b", "a"]))
+        #expect(limiter.runningCount == 0 && limiter.waitingCount == 0)
+    }
+
+    @Test func `let a newer request pass a heavy one that waits, and an older one never`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 10, order: .newestFirst)
+        let permit = try limiter.take(6)
+        func run(_ name: String, _ weight: Int) {
+            _ = spawn { [recorder] in try await limiter.run(weight: weight) { () async throws in recorder.note(name) } }
+        }
+        run("old and heavy", 9)
+        run("heavy", 8)
+        run("new", 4)
+        run("newer and too heavy", 5)
+        #expect(recorder.values == ["new"])
+        permit.release()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["new", "newer and too heavy", "heavy", "old and heavy"])
+    }
+
+    @Test(arguments: [false, true])
+    func `serve the newest task of each key, and the keys in turn`(uninterrupted: Bool) {
+        let limiter = KeyedLimiter<String>(perKey: 1, total: 1, order: .newestFirst)
+        let gate = Condition.makeCondition()
+        _ = spawn {
+            try await limiter.run(for: "x") { () async throws in _ = try await gate.condition.waitUnlessCancelled() }
+        }
+        for (key, name) in [("x", "x1"), ("x", "x2"), ("y", "y1"), ("x", "x3"), ("y", "y2")] {
+            _ = spawn { [recorder] in
+                if uninterrupted {
+                    await limiter.run(for: key) { recorder.note(name) }
+                } else {
+                    try await limiter.run(for: key) { () async throws in recorder.note(name) }
+                }
+            }
+        }
+        #expect(limiter.waitingCount == 5)
+        gate.signal.signal()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["y2", "x3", "y1", "x2", "x1"])
+    }
+}
+
 // MARK: - The line
 
 @Suite struct `LimiterLine: the next task` {
@@ -398,11 +473,12 @@ import Testing
     @Test
     func `one that would be next is of a higher priority than all others, unless they are aged`() {
         var line = line([17, 17])
-        #expect((9...25).map(UInt8.init).filter(line.wouldBeNext) == (18...25).map(UInt8.init))
+        let next = (UInt8(9)...25).filter { line.wouldBeNext(LimiterRequest(priority: $0)) }
+        #expect(next == Array(18...25))
         for _ in 0..<16 { line.passOver() }
-        #expect(!line.wouldBeNext(25))
+        #expect(!line.wouldBeNext(LimiterRequest(priority: 25)))
         #expect(drain(&line) == [0, 1])
-        #expect(line.wouldBeNext(9))
+        #expect(line.wouldBeNext(LimiterRequest(priority: 9)))
     }
 
     @Test
@@ -410,7 +486,33 @@ import Testing
         var line = line([17, 17])
         for _ in 0..<16 { line.passOver() }
         #expect(line.settleNext() == 0)
-        #expect(line.wouldBeNext(25))
+        #expect(line.wouldBeNext(LimiterRequest(priority: 25)))
+    }
+
+    /// Against a stack.
+    @Test(arguments: UInt64(0)..<20)
+    func `a line that is joined at the front serves the last that came`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var line = LimiterLine<Int>()
+        var stack: [(number: Int, ticket: LimiterLine<Int>.Ticket)] = []
+        let request = LimiterRequest(joinsAtFront: true)
+        for number in 0..<400 {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1: stack.append((number, line.join(request, number)))
+            case 2:
+                guard let newest = stack.popLast() else { continue }
+                #expect(line.settleNext() == newest.number)
+            case 3:
+                #expect(line.wouldBeNext(request))
+                if !stack.isEmpty { line.passOver() }
+            default:
+                guard let index = stack.indices.randomElement(using: &random) else { continue }
+                let gone = stack.remove(at: index)
+                #expect(line.settle(gone.ticket, .cancelled) == gone.number)
+            }
+            #expect(line.count == stack.count)
+        }
+        #expect(drain(&line) == stack.reversed().map(\.number))
     }
 
     /// Against a list that is searched from the beginning each time.
@@ -450,7 +552,7 @@ import Testing
                 let priority: UInt8 = [9, 17, 25, 33].randomElement(using: &random)!
                 let isHighest = plain.allSatisfy { $0.priority < priority }
                 let isAged = Set(plain.map(\.priority)).contains { passedOver[$0] ?? 0 >= 16 }
-                #expect(line.wouldBeNext(priority) == (isHighest && !isAged))
+                #expect(line.wouldBeNext(LimiterRequest(priority: priority)) == (isHighest && !isAged))
                 guard isHighest, !isAged else { continue }
                 line.passOver()
                 for waiting in Set(plain.map(\.priority)) { passedOver[waiting, default: 0] += 1 }
