@@ -64,6 +64,57 @@ import Testing
         }
     }
 
+    @Test func `fails no download that checks the directory while its run is stopped`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let refusals = Atomic(0)
+            let isStopped = Monitor(false)
+            let hasEnded = Monitor(false)
+            let run = Monitor<Task<Void, any Error>?>(nil)
+            let engine = Monitor<FileIO?>(nil)
+            /// Blocks the only thread of the engine.
+            @Sendable func spin(until condition: () -> Bool) {
+                let deadline = ContinuousClock.now + .seconds(30)
+                while !condition(), ContinuousClock.now < deadline { sched_yield() }
+            }
+            @Sendable func isOtherWaiting() -> Bool { engine.state?.statistics.waitingCount ?? 0 > 0 }
+            var calls = SystemCalls.system
+            calls.open = {
+                guard $2 != 0 else { return SystemCalls.system.open($0, $1, $2) }
+                if refusals.add(1, ordering: .relaxed).newValue == 1 { spin(until: isOtherWaiting) }
+                return -EROFS
+            }
+            calls.createDirectory = { path, mode in
+                // The other attempt has been refused too, and waits in order to check the directory. It ends without a check.
+                if refusals.load(ordering: .relaxed) == 2, !isStopped.state {
+                    isStopped.withState { $0 = true }
+                    spin(until: isOtherWaiting)
+                    run.withState { $0?.cancel() }
+                    spin { hasEnded.state }
+                }
+                return SystemCalls.system.createDirectory(path, mode)
+            }
+            let files = FileIO(configuration: .init(concurrency: 1), calls: calls)
+            engine.withState { $0 = files }
+            let downloads = list(directory, files: files).coordinator()
+            try await downloads.enqueue(requests(2))
+            let task = Task {
+                try await run.waitUnlessCancelled(where: { $0 != nil })
+                try await downloads.run(until: .whenEmpty) { event in
+                    switch event {
+                    case .released, .finished: hasEnded.withState { $0 = true }
+                    default: break
+                    }
+                }
+            }
+            run.withState { $0 = task }
+            _ = await task.result
+            #expect(isStopped.state && hasEnded.state)
+            #expect(try await downloads.snapshot().counts == [.waiting: 2])
+            engine.withState { $0 = nil }
+            await files.shutdown()
+        }
+    }
+
     @Test func `ends its run when its own directory can't be created`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try Data().write(to: directory.appending(path: "file"))

@@ -45,7 +45,7 @@ struct ListDownloader: Sendable {
 
 /// Calls `body` with a transport with long timeouts, because server and test share their threads with all other tests.
 func withPatientTransport<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
-    let patience = HTTPTransport.Configuration(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
+    let patience = HTTPTransport.Configuration(connectTimeout: .seconds(3600), stallTimeout: .seconds(3600))
     return try await HTTPTransport.withTransport(configuration: patience, body)
 }
 
