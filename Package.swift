@@ -102,7 +102,7 @@ package.targets = [
     .target(
         name: "SluicePostgres",
         dependencies: [
-            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads",
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDownloads",
             .target(name: "CSluicePostgres", condition: .when(traits: [postgres])),
         ]),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.

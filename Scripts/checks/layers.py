@@ -20,7 +20,7 @@ ALLOWED = {
     "SluiceCache": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDatabase",
     "SluiceDownloads": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDatabase",
     "SluiceService": "SluiceLock SluiceHTTP SluiceDownloads",
-    "SluicePostgres": "SluiceLock SluiceConcurrency SluiceFiles SluiceDownloads CSluicePostgres",
+    "SluicePostgres": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDownloads CSluicePostgres",
     "LoopbackOrigin": "SluiceLock SluiceConcurrency SluiceFiles CSluiceFiles",
     "SluiceCommands": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceCache SluiceDownloads SluicePostgres NativeMark LoopbackOrigin",
     "sluice": "SluiceCommands",

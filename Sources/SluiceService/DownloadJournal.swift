@@ -55,7 +55,7 @@ final class DownloadJournal: Sendable {
     private func write(_ event: DownloadEvent, _ duration: Duration?) {
         func metadata(_ other: Logger.Metadata = [:]) -> Logger.Metadata {
             var metadata = other
-            metadata["download.id"] = "\(event.job)"
+            if let download = event.download { metadata["download.id"] = "\(download)" }
             if let duration { metadata["download.duration"] = "\(duration)" }
             return metadata
         }
@@ -161,7 +161,8 @@ struct DownloadTally: Sendable {
             return Change(receivedBytes: max(0, bytes - before))
         default:
             // A download that ends without an attempt, such as one whose file exists, has no start.
-            guard event.endsAttempt, let attempt = attempts.removeValue(forKey: event.job) else { break }
+            guard event.endsAttempt, let download = event.download, let attempt = attempts.removeValue(forKey: download)
+            else { break }
             return Change(running: -1, duration: attempt.started.duration(to: now))
         }
         return Change()

@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import SluiceFiles
+import SluiceHTTP
 import TestSupport
 import Testing
 
@@ -84,7 +85,9 @@ import Testing
     @Test func `set back, a delay lasts until the clock has the time again`() async throws {
         try await withClock { now, store, workers in
             let claimed = try await claim(store, workers[0]).claimed[0]
-            let retry = JobSettlement(lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "slow"))
+            let retry = JobSettlement(
+                lease: claimed.lease,
+                outcome: .retry(after: .seconds(5), TransferError(.stalled, url: claimed.request.url)))
             _ = try await store.takeTurn([retry], claiming: nil)
             now.withLock { $0 -= 3_600_000 }
             #expect(try await claim(store, workers[1], count: 2).claimed.count == 1)

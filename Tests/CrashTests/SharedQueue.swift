@@ -94,7 +94,7 @@ struct SharedQueue: Sendable {
 
     func history() async throws -> History {
         let events = try await store.events(after: nil, atMost: 1_000_000)
-        return History(events: events, jobs: try await store.jobs(Array(Set(events.map(\.job)))))
+        return History(events: events, jobs: try await store.jobs(Array(Set(events.map(\.download)))))
     }
 
     /// Waits until the events of the queue satisfy a condition, and returns them.
@@ -119,7 +119,7 @@ struct History: Sendable {
 
     /// The number of events of a kind, for each job.
     func counts(_ kind: QueueEvent.Kind) -> [JobID: Int] {
-        events.reduce(into: [:]) { if $1.kind == kind { $0[$1.job, default: 0] += 1 } }
+        events.reduce(into: [:]) { if $1.kind == kind { $0[$1.download, default: 0] += 1 } }
     }
 
     /// Returns an error for each claim that exceeded a limit, as the store counted the running jobs.
@@ -130,9 +130,9 @@ struct History: Sendable {
             if event.id.rawValue != Int64(index + 1) { violations.append("event \(event.id) is at \(index + 1)") }
             switch event.kind {
             case .started:
-                let host = jobs[event.job]?.request.host ?? ""
-                if running.updateValue((host, event.user), forKey: event.job) != nil {
-                    violations.append("\(event.job) was claimed twice")
+                let host = jobs[event.download]?.request.host ?? ""
+                if running.updateValue((host, event.user), forKey: event.download) != nil {
+                    violations.append("\(event.download) was claimed twice")
                 }
                 let ofHost = running.values.count { $0.host == host }
                 let ofUser = running.values.count { $0.user == event.user }
@@ -141,7 +141,7 @@ struct History: Sendable {
                 if let user = event.user, ofUser > limits.perUser ?? .max {
                     violations.append("\(ofUser) run for \(user)")
                 }
-            case .done, .failed, .cancelled, .released, .retrying, .paused: running[event.job] = nil
+            case .done, .failed, .cancelled, .released, .retrying, .paused: running[event.download] = nil
             default: break
             }
         }
@@ -152,7 +152,7 @@ struct History: Sendable {
     func lossesAndRepeats() -> [String] {
         let done = counts(.done)
         return jobs.values.filter { $0.state != .done || done[$0.id] != 1 }.map {
-            "\($0.request.name) is \($0.state), was done \(done[$0.id] ?? 0) times: \($0.message ?? "")"
+            "\($0.request.name) is \($0.state), was done \(done[$0.id] ?? 0) times: \($0.error.map { "\($0)" } ?? "")"
         }
     }
 }

@@ -90,8 +90,8 @@ struct CrashWorker {
             return summary.isComplete ? [] : Array(summary.failures.values) + [Wrong(text: "The list is incomplete.")]
         }
         try await downloads.run(until: options["batch"].map { .whenBatchIsEmpty($0) } ?? .whenEmpty) { event in
-            guard case .finished(let job, let outcome) = event else { return }
-            say("ended \(job)")
+            guard case .finished(let download?, let outcome) = event else { return }
+            say("ended \(download)")
             if case .failed(let error) = outcome { say("\(error)") }
         }
         return []

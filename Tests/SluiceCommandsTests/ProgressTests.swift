@@ -20,16 +20,16 @@ private let job = JobID(rawValue: 1)
     /// A board in the middle of things: one file done, one running, one waiting, one of unknown length.
     func board() -> ProgressBoard {
         var board = ProgressBoard(names: ["done.mp3", "日本の歌 (live).mp3", "waiting.mp3", "unknown.bin", "later.mp3"])
-        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
-        board.note(.finished(job: job, outcome: .done(bytes: 1_000_000)), of: 0, at: .seconds(1))
-        board.note(.started(job: job, attempt: 1), of: 1, at: .seconds(1))
-        board.note(.responded(job: job, totalBytes: 4_000_000, resumedBytes: 0), of: 1, at: .seconds(1))
-        board.note(.received(job: job, receivedBytes: 1_000_000), of: 1, at: .seconds(2))
-        board.note(.started(job: job, attempt: 1), of: 2, at: .seconds(1))
-        board.note(.received(job: job, receivedBytes: 500), of: 2, at: .seconds(1))
-        board.note(.retrying(job: job, error: Self.error, delay: .seconds(1)), of: 2, at: .seconds(2))
-        board.note(.started(job: job, attempt: 1), of: 3, at: .seconds(1))
-        board.note(.received(job: job, receivedBytes: 2_000_000), of: 3, at: .seconds(3))
+        board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
+        board.note(.finished(download: job, outcome: .done(bytes: 1_000_000)), of: 0, at: .seconds(1))
+        board.note(.started(download: job, attempt: 1), of: 1, at: .seconds(1))
+        board.note(.responded(download: job, totalBytes: 4_000_000, resumedBytes: 0), of: 1, at: .seconds(1))
+        board.note(.received(download: job, receivedBytes: 1_000_000), of: 1, at: .seconds(2))
+        board.note(.started(download: job, attempt: 1), of: 2, at: .seconds(1))
+        board.note(.received(download: job, receivedBytes: 500), of: 2, at: .seconds(1))
+        board.note(.retrying(download: job, error: Self.error, delay: .seconds(1)), of: 2, at: .seconds(2))
+        board.note(.started(download: job, attempt: 1), of: 3, at: .seconds(1))
+        board.note(.received(download: job, receivedBytes: 2_000_000), of: 3, at: .seconds(3))
         board.sample(at: .seconds(1))
         return board
     }
@@ -64,7 +64,7 @@ private let job = JobID(rawValue: 1)
     @Test func `bytes of a failed attempt are no progress`() {
         #expect(board().bytes == 4_000_000)
         var board = board()
-        board.note(.finished(job: job, outcome: .failed(Self.error)), of: 3, at: .seconds(4))
+        board.note(.finished(download: job, outcome: .failed(Self.error)), of: 3, at: .seconds(4))
         #expect(board.bytes == 2_000_000)
         #expect(board.failed == 1 && board.retries == 1)
     }
@@ -76,11 +76,12 @@ private let job = JobID(rawValue: 1)
 
     @Test func `the rate looks back a few seconds`() {
         var board = ProgressBoard(names: ["a"])
-        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
+        board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
         for second in 0...10 {
             // 1 MB a second, and from the fifth on 3.
             board.note(
-                .received(job: job, receivedBytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000), of: 0,
+                .received(download: job, receivedBytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000),
+                of: 0,
                 at: .zero)
             board.sample(at: .seconds(second))
         }
@@ -89,9 +90,9 @@ private let job = JobID(rawValue: 1)
 
     @Test func `an announced length of any size is drawn`() {
         var board = ProgressBoard(names: ["a"])
-        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
-        board.note(.responded(job: job, totalBytes: .max, resumedBytes: 0), of: 0, at: .zero)
-        board.note(.received(job: job, receivedBytes: 1), of: 0, at: .zero)
+        board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
+        board.note(.responded(download: job, totalBytes: .max, resumedBytes: 0), of: 0, at: .zero)
+        board.note(.received(download: job, receivedBytes: 1), of: 0, at: .zero)
         board.sample(at: .seconds(100))
         let lines = BarFrame(
             board: board, size: .init(columns: 120, rows: 24), time: .seconds(100), styled: { text, _ in text }
@@ -101,7 +102,7 @@ private let job = JobID(rawValue: 1)
 
     @Test func `a hostile name cannot move the cursor`() {
         var board = ProgressBoard(names: ["\u{1B}[2J\nx"])
-        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
+        board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
         let lines = BarFrame(
             board: board, size: .init(columns: 80, rows: 24), time: .seconds(1), styled: { text, _ in text }
         )
@@ -179,13 +180,13 @@ private let job = JobID(rawValue: 1)
         let reporter = LineReporter(console: console, formatter: JSONLines(names: ["a", "b"]))
         let job = JobID(rawValue: 1)
         async let writing: Void = reporter.run()
-        reporter.report(0, .started(job: job, attempt: 1))
+        reporter.report(0, .started(download: job, attempt: 1))
         await gate.arrivals(1)
         // When one download repeats again and again, and another ends
-        reporter.report(1, .finished(job: job, outcome: .done(bytes: 3)))
-        for _ in 0..<50_000 { reporter.report(0, .retrying(job: job, error: Self.error, delay: .zero)) }
+        reporter.report(1, .finished(download: job, outcome: .done(bytes: 3)))
+        for _ in 0..<50_000 { reporter.report(0, .retrying(download: job, error: Self.error, delay: .zero)) }
         reporter.announce("message")
-        reporter.report(0, .finished(job: job, outcome: .failed(Self.error)))
+        reporter.report(0, .finished(download: job, outcome: .failed(Self.error)))
         reporter.finish(with: nil)
         await gate.open()
         await writing

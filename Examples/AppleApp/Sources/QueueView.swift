@@ -76,7 +76,7 @@ private struct DownloadRow: View {
         HStack {
             VStack(alignment: .leading) {
                 Text(download.request.name)
-                Text(download.message ?? download.request.host)
+                Text(download.error?.message ?? download.request.host)
                     .font(.caption)
                     .foregroundStyle(.secondary)
             }

@@ -40,7 +40,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         switch error.code {
         case .file, .fileExists, .cacheUnusable: self = .localFile
         case .headerFieldsFailed: self = .authentication
-        case .failedElsewhere, .alreadyQueued: self = .other
+        case .alreadyQueued, .removed, .paused, .unknown: self = .other
         case .targetTaken, .nameReserved: self = .usage
         case .status: self = [401, 403, 407].contains(error.status?.code) ? .authentication : .http
         case .tlsFailed: self = .tls

@@ -248,6 +248,6 @@ extension DownloadEvent {
         case .fileExists: error.remedy = "Pass --overwrite to replace it, or --no-clobber to skip it."
         default: break
         }
-        return .finished(job: job, outcome: .failed(error))
+        return .finished(download: job, outcome: .failed(error))
     }
 }

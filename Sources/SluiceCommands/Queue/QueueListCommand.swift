@@ -137,7 +137,7 @@ extension QueueReport.Download {
             },
             failures: download.failureCount, bytes: download.bytes,
             // An older version may have stored it.
-            error: download.message.map { Redaction().redacted($0) },
+            error: download.error.map { Redaction().redacted($0.description) },
             notBefore: download.notBefore)
     }
 }

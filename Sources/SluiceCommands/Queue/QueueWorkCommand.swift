@@ -192,7 +192,7 @@ private struct WorkTally: Sendable {
     private var released: Set<QueuedDownload.ID> = []
 
     mutating func note(_ event: DownloadEvent) {
-        if !released.isEmpty { released.remove(event.job) }
+        if let download = event.download { released.remove(download) }
         defer { summary.unfinished = released.count }
         switch event {
         case .retrying: summary.retries += 1
@@ -240,7 +240,7 @@ private final class WorkFeed: Sendable {
         for await event in events.elements {
             var batch = [event]
             while let next = events.tryDequeue() { batch.append(next) }
-            let unknown = Set(batch.map(\.job)).filter { !names.contains(Int($0.rawValue)) }
+            let unknown = Set(batch.compactMap(\.download)).filter { !names.contains(Int($0.rawValue)) }
             // Without its name, a download is shown by its number.
             let found = try? await downloads.downloads(.ids(Array(unknown)), atMost: unknown.count)
             for download in found ?? [] {
@@ -248,8 +248,9 @@ private final class WorkFeed: Sendable {
             }
             for event in batch {
                 tally.note(event)
-                reporter.report(Int(event.job.rawValue), event.namingOptions)
-                if event.leavesWorker { names.forget(Int(event.job.rawValue)) }
+                guard let id = event.download.map({ Int($0.rawValue) }) else { continue }
+                reporter.report(id, event.namingOptions)
+                if event.leavesWorker { names.forget(id) }
             }
         }
         return tally

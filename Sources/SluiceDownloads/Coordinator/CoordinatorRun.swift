@@ -332,7 +332,7 @@ final class CoordinatorRun: Sendable {
             if refused.contains(lease) {
                 settled[index].published = nil
                 core.observers.revokeOutcome(of: lease.job)
-                if settled[index].event != nil { settled[index].event = .released(job: lease.job) }
+                if settled[index].event != nil { settled[index].event = .released(download: lease.job) }
             } else {
                 core.onPhase(lease.job, .recorded)
                 if !settled[index].settlement.outcome.isFinal { doubtful[lease.job] = index }
@@ -345,9 +345,9 @@ final class CoordinatorRun: Sendable {
             guard let index = doubtful[job.id], settled[index].event != nil else { continue }
             let isCancelled = settled[index].settlement.outcome == .cancelled
             if job.state == .cancelled {
-                settled[index].event = .finished(job: job.id, outcome: .cancelled)
+                settled[index].event = .finished(download: job.id, outcome: .cancelled)
             } else if isCancelled, !job.state.isFinal {
-                settled[index].event = .released(job: job.id)
+                settled[index].event = .released(download: job.id)
                 core.observers.noteEnd(in: job.id, keeping: job.members)
             }
         }

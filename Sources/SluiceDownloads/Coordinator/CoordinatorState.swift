@@ -183,8 +183,8 @@ struct CoordinatorState {
 
     /// The callers that get an event. A caller's list knows its downloads.
     mutating func listeners(to event: DownloadEvent) -> [RunCaller] {
-        let known = batches[event.job]
-        if !event.isProgress { batches[event.job] = nil }
+        let known = event.download.flatMap { batches[$0] }
+        if !event.isProgress, let download = event.download { batches[download] = nil }
         guard hasSeveralScopes || known != nil else { return callers.map(\.caller) }
         return callers.map(\.caller).filter { caller in
             guard !caller.isAwaited, let batch = caller.batch else { return true }

@@ -25,9 +25,9 @@ struct DownloadAttempt: Sendable {
     func run() async -> SettledJob? {
         guard !Task.isCancelled else { return await stopped() }
         if let refused = run.refusal(of: job) {
-            return settled(.failed(message: "\(refused)"), .finished(job: id, outcome: .failed(refused)))
+            return settled(.failed(refused), .finished(download: id, outcome: .failed(refused)))
         }
-        run.report(.started(job: id, attempt: number))
+        run.report(.started(download: id, attempt: number))
         do {
             let resolution = try await resolution()
             if let resolution, case let host = DownloadRequest.host(of: resolution.url), host != job.host {
@@ -37,7 +37,7 @@ struct DownloadAttempt: Sendable {
             let result = try await result(of: transfer)
             run.state.withLock { $0.reach.noteReached(job.host) }
             let outcome: DownloadEvent.Outcome = result.isSkipped ? .skipped : .done(bytes: result.bytes)
-            var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: outcome))
+            var settled = settled(.done(bytes: result.bytes), .finished(download: id, outcome: outcome))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
             return settled
@@ -72,9 +72,9 @@ struct DownloadAttempt: Sendable {
     /// which becomes longer each time.
     private func moved(to host: String) -> SettledJob {
         let before = run.state.withLock { $0.noteMove(id) }
-        guard before > 0 else { return settled(.moved(host: host), .released(job: id)) }
+        guard before > 0 else { return settled(.moved(host: host), .released(download: id)) }
         let pause = min(Duration.milliseconds(250) * (1 << min(before, 10)), .seconds(30))
-        return settled(.postponed(by: pause, host: host), .released(job: id))
+        return settled(.postponed(by: pause, host: host), .released(download: id))
     }
 
     private func makeTransfer(_ resolution: DownloadResolution?) async throws -> Transfer {
@@ -93,8 +93,8 @@ struct DownloadAttempt: Sendable {
             files: run.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
             mayBePublished: job.mayBePublished,
-            onResponse: { run.report(.responded(job: id, totalBytes: $0, resumedBytes: $1)) },
-            onReceived: { run.report(.received(job: id, receivedBytes: $0)) },
+            onResponse: { run.report(.responded(download: id, totalBytes: $0, resumedBytes: $1)) },
+            onReceived: { run.report(.received(download: id, receivedBytes: $0)) },
             onPhase: { run.core.onPhase(id, .transfer($0)) })
     }
 
@@ -108,8 +108,12 @@ struct DownloadAttempt: Sendable {
         switch scope {
         case .worker: return endRun(error)
         case .directory:
-            if isInOwnDirectory, let failure = await run.failureOfOwnDirectory() {
-                return endRun(.file(failure, ofWorkerFor: job.request))
+            if isInOwnDirectory {
+                if let failure = await run.failureOfOwnDirectory() {
+                    return endRun(.file(failure, ofWorkerFor: job.request))
+                }
+                // In a task that was stopped meanwhile, the check proves nothing.
+                if Task.isCancelled { return settled(.released, .released(download: id)) }
             }
         case .lock:
             // In a queue, the other transfer ends at some time. It may belong to a worker that was suspended and has lost its lease. The
@@ -140,7 +144,7 @@ struct DownloadAttempt: Sendable {
                 return waitsForHost(error)
             }
             // The other jobs of the host are claimed then, and fail too.
-            var settled = settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
+            var settled = settled(.failed(error), .finished(download: id, outcome: .failed(error)))
             settled.settlement.host = .reached
             return settled
         case .waitsForNetwork(let time): return waits(for: .milliseconds(time), error, .released)
@@ -162,9 +166,9 @@ struct DownloadAttempt: Sendable {
                 beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
         {
             settled = self.settled(
-                .retry(after: delay, message: "\(error)"), .retrying(job: id, error: error, delay: delay))
+                .retry(after: delay, error), .retrying(download: id, error: error, delay: delay))
         } else {
-            settled = self.settled(.failed(message: "\(error)"), .finished(job: id, outcome: .failed(error)))
+            settled = self.settled(.failed(error), .finished(download: id, outcome: .failed(error)))
         }
         settled.settlement.host = report(on: error)
         return settled
@@ -192,7 +196,7 @@ struct DownloadAttempt: Sendable {
     private func waits(
         for delay: Duration, _ error: TransferError, _ outcome: JobSettlement.Outcome, _ report: HostReport? = nil
     ) -> SettledJob {
-        var settled = settled(outcome, .retrying(job: id, error: error, delay: delay))
+        var settled = settled(outcome, .retrying(download: id, error: error, delay: delay))
         settled.settlement.host = report
         return settled
     }
@@ -200,20 +204,20 @@ struct DownloadAttempt: Sendable {
     /// The run fails instead of the job, because the next job would fail in the same way.
     private func endRun(_ error: TransferError) -> SettledJob {
         run.fail(error)
-        return settled(.released, .released(job: id))
+        return settled(.released, .released(download: id))
     }
 
     private func stopped() async -> SettledJob? {
         switch run.state.withLock({ $0.stopReason(of: id) }) {
         case .lost:
-            run.report(.released(job: id))
+            run.report(.released(download: id))
             return nil
         case .cancelled:
             // An unstructured task, because this one is cancelled.
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }.value
-            return settled(.cancelled, .finished(job: id, outcome: .cancelled))
-        case .paused: return settled(.released, .paused(job: id))
-        case .expiring, .unwanted, nil: return settled(.released, .released(job: id))
+            return settled(.cancelled, .finished(download: id, outcome: .cancelled))
+        case .paused: return settled(.released, .paused(download: id))
+        case .expiring, .unwanted, nil: return settled(.released, .released(download: id))
         }
     }
 
@@ -265,10 +269,11 @@ extension DownloadAttempt {
             mayResume = resuming
             return nil
         case .identify: return nil
-        case .complete(let bytes): return settled(.done(bytes: bytes), .finished(job: id, outcome: .done(bytes: bytes)))
+        case .complete(let bytes):
+            return settled(.done(bytes: bytes), .finished(download: id, outcome: .done(bytes: bytes)))
         case .skip(let bytes, let hasLeftovers):
             if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }
-            return settled(.done(bytes: bytes), .finished(job: id, outcome: .skipped))
+            return settled(.done(bytes: bytes), .finished(download: id, outcome: .skipped))
         case .refuse(let refusal): return await failed(refusal.error(for: job.request))
         }
     }

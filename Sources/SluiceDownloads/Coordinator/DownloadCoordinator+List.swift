@@ -35,11 +35,10 @@ extension DownloadCoordinator {
     ///
     /// The method enqueues the requests, runs the queue until they have ended, and removes them from it if all of them succeeded. Otherwise
     /// they stay in the store, and a call with the same list on the same store continues: completed downloads count as skipped if their
-    /// files exist, and failed or cancelled ones are tried again. With `ExistingFile.skip`, a request for an existing file doesn't become a
-    /// job.
+    /// files exist, and failed or cancelled ones are tried again. With `ExistingFile.skip`, a request for an existing file isn't enqueued.
     ///
-    /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. The events of such a request, and
-    /// of one that didn't become a job, have the job number 0.
+    /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. The event of a request that isn't
+    /// enqueued has no ID.
     ///
     /// **Cancellation.** As for ``run(until:onEvent:onWarning:)``. The summary counts the unfinished requests.
     ///
@@ -95,15 +94,15 @@ extension DownloadCoordinator {
             note(
                 index,
                 .finished(
-                    job: JobID(rawValue: 0), outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
+                    download: nil, outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
         }
-        for index in skipped.sorted() { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
+        for index in skipped.sorted() { note(index, .finished(download: nil, outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {
             switch job.outcome {
-            case .kept: note(index, .finished(job: job.id, outcome: .skipped))
+            case .kept: note(index, .finished(download: job.id, outcome: .skipped))
             case .conflict(let other):
                 positions[job.id] = nil
-                note(index, .finished(job: job.id, outcome: .failed(.alreadyQueued(from: other, requests[index]))))
+                note(index, .finished(download: job.id, outcome: .failed(.alreadyQueued(from: other, requests[index]))))
             case .added, .joined: break
             }
         }
@@ -121,7 +120,7 @@ extension DownloadCoordinator {
         try await withThrowingTaskGroup { group in
             group.addTask { [self] in await core.knownTargets.look(at: unknown, using: files) }
             let caller = RunCaller(until: .whenBatchIsEmpty(batch), isAwaited: true) { event in
-                if let index = known[event.job] { note(index, event) }
+                if let download = event.download, let index = known[download] { note(index, event) }
             } onWarning: { _ in
             }
             try await core.run(caller)
@@ -176,9 +175,9 @@ extension DownloadCoordinator {
                 switch facts.decision(existing: .skip, mayBePublished: false) {
                 case .skip(let bytes, _), .complete(let bytes): .done(bytes: bytes)
                 case .refuse(let refusal): .failed(refusal.error(for: requests[index]))
-                case .download, .identify: .failed(.goneElsewhere(requests[index]))
+                case .download, .identify: .failed(TransferError(.removed, url: requests[index].url))
                 }
-            ends.append((index, .finished(job: job, outcome: outcome)))
+            ends.append((index, .finished(download: job, outcome: outcome)))
         }
         return ends
     }
@@ -191,11 +190,11 @@ extension DownloadRequest {
             case .done: .done(bytes: job.bytes ?? 0)
             case .cancelled: .cancelled
             case .paused:
-                .failed(.failedElsewhere("\(url.redactedForDisplay): The download is paused in its queue.", of: self))
+                .failed(TransferError(.paused, url: url))
             case .failed, .waiting, .running:
-                .failed(.failedElsewhere(job.message ?? "\(url.redactedForDisplay): The download failed.", of: self))
+                .failed(job.error ?? TransferError(.unknown, url: url))
             }
-        return .finished(job: job.id, outcome: outcome)
+        return .finished(download: job.id, outcome: outcome)
     }
 }
 

@@ -153,7 +153,7 @@ extension DownloadCoordinator {
         let directory = directory
         for job in change.stopped {
             observers.note(.cancelled, of: job.id)
-            observers.note(.finished(job: job.id, outcome: .cancelled))
+            observers.note(.finished(download: job.id, outcome: .cancelled))
             try? await Transfer.discardPartial(of: job.request.resolved(in: directory), files: files)
         }
         for job in change.continuing { observers.noteEnd(of: selection, in: job) }
@@ -414,7 +414,7 @@ extension DownloadCoordinator {
     /// each further one.
     ///
     ///     for try await event in downloads.events(after: saved) {
-    ///         if event.kind == .done { notify(event.user, about: event.job) }
+    ///         if event.kind == .done { notify(event.user, about: event.download) }
     ///         saved = event.id
     ///     }
     ///

@@ -414,27 +414,30 @@ extension DownloadCoordinator {
 /// add cases, so a `switch` needs a `default`.
 public enum DownloadEvent: Sendable {
     /// An attempt begins. The first one has the number 1.
-    case started(job: QueuedDownload.ID, attempt: Int)
+    case started(download: QueuedDownload.ID, attempt: Int)
     /// The server responded. `totalBytes` is the length of the whole file, if the server sent it; `resumedBytes` exist from an earlier
     /// attempt.
-    case responded(job: QueuedDownload.ID, totalBytes: Int64?, resumedBytes: Int64)
+    case responded(download: QueuedDownload.ID, totalBytes: Int64?, resumedBytes: Int64)
     /// The number of bytes of the file that have been received, including earlier attempts.
-    case received(job: QueuedDownload.ID, receivedBytes: Int64)
+    case received(download: QueuedDownload.ID, receivedBytes: Int64)
     /// An attempt failed, and another one follows after a delay. It may follow later, if the download waits for its host or for the network.
-    case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
-    /// The job was stopped because it was paused. It keeps its partial file.
-    case paused(job: QueuedDownload.ID)
-    /// The job no longer runs here: it waits again, for example because the run was stopped, or another worker has it.
-    case released(job: QueuedDownload.ID)
-    /// The job has ended, and the store has recorded it. This is the last event of the job.
-    case finished(job: QueuedDownload.ID, outcome: DownloadEvent.Outcome)
+    case retrying(download: QueuedDownload.ID, error: TransferError, delay: Duration)
+    /// The download was stopped because it was paused. It keeps its partial file.
+    case paused(download: QueuedDownload.ID)
+    /// The download no longer runs here: it waits again, for example because the run was stopped, or another worker has it.
+    case released(download: QueuedDownload.ID)
+    /// The download has ended, and the store has recorded it. This is its last event.
+    ///
+    /// A request of a list that needs no download, because its file exists, or that can't be enqueued has only this event, without an ID.
+    case finished(download: QueuedDownload.ID?, outcome: DownloadEvent.Outcome)
 
-    /// The job of the event.
-    public var job: QueuedDownload.ID {
+    /// The download of the event; `nil` if a request of a list didn't become a download.
+    public var download: QueuedDownload.ID? {
         switch self {
-        case .started(let job, _), .responded(let job, _, _), .received(let job, _), .retrying(let job, _, _),
-            .paused(let job), .released(let job), .finished(let job, _):
-            job
+        case .started(let download, _), .responded(let download, _, _), .received(let download, _),
+            .retrying(let download, _, _), .paused(let download), .released(let download):
+            download
+        case .finished(let download, _): download
         }
     }
 

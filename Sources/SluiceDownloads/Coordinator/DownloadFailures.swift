@@ -76,8 +76,15 @@ extension TransferError.Code {
     public static let alreadyQueued = Self(
         "alreadyQueued", "The queue has an unfinished download of the same file from another URL",
         "Wait until that download ends, or use another name or another queue.")
-    /// The download failed in another process that shares the queue; the message is that process's report.
-    public static let failedElsewhere = Self("failedElsewhere", "The download failed in another process", nil)
+    /// Another process removed the download from the queue, and its file doesn't exist.
+    public static let removed = Self(
+        "removed", "Another process removed the download from the queue, and its file doesn't exist",
+        "Run the download again.")
+    /// A download of the list is paused in the queue.
+    public static let paused = Self(
+        "paused", "The download is paused in the queue", "Resume it, and run the list again.")
+    /// An earlier version of Sluice stored only the description of the error, which is the message.
+    public static let unknown = Self("unknown", "The download failed", nil)
     /// The closure that provides the header fields of a request threw an error.
     public static let headerFieldsFailed = Self(
         "headerFieldsFailed", "Couldn't get the header fields for the request",
@@ -135,21 +142,6 @@ extension TransferError {
     /// - Parameter error: Only its type is named, as above.
     static func resolutionFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
         TransferError(.resolutionFailed, url: request.url, detail: "\(type(of: error))", cause: error)
-    }
-
-    /// - Parameter line: The description of the error in the other process.
-    static func failedElsewhere(_ line: String, of request: DownloadRequest) -> TransferError {
-        var error = TransferError(.failedElsewhere, url: request.url, message: line)
-        // The line contains the subject.
-        error.subject = ""
-        return error
-    }
-
-    static func goneElsewhere(_ request: DownloadRequest) -> TransferError {
-        TransferError(
-            .failedElsewhere, url: request.url,
-            message: "Another process removed this download from the queue, and its file doesn't exist.",
-            remedy: "Run the download again.")
     }
 
     static func targetTaken(by other: URL, _ request: DownloadRequest) -> TransferError {

@@ -39,9 +39,9 @@ public struct DownloadHandle: Sendable {
     /// ``QueuedDownload/State/cancelled``. If a download that ended in this process was replaced, because the same request was enqueued
     /// again, the result is that of this handle's download.
     ///
-    /// - Throws: `TransferError` if the download failed, with the code `failedElsewhere` and the same message if that happened in another
-    ///   process or an earlier one, and `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was removed
-    ///   from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
+    /// - Throws: `TransferError` if the download failed, without its cause if that happened in another process or an earlier one, and with
+    ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was removed from the queue
+    ///   meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = outcome {
@@ -74,8 +74,7 @@ public struct DownloadHandle: Sendable {
 
     private func succeeded(_ job: QueuedDownload) throws -> QueuedDownload {
         guard job.state == .failed else { return job }
-        throw ended.error(saying: job.message)
-            ?? .failedElsewhere(job.message ?? "\(request.url.redactedForDisplay): The download failed.", of: request)
+        throw ended.error(job.error) ?? TransferError(.unknown, url: request.url)
     }
 
     /// An asynchronous sequence of the events of the download in this process, from now until it has ended.

@@ -96,7 +96,7 @@ final class QueueObservers: Sendable {
     }
 
     func note(_ event: DownloadEvent) {
-        let job = event.job
+        guard let job = event.download else { return }
         let isEnd = event.isEnd
         let (queues, end) = state.withLock { state in
             let queues = (isEnd ? state.events.removeValue(forKey: job) : state.events[job])?.values.map(\.queue)
@@ -127,7 +127,7 @@ final class QueueObservers: Sendable {
             return (ended.values.map(\.queue), state.ends.removeValue(forKey: job)?.signal)
         }
         for queue in queues {
-            queue.enqueue(.finished(job: job, outcome: .cancelled))
+            queue.enqueue(.finished(download: job, outcome: .cancelled))
             queue.finish()
         }
         end?.signal()
@@ -138,18 +138,13 @@ final class QueueObservers: Sendable {
 final class JobOutcome: Sendable {
     enum Ended: Sendable {
         case done(bytes: Int64)
-        case failed(message: String, TransferError?)
+        case failed(TransferError)
         case cancelled
 
         init?(_ settled: SettledJob) {
             switch settled.settlement.outcome {
             case .done(let bytes): self = .done(bytes: bytes)
-            case .failed(let message):
-                guard case .finished(_, .failed(let error)) = settled.event else {
-                    self = .failed(message: message, nil)
-                    return
-                }
-                self = .failed(message: message, error)
+            case .failed(let error): self = .failed(error)
             case .retry, .released, .postponed, .moved, .cancelled: return nil
             }
         }
@@ -180,9 +175,11 @@ final class JobOutcome: Sendable {
         state.withLock { state in if case .ended = state { state = .removed } }
     }
 
-    /// The error with this message, if the job failed with it in this process.
-    func error(saying message: String?) -> TransferError? {
-        guard case .ended(.failed(message, let error)) = state.withLock({ $0 }) else { return nil }
+    /// The error that the queue has kept, with its cause if the job failed in this process.
+    func error(_ kept: TransferError?) -> TransferError? {
+        guard case .ended(.failed(let error)) = state.withLock({ $0 }), error.description == kept?.description else {
+            return kept
+        }
         return error
     }
 
@@ -193,10 +190,10 @@ final class JobOutcome: Sendable {
         var ended = QueuedDownload(id: job, request: request, members: [member], state: .done)
         switch outcome {
         case .done(let bytes): ended.bytes = bytes
-        case .failed(let message, _):
+        case .failed(let error):
             ended.state = .failed
             ended.failureCount = 1
-            ended.message = message
+            ended.error = error.kept(for: request.url)
         case .cancelled: ended.state = .cancelled
         }
         return ended

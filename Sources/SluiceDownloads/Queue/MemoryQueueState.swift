@@ -227,12 +227,12 @@ struct MemoryQueueState {
         endLease(id, at: index)
         if let failure = settlement.outcome.failure {
             jobs.values[index].download.failureCount += 1
-            jobs.values[index].download.message = failure
+            jobs.values[index].download.error = failure.kept(for: jobs.values[index].download.request.url)
         }
         if let host = settlement.outcome.newHost { jobs.values[index].host = host }
         switch settlement.outcome {
         case .done(let bytes):
-            (jobs.values[index].download.bytes, jobs.values[index].download.message) = (bytes, nil)
+            (jobs.values[index].download.bytes, jobs.values[index].download.error) = (bytes, nil)
             end(at: index, .done, now: now)
         case .failed: end(at: index, .failed, now: now)
         // A job that was cancelled while it failed isn't tried again.
@@ -386,7 +386,7 @@ struct MemoryQueueState {
             let rivals = byTarget[jobs.values[index].target] ?? []
             guard !rivals.contains(where: { jobs[$0]?.download.state.isFinal == false }) else { return false }
             jobs.values[index].download.failureCount = 0
-            jobs.values[index].download.message = nil
+            jobs.values[index].download.error = nil
             jobs.values[index].ended = nil
             jobs.values[index].members.setPaused(false, .all)
             wait(id)

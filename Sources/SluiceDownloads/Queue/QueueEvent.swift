@@ -5,11 +5,11 @@ public import Foundation
 #endif
 
 /// A change that a queue has recorded. See ``DownloadCoordinator/events(after:)``.
-public struct QueueEvent: Sendable, Hashable, Identifiable {
+public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
     /// The number of an event in its queue. Later events have greater numbers, without gaps.
     ///
     /// Save the cursor of the last event that you have handled, and continue after it.
-    public struct Cursor: Sendable, Hashable, Comparable, RawRepresentable, CustomStringConvertible {
+    public struct Cursor: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
         /// The number.
         public var rawValue: Int64
 
@@ -24,7 +24,7 @@ public struct QueueEvent: Sendable, Hashable, Identifiable {
     }
 
     /// What has changed. Later versions may add kinds, so a `switch` needs a `default`.
-    public struct Kind: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
+    public struct Kind: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
         /// The name of the kind.
         public var rawValue: String
 
@@ -67,7 +67,7 @@ public struct QueueEvent: Sendable, Hashable, Identifiable {
     /// The time of the change.
     public var time: Date
     /// The download.
-    public var job: QueuedDownload.ID
+    public var download: QueuedDownload.ID
     /// What has changed.
     public var kind: Kind
     /// The user of the member that joined or left, or that the download is charged to.
@@ -81,12 +81,12 @@ public struct QueueEvent: Sendable, Hashable, Identifiable {
 
     /// Creates an event, for previews and tests.
     public init(
-        id: Cursor, time: Date, job: QueuedDownload.ID, kind: Kind, user: String? = nil, batch: String? = nil,
+        id: Cursor, time: Date, download: QueuedDownload.ID, kind: Kind, user: String? = nil, batch: String? = nil,
         bytes: Int64? = nil, message: String? = nil
     ) {
         self.id = id
         self.time = time
-        self.job = job
+        self.download = download
         self.kind = kind
         self.user = user
         self.batch = batch
@@ -125,9 +125,9 @@ struct EventContent {
         }
         switch outcome {
         case .done(let bytes): self.bytes = bytes
-        case .failed(let message): self.message = message
-        case .retry(_, let message):
-            self.message = message
+        case .failed(let error): message = error.storedLine
+        case .retry(_, let error):
+            message = error.storedLine
             if state == .waiting { kind = .retrying }
         case .moved, .postponed, .released, .cancelled, nil: break
         }
@@ -135,7 +135,7 @@ struct EventContent {
 
     func event(number: Int64, job: JobID, time: Int64) -> QueueEvent {
         QueueEvent(
-            id: QueueEvent.Cursor(rawValue: number), time: Date(queueTime: time), job: job, kind: kind,
+            id: QueueEvent.Cursor(rawValue: number), time: Date(queueTime: time), download: job, kind: kind,
             user: user.isEmpty ? nil : user, batch: batch.isEmpty ? nil : batch, bytes: bytes, message: message)
     }
 }

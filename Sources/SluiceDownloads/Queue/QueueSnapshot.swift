@@ -5,9 +5,12 @@ public import Foundation
 #endif
 
 /// The state of a queue at one moment, for a user interface.
-public struct QueueSnapshot: Sendable, Hashable {
+///
+/// It can be sent to another process, for example as JSON, in which ``counts`` is an object with the names of the states as keys. URLs are
+/// encoded unchanged, with the secrets that they may contain.
+public struct QueueSnapshot: Sendable, Hashable, Codable {
     /// A running job and its progress.
-    public struct Running: Sendable, Hashable, Identifiable {
+    public struct Running: Sendable, Hashable, Codable, Identifiable {
         /// The job.
         public var download: QueuedDownload
         /// The number of received bytes; 0 for a job of another process.
@@ -33,7 +36,7 @@ public struct QueueSnapshot: Sendable, Hashable {
     }
 
     /// A host from which no further downloads start now.
-    public struct Host: Sendable, Hashable, Identifiable {
+    public struct Host: Sendable, Hashable, Codable, Identifiable {
         /// The host, as ``DownloadRequest/host`` names it.
         public var name: String
         /// The time until which no download from it starts: the server asked for it (`Retry-After`), or the connections failed.

@@ -1,4 +1,5 @@
 public import SluiceFiles
+package import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -311,9 +312,9 @@ package struct ClaimedJob: Sendable, Hashable {
 package struct JobSettlement: Sendable, Hashable {
     package enum Outcome: Sendable, Hashable {
         case done(bytes: Int64)
-        case failed(message: String)
+        case failed(TransferError)
         /// The job failed and is tried again after a delay.
-        case retry(after: Duration, message: String)
+        case retry(after: Duration, TransferError)
         /// The job wasn't completed and waits again.
         case released
         /// The job wasn't completed and waits again after a delay, for another host if one is named. It loses no attempt.
@@ -323,10 +324,10 @@ package struct JobSettlement: Sendable, Hashable {
         /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
         case cancelled
 
-        /// The message of a failed attempt.
-        package var failure: String? {
+        /// The error of a failed attempt.
+        package var failure: TransferError? {
             switch self {
-            case .failed(let message), .retry(_, let message): message
+            case .failed(let error), .retry(_, let error): error
             case .done, .released, .postponed, .moved, .cancelled: nil
             }
         }

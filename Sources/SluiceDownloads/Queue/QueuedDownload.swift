@@ -1,3 +1,5 @@
+public import SluiceHTTP
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -5,9 +7,12 @@ public import Foundation
 #endif
 
 /// A download in a queue.
+///
+/// It can be sent to another process or stored, for example as JSON. The decoded value equals the encoded one, but for the header fields
+/// of its request. URLs are encoded unchanged, with the secrets that they may contain.
 public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// The number of a download in its queue. Later downloads have greater numbers.
-    public struct ID: Sendable, Hashable, Comparable, RawRepresentable, CustomStringConvertible {
+    public struct ID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
         /// The number.
         public var rawValue: Int64
 
@@ -22,7 +27,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     }
 
     /// The state of a download. The raw values are the names of the cases.
-    public enum State: String, Sendable, Hashable, CaseIterable {
+    public enum State: String, Sendable, Hashable, Codable, CodingKeyRepresentable, CaseIterable {
         /// The download waits to start, possibly until a delay is over.
         case waiting
         /// The download is running.
@@ -49,7 +54,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     ///
     /// A download exists once, however many users request it and in however many batches. Each of these requests makes a member, in the
     /// order of arrival. A download stops when its last member is cancelled.
-    public struct Member: Sendable, Hashable {
+    public struct Member: Sendable, Hashable, Codable {
         /// The user; `nil` for a request without a user.
         public var user: String?
         /// The batch; `nil` for a request without a batch.
@@ -108,8 +113,10 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     public var failureCount: Int
     /// The size of the file in bytes, if the download is done.
     public var bytes: Int64?
-    /// The description of the last error, without secrets.
-    public var message: String?
+    /// The error of the last failed attempt, without its cause; `nil` if there was none, or if the download is done.
+    ///
+    /// If an earlier version of Sluice stored it, the code is `unknown`, and the message is the whole description.
+    public var error: TransferError?
     /// The earliest time of the next attempt, if the download has to wait for a delay.
     public var notBefore: Date?
     /// Whether the download runs and is being cancelled.
@@ -123,7 +130,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// Creates a value, for previews and tests of a user interface.
     public init(
         id: ID, request: DownloadRequest, members: [Member] = [], state: State, failureCount: Int = 0,
-        bytes: Int64? = nil, message: String? = nil, notBefore: Date? = nil
+        bytes: Int64? = nil, error: TransferError? = nil, notBefore: Date? = nil
     ) {
         self.id = id
         self.request = request
@@ -131,7 +138,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         self.state = state
         self.failureCount = failureCount
         self.bytes = bytes
-        self.message = message
+        self.error = error
         self.notBefore = notBefore
     }
 }

@@ -1,5 +1,6 @@
 #if PostgreSQL
 package import SluiceDownloads
+internal import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -94,7 +95,7 @@ extension PostgresQueueStore {
                 let (user, batch): (String, String) = (try row.value("user_name"), try row.value("batch"))
                 return QueueEvent(
                     id: QueueEvent.Cursor(rawValue: try row.value("number")),
-                    time: Date(queueTime: try row.value("time")), job: JobID(rawValue: try row.value("job")),
+                    time: Date(queueTime: try row.value("time")), download: JobID(rawValue: try row.value("job")),
                     kind: QueueEvent.Kind(rawValue: try row.value("kind")), user: user.isEmpty ? nil : user,
                     batch: batch.isEmpty ? nil : batch, bytes: try row.value("bytes"),
                     message: try row.value("message"))
@@ -121,10 +122,13 @@ extension QueuedDownload {
             Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
         }
         let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
+        let request = try DownloadRequest(row, user: user)
+        let (line, parts): (String?, String?) = (try row.value("message"), try row.value("error"))
         self.init(
-            id: JobID(rawValue: try row.value("id")), request: try DownloadRequest(row, user: user), members: members,
+            id: JobID(rawValue: try row.value("id")), request: request, members: members,
             state: State(column: try row.value("state")), failureCount: try row.value("failures"),
-            bytes: try row.value("bytes"), message: try row.value("message"),
+            bytes: try row.value("bytes"),
+            error: line.map { TransferError(line: $0, parts: parts, url: request.url) },
             notBefore: try row.value("not_before", as: Int64?.self).map { Date(queueTime: $0) })
         isCancelling = try row.value("is_cancelled")
     }

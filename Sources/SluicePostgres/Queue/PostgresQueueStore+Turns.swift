@@ -1,5 +1,6 @@
 #if PostgreSQL
 package import SluiceDownloads
+internal import SluiceHTTP
 internal import SluiceLock
 
 extension PostgresQueueStore {
@@ -73,7 +74,8 @@ extension PostgresQueueStore {
             [
                 .bool(isAgain), .integers(settlements.map(\.lease.job.rawValue)),
                 .integers(settlements.map(\.lease.token)), .integers(outcomes.map { Int64($0.state.rawValue) }),
-                .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .texts(outcomes.map(\.host)),
+                .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .texts(outcomes.map(\.error)),
+                .texts(outcomes.map(\.host)),
                 .integers(reports.map(\.report)),
                 .integers(reports.map(\.limit)), .integers(reports.map(\.time)),
             ])
@@ -159,15 +161,14 @@ extension ClaimedJob {
 
 extension JobSettlement.Outcome {
     /// The parameters of the function `settle`.
-    fileprivate var columns: (state: JobState, amount: Int64?, message: String?, host: String?) {
-        // The server doesn't store NUL characters in a text.
-        let message = failure?.replacing("\0", with: "")
+    fileprivate var columns: (state: JobState, amount: Int64?, message: String?, error: String?, host: String?) {
+        let (message, error) = (failure?.storedLine, failure?.stored)
         return switch self {
-        case .done(let bytes): (.done, bytes, nil, nil)
-        case .failed: (.failed, nil, message, nil)
+        case .done(let bytes): (.done, bytes, nil, nil, nil)
+        case .failed: (.failed, nil, message, error, nil)
         // A delay without a message is no failure.
-        case .retry, .postponed: (.delayed, delay?.milliseconds, message, newHost?.storedHost)
-        case .moved, .released, .cancelled: (.ready, nil, nil, newHost?.storedHost)
+        case .retry, .postponed: (.delayed, delay?.milliseconds, message, error, newHost?.storedHost)
+        case .moved, .released, .cancelled: (.ready, nil, nil, nil, newHost?.storedHost)
         }
     }
 }

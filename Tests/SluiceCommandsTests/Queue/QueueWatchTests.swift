@@ -125,7 +125,10 @@ import Testing
                 id: .init(rawValue: id),
                 request: DownloadRequest(try URL(fetchable: "http://a.example/\(id)"), to: directory, name: name),
                 members: [.init(user: "日本 \u{1B}[31mann", batch: "top\n500")], state: state,
-                message: state == .failed ? "The server \u{1B}]0;x\u{7} answered 404." : nil)
+                error: state == .failed
+                    ? TransferError(
+                        line: "The server \u{1B}]0;x\u{7} answered 404.", parts: nil, url: URL(filePath: "/"))
+                    : nil)
         }
         let snapshot = QueueSnapshot(
             counts: [.running: 1, .waiting: 9, .failed: 1],

@@ -17,7 +17,7 @@ import Testing
     private static func settled(_ number: Int64) -> SettledJob {
         SettledJob(
             settlement: JobSettlement(lease: lease(number), outcome: .done(bytes: 1)),
-            event: .finished(job: lease(number).job, outcome: .done(bytes: 1)))
+            event: .finished(download: lease(number).job, outcome: .done(bytes: 1)))
     }
 
     // MARK: Looking for jobs
@@ -187,7 +187,7 @@ import Testing
         #expect(state.jobsOfUnknownBatches == [Self.lease(1).job])
         state.noteBatches(of: [Self.job(1, in: "A")])
         #expect(state.jobsOfUnknownBatches == [])
-        let listeners = state.listeners(to: .finished(job: Self.lease(1).job, outcome: .skipped))
+        let listeners = state.listeners(to: .finished(download: Self.lease(1).job, outcome: .skipped))
         #expect(listeners.map(ObjectIdentifier.init) == [all, a].map(ObjectIdentifier.init))
     }
 

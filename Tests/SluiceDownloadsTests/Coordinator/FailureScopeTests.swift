@@ -44,7 +44,7 @@ import Testing
             .download,
             [
                 .invalidURL, .headerFieldsFailed, .resolutionFailed, .fileExists, .targetTaken, .nameReserved,
-                .alreadyQueued, .failedElsewhere,
+                .alreadyQueued, .removed, .paused, .unknown,
             ]
         ),
     ]

@@ -56,9 +56,9 @@ import Testing
             try await downloads.enqueue(try requests(["a"], origin, directory), batch: "A")
             let b = try await downloads.enqueue(try requests(["b"], origin, directory)[0], batch: "B")
             try await downloads.enqueue(try requests(["c"], origin, directory), batch: "C")
-            let (heard, heardB) = (Recorder<JobID>(), Recorder<JobID>())
-            let caller = Task { try await downloads.run(until: .whenBatchIsEmpty("A")) { heard.note($0.job) } }
-            let other = Task { try await downloads.run(until: .whenBatchIsEmpty("B")) { heardB.note($0.job) } }
+            let (heard, heardB) = (Recorder<JobID?>(), Recorder<JobID?>())
+            let caller = Task { try await downloads.run(until: .whenBatchIsEmpty("A")) { heard.note($0.download) } }
+            let other = Task { try await downloads.run(until: .whenBatchIsEmpty("B")) { heardB.note($0.download) } }
             for gate in gates.values { await gate.arrivals(1) }
             caller.cancel()
             try await caller.value

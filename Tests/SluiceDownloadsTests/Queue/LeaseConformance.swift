@@ -1,5 +1,8 @@
 import Foundation
+import HTTPTypes
 import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
 import Testing
 
 @Suite struct `Leases of a store` {
@@ -36,6 +39,34 @@ import Testing
             // Leases that never were, too.
             #expect(try await !fixture.settle(JobLease(job: id, token: 0), outcome))
             #expect(try await !fixture.settle(JobLease(job: JobID(rawValue: 99), token: 1), outcome))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the parts of a failed job's error stay in the queue, all but its cause`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a", host: "one.example")
+            let url = try #require(try await fixture.job(id)).request.url
+            var first = TransferError(
+                .stalled, url: url, detail: "a\0 byte", remedy: "Say \"please\".",
+                cause: FileError(.busy, subject: "/a", message: "Busy."))
+            first.attempts = 3
+            try await fixture.settle(try await fixture.claim()[0], .retry(after: .zero, first))
+            let kept = try #require(try await fixture.job(id)?.error)
+            #expect(kept == first && kept.isTransient && kept.cause == nil && kept.remedy == "Say \"please\".")
+
+            let second = TransferError(status: .notFound, url: url)
+            try await fixture.settle(try await fixture.claim()[0], .failed(second))
+            let failed = try #require(try await fixture.job(id)?.error)
+            #expect(failed == second && failed.status == .notFound && !failed.isTransient)
+            let listed = try await fixture.store.snapshot(listing: 9).ended
+            #expect(listed.map(\.error) == [second])
+
+            _ = try await fixture.store.retry(.all)
+            #expect(try await fixture.job(id)?.error == nil)
+            try await fixture.settle(try await fixture.claim()[0], .retry(after: .zero, second))
+            try await fixture.settle(try await fixture.claim()[0], .done(bytes: 1))
+            #expect(try await fixture.job(id)?.error == nil)
         }
     }
 

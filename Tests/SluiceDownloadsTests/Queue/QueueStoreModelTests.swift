@@ -308,7 +308,7 @@ private struct Comparison {
         lastEvent += Int64(found.count)
         let seen = found.map { event in
             QueueModel.Event(
-                time: Int64((event.time.timeIntervalSince1970 * 1000).rounded()), job: numbers[event.job] ?? -1,
+                time: Int64((event.time.timeIntervalSince1970 * 1000).rounded()), job: numbers[event.download] ?? -1,
                 kind: "\(event.kind)", user: event.user ?? "", batch: event.batch ?? "", bytes: event.bytes,
                 message: event.message)
         }

@@ -156,7 +156,7 @@ import Testing
                 ])
             #expect(
                 events.allSatisfy {
-                    $0.job == id && $0.time.timeIntervalSince1970 == Double(fixture.time.milliseconds) / 1000
+                    $0.download == id && $0.time.timeIntervalSince1970 == Double(fixture.time.milliseconds) / 1000
                 })
             #expect(try await store.snapshot(listing: 0).cursor.rawValue == 15)
             #expect(try await store.events(after: 3, atMost: 2) == Array(events[3..<5]))

@@ -2,6 +2,7 @@
 import Foundation
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceHTTP
 import TestSupport
 import Testing
 
@@ -109,8 +110,9 @@ import Testing
                     }
                     _ = try await store.enqueue(requests, options: .init())
                 case 3..<7:
+                    let failure = TransferError(.stalled, url: URL(string: "https://a.example/")!)
                     let outcomes: [JobSettlement.Outcome] = [
-                        .done(bytes: 1), .released, .moved(host: "h9.example"), .retry(after: .zero, message: "again"),
+                        .done(bytes: 1), .released, .moved(host: "h9.example"), .retry(after: .zero, failure),
                     ]
                     let settlements = held.shuffled(using: &random).prefix(3).map {
                         JobSettlement(lease: $0.lease, outcome: outcomes.randomElement(using: &random)!)
@@ -230,11 +232,12 @@ import Testing
         }
     }
 
-    @Test func `tables of version 1 are migrated, and their jobs are counted`() async throws {
-        let namespace = "migration_tests"
+    @Test(arguments: 1...3)
+    func `tables of an earlier version are migrated, and their jobs are counted`(_ version: Int) async throws {
+        let namespace = "migration_tests_\(version)"
         try await withDatabase { (database) async throws in
             var schema = PostgresQueueSchema.schema(namespace: namespace)
-            schema.migrations = Array(schema.migrations.prefix(1))
+            schema.migrations = Array(schema.migrations.prefix(version))
             try await schema.apply(to: database)
             let settings = PostgresTransaction(namespace: namespace)
             _ = try await database.run(
@@ -251,7 +254,7 @@ import Testing
             let store = PostgresQueueStore(try Servers.url, namespace: namespace)
             #expect(try await store.snapshot(listing: 0).counts == [.done: 3, .paused: 7])
             try await store.close()
-            _ = try await database.run([PostgresStatement("DROP SCHEMA migration_tests CASCADE")])
+            _ = try await database.run([PostgresStatement("DROP SCHEMA \(namespace) CASCADE")])
         }
     }
 

@@ -37,7 +37,7 @@ import Testing
                 #expect(try await fixture.store.snapshot(listing: 0).counts == [.done: 600])
                 let events = try await fixture.store.events(after: nil, atMost: 100_000)
                 #expect(events.map(\.id.rawValue) == Array(1...Int64(events.count)))
-                #expect(events.filter { $0.kind == .done }.map(\.job).sorted() == added.map(\.id))
+                #expect(events.filter { $0.kind == .done }.map(\.download).sorted() == added.map(\.id))
             }
         }
     }
@@ -150,7 +150,7 @@ import Testing
         for handle in handles { #expect(try await handle.result.bytes == 1000) }
         var done: [QueuedDownload.ID] = []
         for try await event in downloads.events() {
-            if event.kind == .done { done.append(event.job) }
+            if event.kind == .done { done.append(event.download) }
             #expect(event.kind == .added || event.kind == .started || event.kind == .done)
             if done.count == 12 { break }
         }
@@ -389,7 +389,9 @@ import Testing
     @Test func `back: a delay lasts until the clock has the time again`() async throws {
         try await Self.withClock { now, store, workers in
             let claimed = try await Self.claim(store, workers[0]).claimed[0]
-            let retry = JobSettlement(lease: claimed.lease, outcome: .retry(after: .seconds(5), message: "slow"))
+            let retry = JobSettlement(
+                lease: claimed.lease,
+                outcome: .retry(after: .seconds(5), TransferError(.stalled, url: claimed.request.url)))
             _ = try await store.takeTurn([retry], claiming: nil)
             now.withLock { $0 -= 3_600_000 }
             #expect(try await Self.claim(store, workers[1], count: 2).claimed.count == 1)

@@ -2,6 +2,7 @@
 import Foundation
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceHTTP
 import TestSupport
 import Testing
 
@@ -296,6 +297,38 @@ extension PostgresDatabase {
                 #expect(try await Self.claim(new, on: "one") == ["1"])
                 #expect(try await Self.claim(new, on: "one") == [])
             }
+        }
+    }
+}
+
+@Suite struct `A worker of an earlier version` {
+    @Test func `stores only the description of an error, and the parts of the last one don't count`() async throws {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            let job = try await store.enqueue([.numbered(1)], options: .init())[0].id
+            func claim() async throws -> ClaimedJob {
+                let claim = JobClaim(worker: worker, count: 1, limits: .init(), lease: .seconds(60))
+                return try #require(try await store.takeTurn([], claiming: claim).claimed.first)
+            }
+            let first = try await claim()
+            let stalled = TransferError(.stalled, url: first.request.url)
+            _ = try await store.takeTurn(
+                [JobSettlement(lease: first.lease, outcome: .retry(after: .zero, stalled))], claiming: nil)
+            let second = try await claim()
+            #expect(try await store.jobs([job])[0].error == stalled)
+            // The function has another parameter since version 4.
+            let settle = """
+                SELECT settle((SELECT number FROM queue WHERE name = $1), NULL, false, ARRAY[$2::int8], ARRAY[$3::int8],
+                    ARRAY[\(JobState.failed)::int8], ARRAY[NULL::int8], ARRAY['h: It is gone.'], ARRAY[NULL::text], ARRAY[0::int8],
+                    ARRAY[0::int8], ARRAY[0::int8])
+                """
+            _ = try await fixture.run([
+                PostgresStatement(
+                    settle, [.text(fixture.queue), .integer(job.rawValue), .integer(second.lease.token)])
+            ])
+            let failed = try await store.jobs([job])[0]
+            #expect(failed.state == .failed && failed.failureCount == 2)
+            #expect(failed.error?.code == .unknown && failed.error?.description == "h: It is gone.")
         }
     }
 }

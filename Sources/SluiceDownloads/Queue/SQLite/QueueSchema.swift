@@ -15,7 +15,7 @@ import SluiceDatabase
 /// if both ascend.
 enum QueueSchema {
     static let current = DatabaseSchema(
-        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3])
+        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -223,6 +223,11 @@ enum QueueSchema {
 
                 CREATE INDEX host_until ON host (until);
                 """)
+    }
+
+    /// The parts of the last error, as JSON. See ``SluiceHTTP/TransferError/stored``.
+    private static let version4: @Sendable (Database) throws -> Void = { database in
+        try database.execute(sql: "ALTER TABLE job ADD COLUMN error TEXT")
     }
 }
 

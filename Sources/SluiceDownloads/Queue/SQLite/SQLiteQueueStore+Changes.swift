@@ -227,7 +227,7 @@ extension SQLiteQueueStore {
             // One by one, because a job that waits again holds back others that write the same file.
             try database.run(
                 """
-                UPDATE job SET state = \(JobState.ready), failures = 0, message = NULL, ended = NULL WHERE id = ?
+                UPDATE job SET state = \(JobState.ready), failures = 0, message = NULL, error = NULL, ended = NULL WHERE id = ?
                     AND NOT EXISTS (
                         SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (\(JobState.unfinished)))
                 """, [job.id])

@@ -53,11 +53,11 @@ extension Database {
         var arguments: StatementArguments
         switch settlement.outcome {
         case .done(let bytes):
-            change = "state = \(JobState.done), ended = ?, bytes = ?, message = NULL"
+            change = "state = \(JobState.done), ended = ?, bytes = ?, message = NULL, error = NULL"
             arguments = [now, bytes]
-        case .failed(let message):
-            change = "state = \(JobState.failed), ended = ?, failures = failures + 1, message = ?"
-            arguments = [now, message]
+        case .failed(let error):
+            change = "state = \(JobState.failed), ended = ?, failures = failures + 1, message = ?, error = ?"
+            arguments = [now, error.storedLine, error.stored]
         case .retry, .postponed, .moved, .released, .cancelled:
             let outcome = settlement.outcome
             let due = outcome.delay.map { now + $0.milliseconds }
@@ -65,9 +65,11 @@ extension Database {
             // A job that was cancelled while it failed isn't tried again.
             change = """
                 host = coalesce(?, host), \(Self.cancelled(or: due == nil ? .ready : .delayed)),
-                not_before = iif(is_cancelled, NULL, ?), failures = failures + ?, message = coalesce(?, message)
+                not_before = iif(is_cancelled, NULL, ?), failures = failures + ?,
+                message = coalesce(?, message), error = coalesce(?, error)
                 """
-            arguments = [outcome.newHost, now, due, failures, outcome.failure]
+            let failure = outcome.failure
+            arguments = [outcome.newHost, now, due, failures, failure?.storedLine, failure?.stored]
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run(

@@ -2,6 +2,7 @@ import GRDB
 import SluiceConcurrency
 import SluiceDatabase
 package import SluiceFiles
+import SluiceHTTP
 import SluiceLock
 import Synchronization
 
@@ -218,7 +219,8 @@ extension Database {
         _ rest: String, _ arguments: StatementArguments = [], limit count: Int
     ) throws -> [QueuedDownload] {
         let query = """
-            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged, is_cancelled FROM job \(rest) LIMIT ?
+            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, error, charged,
+                is_cancelled FROM job \(rest) LIMIT ?
             """
         return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
             try QueuedDownload(row: row, members: members(of: row.value("id")).members)
@@ -230,11 +232,13 @@ extension QueuedDownload {
     fileprivate init(row: Row, members: [Member]) throws {
         let notBefore: Int64? = try row.value("not_before")
         let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
+        let request = try DownloadRequest(row: row, user: user)
+        let (line, parts): (String?, String?) = (try row.value("message"), try row.value("error"))
         self.init(
-            id: JobID(rawValue: try row.value("id")), request: try DownloadRequest(row: row, user: user),
-            members: members,
+            id: JobID(rawValue: try row.value("id")), request: request, members: members,
             state: QueuedDownload.State(column: try row.value("state")), failureCount: try row.value("failures"),
-            bytes: try row.value("bytes"), message: try row.value("message"),
+            bytes: try row.value("bytes"),
+            error: line.map { TransferError(line: $0, parts: parts, url: request.url) },
             notBefore: notBefore.map { Date(queueTime: $0) })
         isCancelling = try row.value("is_cancelled")
     }

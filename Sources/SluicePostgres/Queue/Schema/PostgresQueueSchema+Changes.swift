@@ -491,7 +491,7 @@ extension PostgresQueueSchema {
                         AND other.target = job.target AND other.state IN (\(unfinished)) OFFSET 0)
                 GROUP BY place, target ORDER BY 1);
             WITH \(set("retried", of: "v_jobs"))
-            UPDATE job SET state = \(ready), failures = 0, message = NULL, ended = NULL FROM retried
+            UPDATE job SET state = \(ready), failures = 0, message = NULL, error = NULL, ended = NULL FROM retried
                 WHERE job.queue = retried.queue AND job.id = retried.id;
             WITH \(set("retried", of: "v_jobs"))
             UPDATE member SET is_paused = false FROM retried

@@ -50,7 +50,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
-            p_messages text[], p_hosts text[], p_reports int8[], p_limits int8[], p_times int8[]
+            p_messages text[], p_errors text[], p_hosts text[], p_reports int8[], p_limits int8[], p_times int8[]
         ) RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_now int8 := moment(p_now);
@@ -65,7 +65,8 @@ extension PostgresQueueSchema {
             IF (SELECT count(DISTINCT job) FROM unnest(p_jobs) AS job) < cardinality(p_jobs) THEN
                 FOR i IN 1 .. cardinality(p_jobs) LOOP
                     RETURN QUERY SELECT i::int8 FROM settle(p_queue, v_now, p_again, p_jobs[i:i], p_tokens[i:i], p_outcomes[i:i],
-                        p_amounts[i:i], p_messages[i:i], p_hosts[i:i], p_reports[i:i], p_limits[i:i], p_times[i:i]);
+                        p_amounts[i:i], p_messages[i:i], p_errors[i:i], p_hosts[i:i], p_reports[i:i], p_limits[i:i],
+                        p_times[i:i]);
                 END LOOP;
                 RETURN;
             END IF;
@@ -87,8 +88,8 @@ extension PostgresQueueSchema {
             END IF;
             WITH held AS MATERIALIZED (
                 SELECT settlement.*, job.queue, job.host AS old_host, job.charged, \(isPaused) AS is_paused
-                FROM unnest(p_jobs, p_tokens, p_outcomes, p_amounts, p_messages, p_hosts) WITH ORDINALITY
-                    AS settlement (job, token, outcome, amount, message, host, position)
+                FROM unnest(p_jobs, p_tokens, p_outcomes, p_amounts, p_messages, p_errors, p_hosts) WITH ORDINALITY
+                    AS settlement (job, token, outcome, amount, message, error, host, position)
                 \(job("settlement.job")) WHERE job.state = \(running) AND job.token = settlement.token),
             settled AS (
                 UPDATE job SET
@@ -102,6 +103,7 @@ extension PostgresQueueSchema {
                         failures = failures + CASE WHEN outcome IN (\(failed), \(delayed)) AND held.message IS NOT NULL THEN 1 ELSE 0 END,
                         bytes = CASE WHEN outcome = \(done) THEN amount ELSE bytes END,
                         message = CASE outcome WHEN \(done) THEN NULL ELSE coalesce(held.message, job.message) END,
+                        error = CASE outcome WHEN \(done) THEN NULL ELSE coalesce(held.error, job.error) END,
                         worker = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
                     FROM held WHERE job.queue = held.queue AND job.id = held.job
                     RETURNING held.position, job.id, job.state, held.old_host, held.charged)
@@ -133,6 +135,17 @@ extension PostgresQueueSchema {
                 RETURN QUERY SELECT position FROM generate_series(1, cardinality(p_jobs)::int8) AS position
                     WHERE position <> ALL (v_known || v_settled);
             END IF;
+        END $$
+        """,
+        // For workers of an earlier version, which have only the description of an error.
+        """
+        CREATE FUNCTION settle(
+            p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
+            p_messages text[], p_hosts text[], p_reports int8[], p_limits int8[], p_times int8[]
+        ) RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
+        BEGIN
+            RETURN QUERY SELECT * FROM settle(p_queue, p_now, p_again, p_jobs, p_tokens, p_outcomes, p_amounts, p_messages,
+                array_fill(NULL::text, ARRAY[cardinality(p_jobs)]), p_hosts, p_reports, p_limits, p_times);
         END $$
         """,
         // Makes jobs ready whose delays are over.

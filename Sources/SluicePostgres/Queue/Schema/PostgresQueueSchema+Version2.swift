@@ -175,13 +175,15 @@ extension PostgresQueueSchema {
     private static let changedFunctions = settlementFunctions.filter { $0.contains("CREATE FUNCTION settle(") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
-    private static let otherFunctions = [
+    private static let otherFunctions = [changeFunction, releaseFunction]
+
+    static let changeFunction =
         // Cancels or pauses, and returns the jobs with their effects: see cancel. Those that have stopped come with their downloads.
         """
         CREATE FUNCTION change(p_queue int8, p_now int8, p_change text, \(selection))
         RETURNS TABLE (
             job int8, effect int8, id int8, url text, directory text, name text, rank int8, state int8, failures int8,
-            not_before int8, bytes int8, message text, charged text, is_cancelled bool, members json
+            not_before int8, bytes int8, message text, error text, charged text, is_cancelled bool, members json
         ) LANGUAGE plpgsql SET jit = off SET plan_cache_mode = force_custom_plan AS $$
         #variable_conflict use_column
         DECLARE
@@ -197,13 +199,15 @@ extension PostgresQueueSchema {
             END IF;
             RETURN QUERY SELECT changed.job, changed.effect, download.id, download.url, download.directory, download.name,
                     download.rank, download.state, download.failures, download.not_before, download.bytes, download.message,
-                    download.charged, download.is_cancelled, download.members
+                    download.error, download.charged, download.is_cancelled, download.members
                 FROM unnest(v_jobs, v_effects) AS changed (job, effect)
                 LEFT JOIN LATERAL (SELECT * FROM download
                     WHERE download.queue = p_queue AND download.id = changed.job AND changed.effect = 0 OFFSET 0)
                     AS download ON true;
         END $$
-        """,
+        """
+
+    private static let releaseFunction =
         // Releases the jobs of claims whose answers were lost: their tokens follow those of p_tokens, at most p_counts of each. No worker
         // has begun them.
         """
@@ -224,7 +228,6 @@ extension PostgresQueueSchema {
                 array_fill(0::int8, ARRAY[cardinality(v_jobs)]), v_none, v_none);
             PERFORM wake(p_queue);
         END $$
-        """,
-    ]
+        """
 }
 #endif

@@ -20,10 +20,12 @@ internal import SluiceDownloads
 ///
 /// **Migrations.** A new database gets `functions` as they are now with version 1, and an older one with the last migration that has
 /// `replacedFunctions`. So a function in PL/pgSQL, which looks up tables and columns when it runs, may use those of later versions; a
-/// function in SQL may not. A migration that changes a function's parameters or result drops the function first. Types aren't replaced.
+/// function in SQL may not. Workers of the last version go on after a migration: a function with other parameters stays beside the old one,
+/// and one with another result is dropped first. Types aren't replaced.
 enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
-        PostgresSchema(application: "queue", namespace: namespace, migrations: [version1, version2, version3])
+        PostgresSchema(
+            application: "queue", namespace: namespace, migrations: [version1, version2, version3, version4])
     }
 
     private static let version1 = tables + functions
@@ -34,13 +36,20 @@ enum PostgresQueueSchema {
 
     /// The functions find jobs and events by indexes, however long the history is, and whatever the statistics say. A few failed jobs are
     /// looked for among many that are done. A claim can avoid hosts.
-    private static let version3: [String] =
+    private static let version3 = [
+        "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (\(failed), \(cancelled))",
+        // They have another parameter.
+        "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
+    ]
+
+    /// The parts of the last error, as JSON. See `TransferError.stored`.
+    private static let version4 =
         [
-            "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (\(failed), \(cancelled))",
-            // They have another parameter.
-            "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
-        ]
-        + replacedFunctions
+            "ALTER TABLE job ADD COLUMN error text",
+            "CREATE OR REPLACE VIEW download AS \(download(and: ", error"))",
+            // It returns another column.
+            "DROP FUNCTION change", changeFunction,
+        ] + replacedFunctions
 
     private static let replacedFunctions =
         functions.filter { $0.contains("CREATE FUNCTION") }
@@ -211,15 +220,19 @@ enum PostgresQueueSchema {
             PRIMARY KEY (queue, name)
         )
         """,
-        """
-        CREATE VIEW download AS
-            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, is_cancelled, ended,
-                (SELECT json_agg(json_build_object('user', user_name, 'batch', batch, 'priority', priority,
-                        'isPaused', is_paused) ORDER BY position)
-                    FROM member WHERE member.queue = job.queue AND member.job = job.id) AS members
-            FROM job
-        """,
+        "CREATE VIEW download AS \(download())",
     ]
+
+    /// - Parameter columns: Columns of later versions, each after a comma. A view gets new columns only at its end.
+    private static func download(and columns: String = "") -> String {
+        """
+        SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, is_cancelled, ended,
+            (SELECT json_agg(json_build_object('user', user_name, 'batch', batch, 'priority', priority,
+                    'isPaused', is_paused) ORDER BY position)
+                FROM member WHERE member.queue = job.queue AND member.job = job.id) AS members\(columns)
+        FROM job
+        """
+    }
 }
 
 // MARK: - Jobs

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceDownloads
+import SluiceHTTP
 
 /// A minimal queue to compare stores with: one list, which every operation searches from its start.
 struct QueueModel {
@@ -168,9 +169,10 @@ struct QueueModel {
             (job.lease, job.isCancelled, job.charged) = (nil, false, "")
             switch outcome {
             case .done(let bytes): (job.state, job.bytes, job.message) = (.done, bytes, nil)
-            case .failed(let message): (job.state, job.failures, job.message) = (.failed, job.failures + 1, message)
-            case .retry(let delay, let message):
-                (job.state, job.failures, job.message) = (.waiting, job.failures + 1, message)
+            case .failed(let error):
+                (job.state, job.failures, job.message) = (.failed, job.failures + 1, error.description)
+            case .retry(let delay, let error):
+                (job.state, job.failures, job.message) = (.waiting, job.failures + 1, error.description)
                 job.notBefore = now + delay.components.seconds * 1000
             case .postponed(let delay, let host):
                 (job.state, job.host) = (.waiting, host ?? job.host)
@@ -186,8 +188,9 @@ struct QueueModel {
         let kind = job.state == .waiting ? "released" : "\(job.state)"
         switch outcome {
         case .done(let bytes): record(lease.job, kind, bytes: bytes)
-        case .failed(let message): record(lease.job, kind, message: message)
-        case .retry(_, let message): record(lease.job, kind == "released" ? "retrying" : kind, message: message)
+        case .failed(let error): record(lease.job, kind, message: error.description)
+        case .retry(_, let error):
+            record(lease.job, kind == "released" ? "retrying" : kind, message: error.description)
         case .moved, .postponed, .released, .cancelled: record(lease.job, kind)
         }
         return true

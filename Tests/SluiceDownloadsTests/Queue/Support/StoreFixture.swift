@@ -164,11 +164,26 @@ extension DownloadRequest {
 }
 
 extension JobSettlement.Outcome {
+    static func failed(message: String) -> Self { .failed(.sample(message)) }
+
+    static func retry(after delay: Duration, message: String) -> Self { .retry(after: delay, .sample(message)) }
+
     /// One of each kind.
     static let samples: [Self] = [
         .done(bytes: 7), .failed(message: "gone"), .retry(after: .seconds(5), message: "slow"), .released, .cancelled,
         .moved(host: "y.example"), .postponed(by: .seconds(5)), .postponed(by: .seconds(5), host: "z.example"),
     ]
+}
+
+extension TransferError {
+    /// An error whose description is its message, as an earlier version has stored it.
+    static func sample(_ message: String) -> TransferError {
+        TransferError(line: message, parts: nil, url: URL(string: "https://a.example/")!)
+    }
+}
+
+extension QueuedDownload {
+    var message: String? { error?.description }
 }
 
 /// The file of a queue in an empty directory.

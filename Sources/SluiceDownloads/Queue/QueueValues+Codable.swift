@@ -1,0 +1,90 @@
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+// MARK: - Requests
+
+extension DownloadRequest: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case url, directory, name, user, priority
+    }
+
+    /// Encodes the request without its ``headerFields``. The URL is encoded unchanged: it may contain secrets.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        // As texts, because encoders other than JSON's encode a URL as two parts.
+        try container.encode(url.absoluteString, forKey: .url)
+        try container.encode(directory.absoluteString, forKey: .directory)
+        try container.encode(name, forKey: .name)
+        try container.encodeIfPresent(user, forKey: .user)
+        try container.encode(priority, forKey: .priority)
+    }
+
+    /// Decodes a request without header fields. A name that isn't safe is made safe.
+    ///
+    /// - Throws: `DecodingError` if a value is missing or isn't a URL, or if the directory is neither a file URL nor a safe relative one.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let url = try container.url(forKey: .url)
+        guard let directory = TargetDirectory.of(try container.url(forKey: .directory)) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .directory, in: container,
+                debugDescription: "The directory is neither a file URL nor a safe relative directory.")
+        }
+        self.init(
+            url, directory, name: try container.decodeIfPresent(String.self, forKey: .name),
+            user: try container.decodeIfPresent(String.self, forKey: .user),
+            priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? 0)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The message doesn't repeat the text, which may contain a secret.
+    fileprivate func url(forKey key: Key) throws -> URL {
+        guard let url = URL(string: try decode(String.self, forKey: key)) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "The text isn't a URL.")
+        }
+        return url
+    }
+}
+
+// MARK: - Downloads
+
+extension QueuedDownload: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id, request, members, state, failureCount, bytes, error, notBefore, isCancelling
+    }
+
+    /// Encodes the download, with the parts of its error that a queue keeps. The URL is encoded unchanged: it may contain secrets.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(request, forKey: .request)
+        try container.encode(members, forKey: .members)
+        try container.encode(state, forKey: .state)
+        try container.encode(failureCount, forKey: .failureCount)
+        try container.encodeIfPresent(bytes, forKey: .bytes)
+        try container.encodeIfPresent(error.map(StoredError.init), forKey: .error)
+        try container.encodeIfPresent(notBefore, forKey: .notBefore)
+        if isCancelling { try container.encode(true, forKey: .isCancelling) }
+    }
+
+    /// Decodes a download.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let request = try container.decode(DownloadRequest.self, forKey: .request)
+        self.init(
+            id: try container.decode(ID.self, forKey: .id), request: request,
+            members: try container.decode([Member].self, forKey: .members),
+            state: try container.decode(State.self, forKey: .state),
+            failureCount: try container.decode(Int.self, forKey: .failureCount),
+            bytes: try container.decodeIfPresent(Int64.self, forKey: .bytes),
+            error: try container.decodeIfPresent(StoredError.self, forKey: .error)?.error(of: request.url),
+            notBefore: try container.decodeIfPresent(Date.self, forKey: .notBefore))
+        isCancelling = try container.decodeIfPresent(Bool.self, forKey: .isCancelling) ?? false
+    }
+}
