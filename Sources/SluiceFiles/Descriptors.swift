@@ -56,13 +56,13 @@ extension FileIO {
     /// Reads a descriptor of the caller, such as standard input, to its end.
     ///
     /// The caller owns the descriptor and must keep it open; `name` is its name in errors. Waiting for a pipe, socket or terminal uses no
-    /// thread. See read(2).
+    /// thread. Without `maximumSize`, there is no limit. See read(2).
     ///
     /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running one throws it between two reads. The
     ///   bytes read until then are lost. ``chunks(descriptor:name:upTo:)`` and ``read(upToCount:descriptor:name:)`` lose none.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if there are more bytes than `maximumSize`.
     public func readToEnd(
-        descriptor: CInt, name: String, maximumSize: Int = FileIO.defaultMaximumSize
+        descriptor: CInt, name: String, maximumSize: Int = .max
     ) async throws -> Data {
         precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
         try FileIO.checkCancellation()
@@ -132,7 +132,7 @@ extension FileHandle {
     ///
     /// Cancellation and failure are the same as in ``FileIO/readToEnd(descriptor:name:maximumSize:)``.
     public func asyncReadToEnd(
-        maximumSize: Int = FileIO.defaultMaximumSize, using files: FileIO = .shared
+        maximumSize: Int = .max, using files: FileIO = .shared
     ) async throws -> Data {
         defer { withExtendedLifetime(self) {} }
         return try await files.readToEnd(descriptor: fileDescriptor, name: asyncName, maximumSize: maximumSize)

@@ -35,7 +35,7 @@ extension URL {
     /// After locking, the call checks that the path still leads to the locked file, and starts again if it doesn't. The system
     /// releases the lock when the process ends, even after a crash. Child processes don't inherit it.
     ///
-    /// - Order: None. A waiting task tries again after a pause of 1 ms, then of 2, 4, … up to 100 ms, each shortened at random by up
+    /// - Order: None. A waiting task polls with backoff: after 1 ms, then 2, 4, … up to 100 ms, each shortened at random by up
     ///   to a half. It holds neither a thread nor a descriptor in between. Overlapping holders of the shared lock can exclude an
     ///   exclusive one forever.
     /// - Nesting: A task that takes a lock that it already holds waits forever, unless both are shared.

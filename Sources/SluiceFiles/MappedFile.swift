@@ -78,7 +78,7 @@ extension URL {
     ///
     ///     let magic = try await url.withMappedFile { $0.bytes.unsafeLoadUnaligned(as: UInt32.self) }
     ///
-    /// - Cancellation: That of opening and of the operations in `body`. The file is unmapped even if the task is cancelled.
+    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is unmapped even if the task is cancelled.
     /// - Failure: A ``FileError`` from opening, mapping or unmapping, or the error of `body`.
     public func withMappedFile<R>(
         using files: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R

@@ -92,7 +92,7 @@ extension URL {
     ///
     /// Operations of tasks that outlive the scope throw, because the file is closed.
     ///
-    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
     /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the file.
     public func withRandomAccessFile<R>(
         _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,

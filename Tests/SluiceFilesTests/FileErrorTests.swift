@@ -1,5 +1,6 @@
 import Foundation
-import SluiceFiles
+import SluiceConcurrency
+@testable import SluiceFiles
 import Testing
 
 /// What each error number that files give is to mean, from the man pages. A number that is not here means nothing in
@@ -32,6 +33,20 @@ private let meaningsHere: [(code: FileError.Code, numbers: [CInt])] = []
 #endif
 
 struct `File errors` {
+    @Test func `a code is described by its name`() {
+        #expect("\(FileError.Code.notFound)" == "notFound" && "\(FileError.Code.limitExceeded)" == "limitExceeded")
+        let error = FileError(code: .limitExceeded, operation: "read", path: "/a")
+        #expect(error.message == "Could not read '/a': it exceeds the limit.")
+    }
+
+    @Test func `the errors of SluiceConcurrency say what happened in an alert, too`() {
+        let errors: [any Error & CustomStringConvertible] = [
+            DeadlineExceeded(), WeightExceedsLimit(weight: 2, maximumWeight: 1), QueueFinished(), PromiseAbandoned(),
+            BroadcastError<Never>.missed(2),
+        ]
+        for error in errors { #expect(error.localizedDescription == error.description) }
+    }
+
     /// Every number that the C library has a text for.
     static let numbers: [CInt] = (1..<256).filter { !String(cString: strerror($0)).hasPrefix("Unknown error") }
 

@@ -37,7 +37,7 @@ extension AsyncSequence where Element == Data {
     /// ``LineError/Code/tooLong`` before all of it is in memory. Each byte is searched once (memchr). Each line is copied once, or
     /// twice if it spans chunks.
     ///
-    /// - Cancellation: That of the chunks. Lines of a chunk that is in memory are returned without a check.
+    /// - Cancellation: As for the chunks. Lines of a chunk that is in memory are returned without a check.
     /// - Failure: An error of the chunks, or a ``LineError``. It is thrown after the lines before it, and ends the iteration.
     public func lines(
         endingWith endings: LineEndings = .newline, invalidUTF8: InvalidUTF8 = .refused, maximumLength: Int = 1 << 20

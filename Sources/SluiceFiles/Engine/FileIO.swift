@@ -164,7 +164,7 @@ extension FileIO {
         public var withdrawnCount: Int
         /// The tasks that wait for a pipe, FIFO, terminal or socket, without using a thread each.
         public var readinessWaitingCount: Int
-        /// The current threads: those of the pool, and one for the readiness lane.
+        /// The current threads: the threads of the pool, and one for the readiness lane.
         public var threadCount: Int
         /// The operations that ended on each lane.
         public var completions: Completions

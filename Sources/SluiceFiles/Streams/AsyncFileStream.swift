@@ -78,7 +78,7 @@ public struct AsyncFileStream<Mode>: ~Copyable {
 extension URL {
     /// Opens the file for reading, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
     /// - Failure: A ``FileError`` from opening or closing, or the error of `body`.
     public func withFileForReading<R>(
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
@@ -94,7 +94,7 @@ extension URL {
 
     /// Opens the file for writing, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
     /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the
     ///   file.
     public func withFileForWriting<R>(
@@ -143,7 +143,7 @@ extension URL {
     /// doesn't change them.
     ///
     /// Without `locked`, a FIFO can be opened too. The call waits for a reader, without using a thread. The system doesn't report
-    /// when a reader arrives, so the call tries again at intervals of 1 to 50 ms. See open(2), flock(2), fifo(7).
+    /// when a reader arrives, so the call polls at intervals of 1 to 50 ms. See open(2), flock(2), fifo(7).
     ///
     /// - Cancellation: A call that is queued or waits for a FIFO's reader throws `CancellationError` immediately. Once the file
     ///   is open, the stream is returned.
@@ -204,11 +204,11 @@ extension AsyncFileStream where Mode == ReadMode {
         return start.isEmpty ? rest : start + rest
     }
 
-    /// Reads all remaining bytes. Returns an empty `Data` at the end of the file.
+    /// Reads all remaining bytes, at most `maximumSize`; without it, there is no limit. Returns an empty `Data` at the end of the file.
     ///
     /// - Cancellation: As in ``read(upToCount:)``.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if more than `maximumSize` bytes remain.
-    public borrowing func readToEnd(maximumSize: Int = FileIO.defaultMaximumSize) async throws -> Data {
+    public borrowing func readToEnd(maximumSize: Int = .max) async throws -> Data {
         precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
         if file.isWaitedFor {
             return try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
