@@ -88,7 +88,7 @@ final class CoordinatorCore: Sendable {
         switch engine.run.leave(caller) {
         case .othersStay(isComplete: true): return
         case .othersStay(isComplete: false):
-            for task in await engine.run.stopUnwanted() { _ = await task.value }
+            if let condition = await engine.run.stopUnwanted(isLeaving: true) { _ = await condition.wait() }
             return
         case .last: engine.task.cancel()
         case .ending: break

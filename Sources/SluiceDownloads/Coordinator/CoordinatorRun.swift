@@ -62,20 +62,25 @@ final class CoordinatorRun: Sendable {
 
     /// Tells the callers that the run has ended.
     func noteEnd() {
-        for caller in state.withLock({ $0.removeCallers() }) { caller.signal.signal() }
+        for signal in state.withLock({ $0.removeCallers() }) { signal.signal() }
     }
 
     /// Whether callers only wait for the downloads of lists, which fail instead of waiting for long.
     var isAwaited: Bool { state.withLock { $0.isAwaited } }
 
-    /// Stops the downloads that no caller wants any more, and returns their tasks. They keep their partial files.
+    /// Stops the downloads that no caller wants any more. They keep their partial files. For a caller that leaves, returns a condition: they
+    /// have stopped, and the store has recorded that or can't be reached.
     @discardableResult
-    func stopUnwanted() async -> [Task<SettledJob?, Never>] {
-        // The caller's task may be cancelled, which ends no operation of the store. Without an answer they go on.
-        guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return [] }
-        let tasks = state.withLock { $0.stopUnwanted(jobs) }
+    func stopUnwanted(isLeaving: Bool = false) async -> Condition? {
+        // The caller's task may be cancelled, which ends no operation of the store. Without an answer they continue.
+        guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return nil }
+        let (tasks, recorded) = state.withLock { $0.stopUnwanted(jobs, isLeaving: isLeaving) }
         for task in tasks { task.cancel() }
-        return tasks
+        return recorded
+    }
+
+    private func noteRecorded(_ jobs: some Sequence<JobID>) {
+        for signal in state.withLock({ $0.noteRecorded(jobs) }) { signal.signal() }
     }
 
     /// Looks up to which batches the running downloads belong, if a caller gets only the events of one batch. Call it before they report
@@ -166,6 +171,7 @@ final class CoordinatorRun: Sendable {
             task.cancel()
         }
         state.withLock { $0.settle(job, settled) }
+        if settled == nil { noteRecorded([job.lease.job]) }
         await settleAndClaim()
     }
 
@@ -249,6 +255,7 @@ final class CoordinatorRun: Sendable {
                 if state.withLock({ $0.takeMissedDeparture() }) { await stopUnwanted() }
             } catch let error as QueueStoreError where error.isOutage && !isLast {
                 if state.withLock({ $0.postpone(untold, now: now()) }) { onWarning(error) }
+                noteRecorded(untold.lazy.map(\.settlement.lease.job))
                 wakes.note()
             } catch {
                 fail(error, giving: untold)
@@ -307,6 +314,7 @@ final class CoordinatorRun: Sendable {
             }
         }
         for one in recorded where one.published == nil { if let event = one.event { report(event) } }
+        noteRecorded(settled.lazy.map(\.settlement.lease.job))
         state.withLock { $0.claimed(turn.claimed, at: sent) }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
         await learnBatches()

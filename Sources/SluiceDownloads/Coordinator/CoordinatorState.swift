@@ -1,3 +1,5 @@
+import SluiceConcurrency
+
 /// The state of a run and its jobs: a pure value under the run's lock. Times are in milliseconds since the run began.
 struct CoordinatorState {
     enum StopReason {
@@ -60,6 +62,8 @@ struct CoordinatorState {
     private var hasMissedStop = false
     /// Whether a caller has left while a turn was running, which may have claimed jobs that only this caller wanted.
     private var hasMissedDeparture = false
+    /// The stopped downloads of callers that leave, as far as the store hasn't recorded that they have stopped.
+    private var departures: [(unrecorded: Set<JobID>, signal: Signal)] = []
     private var turnCount = 0
     private var due: Int64?
     private var armed = TimedTask.allCases.map { _ in Int64.max }
@@ -135,10 +139,10 @@ struct CoordinatorState {
 
     var allCallers: [RunCaller] { callers.map(\.caller) }
 
-    /// The engine has ended, and with it all callers. None can join any more, because nobody would tell it.
-    mutating func removeCallers() -> [RunCaller] {
-        defer { (callers, isStopping) = ([], true) }
-        return callers.map(\.caller)
+    /// The engine has ended, and with it all callers: returns their signals. None can join any more, because nobody would tell it.
+    mutating func removeCallers() -> [Signal] {
+        defer { (callers, departures, isStopping) = ([], [], true) }
+        return callers.map(\.caller.signal) + departures.map(\.signal)
     }
 
     /// Whether the jobs of the last claim must be checked: a caller has left meanwhile.
@@ -192,12 +196,30 @@ struct CoordinatorState {
         }
     }
 
-    /// The running jobs that no caller wants, and the tasks to cancel.
-    mutating func stopUnwanted(_ jobs: [QueuedDownload]) -> [Task<SettledJob?, Never>] {
-        guard !wantsAll else { return [] }
+    /// Stops the running jobs that no caller wants. Returns the tasks to cancel, and for a caller that leaves a condition: the store has
+    /// recorded that these jobs have stopped.
+    mutating func stopUnwanted(
+        _ jobs: [QueuedDownload], isLeaving: Bool = false
+    ) -> (tasks: [Task<SettledJob?, Never>], recorded: Condition?) {
+        guard !wantsAll else { return ([], nil) }
         let wanted = Set(open.compactMap(\.batch))
-        let unwanted = jobs.filter { job in !job.members.contains { $0.batch.map(wanted.contains) == true } }
-        return unwanted.filter { active[$0.id]?.stop == nil }.compactMap { stop($0.id, because: .unwanted) }
+        let unwanted = jobs.filter { job in
+            guard let active = active[job.id], active.stop == nil else { return false }
+            return !job.members.contains { $0.batch.map(wanted.contains) == true }
+        }.map(\.id)
+        let tasks = unwanted.compactMap { stop($0, because: .unwanted) }
+        guard isLeaving, !unwanted.isEmpty else { return (tasks, nil) }
+        let (recorded, signal) = Condition.makeCondition()
+        departures.append((Set(unwanted), signal))
+        return (tasks, recorded)
+    }
+
+    /// Returns the signals of callers for which that was the last one.
+    mutating func noteRecorded(_ jobs: some Sequence<JobID>) -> [Signal] {
+        guard !departures.isEmpty else { return [] }
+        for index in departures.indices { departures[index].unrecorded.subtract(jobs) }
+        defer { departures.removeAll(where: \.unrecorded.isEmpty) }
+        return departures.filter(\.unrecorded.isEmpty).map(\.signal)
     }
 
     var activeJobs: [JobID] { Array(active.keys) }

@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceHTTP
 import Testing
 
@@ -164,6 +165,20 @@ import Testing
         #expect((1...3).map { state.stopReason(of: Self.lease($0).job) } == [.unwanted, nil, nil])
     }
 
+    @Test func `a departure waits until the store has recorded that its jobs have stopped`() {
+        let state = Self.state(total: 3)
+        let (a, b) = (Self.caller("A"), Self.caller("B"))
+        #expect(state.add(a) && state.add(b))
+        let jobs = (1...3).map { Self.job(Int64($0), in: $0 == 3 ? "B" : "A") }
+        state.claimed([Self.claimed(1), Self.claimed(2), Self.claimed(3)], at: 0)
+        _ = state.leave(a)
+        #expect(state.stopUnwanted(jobs, isLeaving: true) != nil)
+        #expect(state.noteRecorded(jobs[2].id) == 0)
+        #expect(state.noteRecorded(jobs[0].id) == 0)
+        #expect(state.noteRecorded(jobs[1].id, jobs[2].id) == 1)
+        #expect(state.stopUnwanted(jobs, isLeaving: true) == nil, "they are stopping already")
+    }
+
     @Test func `a departure during a turn is noted, because the turn may have claimed jobs`() {
         let state = Self.state()
         let callers = ["A", "B", "C"].map { Self.caller($0) }
@@ -322,7 +337,11 @@ private final class RunState {
     func add(_ caller: RunCaller) -> Bool { state.add(caller) }
     func leave(_ caller: RunCaller) -> CoordinatorState.Departure { state.leave(caller) }
     func removeCallers() -> Int { state.removeCallers().count }
-    func stopUnwanted(_ jobs: [QueuedDownload]) { _ = state.stopUnwanted(jobs) }
+    @discardableResult
+    func stopUnwanted(_ jobs: [QueuedDownload], isLeaving: Bool = false) -> Condition? {
+        state.stopUnwanted(jobs, isLeaving: isLeaving).recorded
+    }
+    func noteRecorded(_ jobs: JobID...) -> Int { state.noteRecorded(jobs).count }
     var jobsOfUnknownBatches: [JobID] { state.jobsOfUnknownBatches }
     func noteBatches(of jobs: [QueuedDownload]) { state.noteBatches(of: jobs) }
     func listeners(to event: DownloadEvent) -> [RunCaller] { state.listeners(to: event) }

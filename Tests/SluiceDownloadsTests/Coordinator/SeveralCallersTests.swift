@@ -75,6 +75,38 @@ import Testing
         }
     }
 
+    @Test func `lets a caller leave when the queue has recorded that its downloads have stopped`() async throws {
+        let (origin, record) = (Gate(), Gate())
+        try await downloading { _ in
+            await origin.pass()
+            return OriginResponse(body: bytes(1000))
+        } _: { list, server, directory in
+            let store = InterceptedStore(isShared: false) { store, settlements, claim in
+                if settlements.contains(where: { $0.outcome == .released }) { await record.pass() }
+                return try await store.takeTurn(settlements, claiming: claim)
+            }
+            let downloads = list.coordinator(store: store)
+            try await downloads.enqueue(try requests(["a"], server, directory), batch: "A")
+            try await downloads.enqueue(try requests(["b"], server, directory), batch: "B")
+            let steps = Recorder<String>()
+            let caller = Task {
+                try await downloads.run(until: .whenBatchIsEmpty("A"))
+                steps.note("left")
+            }
+            let other = Task { try await downloads.run(until: .whenBatchIsEmpty("B")) }
+            await origin.arrivals(2)
+            caller.cancel()
+            await record.arrivals(1)
+            steps.note("recorded")
+            await record.open()
+            try await caller.value
+            #expect(steps.values == ["recorded", "left"])
+            #expect(try await downloads.snapshot().counts == [.waiting: 1, .running: 1])
+            await origin.open()
+            try await other.value
+        }
+    }
+
     @Test func `lets a caller return when its batch is empty, while the queue goes on for others`() async throws {
         let gate = Gate()
         try await downloading { request in
