@@ -12,7 +12,7 @@ public import SluiceHTTP
 /// the cache with ``ResourceCache/LookupMode/cacheOnly`` has the status 504. The transport doesn't shut the cache down.
 ///
 /// - Bodies: They are read while they arrive. A body that is larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
-/// - Retries: The cache tries again as its ``ResourceCache/Configuration/retries`` say. A download queue has retries, too, which would
+/// - Retries: The cache retries as its ``ResourceCache/Configuration/retries`` say. A download queue also retries, which would
 ///   multiply them. So give the cache of a queue none, as in the example.
 /// - Redirects: The URL of a response is the URL of its request, even if the server has redirected it.
 /// - Cancellation: The call, and the next chunk of a body, throw `CancellationError` immediately. The exchange continues for other callers

@@ -296,7 +296,7 @@ extension ResourceCache {
     ///
     /// On Apple's platforms, the cache calls this method itself when the system reports memory pressure: with 0.25 at a warning, and
     /// with 0 at the critical level. Linux reports pressure for each control group (`memory.pressure`, see the kernel's documentation of
-    /// PSI); call this method when your program is told of it.
+    /// PSI); call this method when the system reports it.
     ///
     /// - Precondition: The fraction is between 0 and 1.
     public func trimMemory(toFraction fraction: Double) {

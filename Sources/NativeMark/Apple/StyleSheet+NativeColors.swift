@@ -65,7 +65,7 @@ extension StyleSheet.Color {
     ///     sheet.setting(inline: [.link: [.color(.init(Color.accentColor))]])
     ///
     /// The components are read once, here: the JSON of the sheet has them too. A color with other components for increased contrast has
-    /// those of standard contrast, because SwiftUI doesn't let an app choose the contrast; pass a `UIColor` or an `NSColor` instead.
+    /// the colors of standard contrast, because SwiftUI doesn't let an app choose the contrast; pass a `UIColor` or an `NSColor` instead.
     public init(_ color: SwiftUI.Color) {
         self = .paint(
             StyleSheet.Paint { appearance, _ in

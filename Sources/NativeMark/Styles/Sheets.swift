@@ -133,7 +133,7 @@ extension StyleSheet {
 
 // MARK: - Themes of editors
 
-/// Sheets with the colors of well-known themes of editors. The shapes are those of ``StyleSheet/default``.
+/// Sheets with the colors of well-known editor themes. Their shapes come from ``StyleSheet/default``.
 extension StyleSheet {
     /// The colors of Dracula, and of its light variant Alucard (draculatheme.com/spec).
     public static let dracula = Palette(

@@ -421,7 +421,7 @@ extension StyleSheet {
         ///     StyleSheet.TextStyle.body.size(at: .accessibility5, on: .iOS)   // 53
         ///     StyleSheet.TextStyle.body.size(at: .large, on: .macOS)          // 13
         ///
-        /// The sizes are those of Apple's Human Interface Guidelines (Typography, Specifications): on iOS at each size category, on macOS
+        /// The sizes come from Apple's Human Interface Guidelines (Typography, Specifications): on iOS at each size category, on macOS
         /// independent of the category, and on tvOS and watchOS at the standard one. At other categories, tvOS and watchOS have the
         /// proportions of iOS, rounded to whole points. Text styles that the tables of tvOS and watchOS don't list have the size of a
         /// neighbor.

@@ -50,7 +50,7 @@ extension ResourceCache {
     /// `unexpectedContent` and isn't kept. The memory limit counts decoded pixels, at four bytes per pixel.
     ///
     /// - Parameters:
-    ///   - maximumPixelSize: The largest width and height in pixels: that of the views in pixels, not points. Larger images are scaled
+    ///   - maximumPixelSize: The largest width and height of the image: the size of the views in pixels, not points. Larger images are scaled
     ///     down.
     ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in memory.
     public func platformImages(

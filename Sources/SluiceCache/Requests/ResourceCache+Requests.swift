@@ -12,7 +12,7 @@ public import Foundation
 extension ResourceCache {
     /// Returns the bytes of a resource, from the cache or from its server.
     ///
-    /// Concurrent requests for the URL, also those of ``response(for:mode:)`` without header fields, share one exchange. A URL with a user
+    /// Concurrent requests for the URL share one exchange, including requests of ``response(for:mode:)`` without header fields. A URL with a user
     /// name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately. The fetch continues for other callers that wait for it.
@@ -76,7 +76,7 @@ extension ResourceCache {
     ///     let response = try await cache.bytes(for: TransportRequest(url))
     ///     for try await chunk in response.body { try await player.play(chunk) }
     ///
-    /// The rules are those of ``response(for:mode:)``, but the memory that a body takes doesn't depend on its length, and
+    /// The rules are the same as for ``response(for:mode:)``, but the memory that a body takes doesn't depend on its length, and
     /// ``Configuration/maximumResponseSize`` doesn't apply. Use it for responses that are larger than memory allows, or that are useful
     /// before they are complete.
     ///
@@ -136,7 +136,7 @@ public struct CachedResponse: Sendable {
 
     /// The status, such as 200.
     public var status: HTTPResponse.Status
-    /// The header fields. Those of a stored response contain its `Age`.
+    /// The header fields. A stored response has its `Age`.
     public var headerFields: HTTPFields
     /// The bytes of the body.
     public var body: Data
@@ -155,7 +155,7 @@ public struct CachedResponse: Sendable {
 public struct StreamedResponse: Sendable {
     /// The status, such as 200.
     public var status: HTTPResponse.Status
-    /// The header fields. Those of a stored response contain its `Age`.
+    /// The header fields. A stored response has its `Age`.
     public var headerFields: HTTPFields
     /// The bytes of the body. Releasing the body, without having read all of it, ends the exchange if no other caller reads it.
     public var body: ResponseBody

@@ -190,7 +190,7 @@ struct RequestMaker {
             let separator = option.hasSuffix("=") ? "" : " "
             throw Problem(
                 line:
-                    "\(option)\(separator)\(path): A relative directory is below that of the worker. Leave out .., names that begin with "
+                    "\(option)\(separator)\(path): A relative directory is below the worker's directory. Leave out .., names that begin with "
                     + "a dot and control characters, or name an absolute directory.")
         }
         directories[path] = made

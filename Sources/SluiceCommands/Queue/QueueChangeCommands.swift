@@ -35,8 +35,8 @@ struct QueuePauseCommand: QueueChangeCommand {
         commandName: "pause",
         abstract: "Stops downloads until they are resumed. They keep their partial files.",
         discussion: """
-            Pausing a user or a batch pauses only what that user or batch has requested: a download that others have requested, \
-            too, continues for its other users. The command waits until running downloads have stopped, usually less than 6 seconds.
+            Pausing a user or a batch pauses only what that user or batch has requested: a download that others have also \
+            requested continues for its other users. The command waits until running downloads have stopped, usually less than 6 seconds.
 
             EXAMPLES:
               Pause everything, and continue later:
@@ -97,7 +97,7 @@ struct QueueCancelCommand: QueueChangeCommand {
         abstract: "Cancels downloads and removes their partial files.",
         discussion: """
             Cancelling a user or a batch withdraws only what that user or batch has requested: a download that others have \
-            requested, too, continues for its other users. Downloads that are done stay done, and their files aren't removed. \
+            also requested continues for its other users. Downloads that are done stay done, and their files aren't removed. \
             The command waits until running downloads have stopped, usually less than 6 seconds.
 
             EXAMPLES:
@@ -290,7 +290,7 @@ private struct QueueActionRun: Sendable {
     struct Result: Sendable, Equatable, Encodable {
         /// The number of changed downloads.
         var changed = 0
-        /// How many of them go on for other users or batches.
+        /// How many of them continue for other users or batches.
         var continuing = 0
         /// How many of them haven't stopped yet, because the command was interrupted.
         var running = 0

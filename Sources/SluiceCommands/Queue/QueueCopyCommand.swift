@@ -115,7 +115,7 @@ private struct QueueCopy: Sendable {
                 if base == nil {
                     "\(isOne ? "its directory is" : "their directories are") absolute. Pass --relative-to to make directories relative."
                 } else {
-                    "\(isOne ? "its directory isn't" : "their directories aren't") below that of --relative-to."
+                    "\(isOne ? "its directory isn't" : "their directories aren't") below the one of --relative-to."
                 }
             await console.report(
                 "--to: Only this machine will download \(Format.count(absoluteCount, "file")), because \(reason)")

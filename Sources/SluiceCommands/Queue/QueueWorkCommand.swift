@@ -150,7 +150,7 @@ private struct QueueWork: Sendable {
                         try await downloads.run(until: end) {
                             feed.note($0)
                         } onWarning: {
-                            reporter.announce("\(database.option) \($0) The worker goes on.")
+                            reporter.announce("\(database.option) \($0) The worker continues.")
                         }
                         group.cancelAll()
                     }

@@ -70,7 +70,7 @@ public final class ConcurrencyLimiter: Sendable {
     ///     above 2⁴⁵ − 1, such as `Int.max`, counts as 2⁴⁵ − 1.
     ///   - order: The order in which waiting tasks are admitted.
     ///   - tracksHolders: Whether the program stops with an explanation when a body uses the same limiter, instead of deadlocking
-    ///     occasionally. Each run is then slower. Only bodies that a task runs inside its own body are detected, not those of child tasks,
+    ///     occasionally. Each run is then slower. Only bodies that a task runs inside its own body are detected, not bodies of child tasks,
     ///     permits, or ``runIfAvailable(_:)``, which doesn't wait.
     ///   - clock: The clock that measures ``Statistics/totalWait``; if it's `nil`, nothing is measured.
     /// - Precondition: `concurrency` is at least 1.

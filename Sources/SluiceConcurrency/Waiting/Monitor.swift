@@ -29,7 +29,7 @@ import SluiceLock
 /// final value that predicates check, or wait with a deadline.
 ///
 /// **Cost.** A wait evaluates its predicate or claim when it starts and in every call of ``withState(_:)``. Each claim that succeeds
-/// evaluates those of all waiting tasks again. This suits tens of waiting tasks, not thousands. The evaluations block the thread that
+/// evaluates the conditions of all waiting tasks again. This suits tens of waiting tasks, not thousands. The evaluations block the thread that
 /// changes the state.
 public final class Monitor<State: Sendable>: Sendable {
     private let storage: MonitorStorage<State>

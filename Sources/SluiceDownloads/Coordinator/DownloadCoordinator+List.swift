@@ -13,8 +13,8 @@ extension DownloadCoordinator {
     ///
     ///     let song = try await DownloadCoordinator().download(url, to: music)
     ///
-    /// The URL suggests the name of the file. Retries, limits, resuming and the rule for existing files are those of the coordinator, which
-    /// may run already. With `ExistingFile.skip`, the result can be a file that existed.
+    /// The URL suggests the name of the file. The coordinator decides on retries, limits, resuming and existing files; its queue may run
+    /// already. With `ExistingFile.skip`, the result can be a file that existed.
     ///
     /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled; and the same
     ///   errors as ``run(until:onEvent:onWarning:)``.

@@ -12,20 +12,21 @@ extension DownloadCoordinator {
     ///
     /// When the method returns, all requests are in the store. If it throws, none of them is, unless `keepsFinished` is `true`.
     ///
-    /// A job is identified by its URL and its target. A request for an unfinished job joins that job: its user and batch become a member
-    /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for an ended job starts it again, unless it is
-    /// done and `keepsFinished` is `true`. A request isn't added if another unfinished job writes the same file; see
+    /// A download is identified by its URL and its target. A request for an unfinished download joins it: its user and batch become a member
+    /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for an ended download starts it again, unless it
+    /// is done and `keepsFinished` is `true`. A request isn't added if another unfinished download writes the same file; see
     /// ``DownloadHandle/outcome``.
     ///
-    /// A run in this process notices the jobs immediately, and a run in another process within a second.
+    /// A run in this process notices new downloads immediately, and a run in another process within a second.
     ///
     /// - Parameters:
     ///   - requests: The files to download.
-    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:waits:)``. A job can belong to several batches.
-    ///   - keepsFinished: Whether a job that is done stays done if its file still exists. By default the file is downloaded again. The files of
-    ///     relative requests are looked for in the directory of the configuration; if it has none, only the workers know where these files
-    ///     are, and the jobs stay done.
-    /// - Throws: ``QueueStoreError``. With `keepsFinished`, jobs whose files are gone are added in a second step. If that step throws, the other
+    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:waits:)``. A download can belong to several
+    ///     batches.
+    ///   - keepsFinished: Whether a download that is done stays done if its file still exists. By default the file is downloaded again.
+    ///     Sluice looks for the files of relative requests in the directory of the configuration. If it has none, only the workers know
+    ///     where these files are, and the downloads stay done.
+    /// - Throws: ``QueueStoreError``. With `keepsFinished`, downloads whose files are gone are added in a second step. If that step throws, the other
     ///   requests are in the store; repeat the call.
     @discardableResult
     @concurrent public func enqueue(
@@ -92,7 +93,7 @@ extension DownloadCoordinator {
     public struct ChangeReport: Sendable, Hashable {
         /// The number of downloads that were changed.
         public var changedCount: Int
-        /// How many of them go on for other users or batches, because only some of their members were cancelled or paused.
+        /// How many of them continue for other users or batches, because only some of their members were cancelled or paused.
         public var continuingCount: Int
         /// Those that are being cancelled or paused, and still run until their workers have stopped them. Empty if the method has waited.
         public var stopping: [QueuedDownload.ID]
@@ -124,14 +125,14 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.cancel(.all)
     ///     try await downloads.cancel(.user(me))
-    ///     try await downloads.cancel(.waiting)                    // running downloads go on
+    ///     try await downloads.cancel(.waiting)                    // running downloads continue
     ///
     /// Cancelling a user or a batch ends its members (``QueuedDownload/Member``). A download that other members have requested continues,
     /// and only the handles of the cancelled requests complete, with the state ``QueuedDownload/State/cancelled``. Downloads that are done
     /// stay done, and their files aren't removed.
     ///
     /// A download that another process runs is stopped by that process within a third of its lease. Downloads of processes that are known to
-    /// have died are cancelled immediately, and those of other dead processes when their leases have expired. Partial files that can't be
+    /// have died are cancelled immediately, and downloads of other dead processes when their leases have expired. Partial files that can't be
     /// removed stay; a later attempt uses or replaces them.
     ///
     /// - Parameters:
@@ -139,7 +140,7 @@ extension DownloadCoordinator {
     ///   - waits: Whether the method waits until running downloads have stopped, as ``waitUntilStopped(_:)`` does. If not, the report lists
     ///     them.
     /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are cancelled
-    ///   nevertheless.
+    ///   anyway.
     @discardableResult
     @concurrent public func cancel(
         _ selection: QueuedDownload.Selection, waits: Bool = true
@@ -177,7 +178,7 @@ extension DownloadCoordinator {
     ///   - waits: Whether the method waits until running downloads have stopped, as ``waitUntilStopped(_:)`` does. If not, the report lists
     ///     them.
     /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are paused
-    ///   nevertheless.
+    ///   anyway.
     @discardableResult
     @concurrent public func pause(
         _ selection: QueuedDownload.Selection, waits: Bool = true
@@ -228,7 +229,7 @@ extension DownloadCoordinator {
         return report
     }
 
-    /// Resumes paused downloads, and reports how many wait now. They continue with the bytes of their partial files.
+    /// Resumes paused downloads, and reports how many wait now. They continue from their partial files.
     ///
     ///     try await downloads.resume(.all)
     ///
@@ -242,12 +243,12 @@ extension DownloadCoordinator {
         return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
 
-    /// Tries failed and cancelled downloads again, and reports how many wait now.
+    /// Retries failed and cancelled downloads, and reports how many wait now.
     ///
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
     ///
-    /// They keep their numbers, members and priorities, and lose their failed attempts. A download continues with the bytes of its partial
+    /// They keep their numbers, members and priorities, and their failed attempts no longer count. A download continues with the bytes of its partial
     /// file, if that still exists. A download isn't tried again if another unfinished download writes the same file.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -264,8 +265,8 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.prioritize(.user(me), priority: 10)
     ///
-    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads go
-    /// on; if one of them has to wait again, the new priority counts.
+    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads
+    /// continue; if one of them has to wait again, the new priority counts.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
@@ -297,7 +298,7 @@ extension DownloadCoordinator {
         return ChangeReport(changedCount: count, unknown: unknown)
     }
 
-    /// Removes ended jobs that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
+    /// Removes ended downloads that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
     ///
     /// Each run does the same in the background, when it begins and then once a minute, with the values of its configuration. Until then
     /// there can be more ended downloads.
@@ -354,7 +355,7 @@ extension DownloadCoordinator {
     /// After a cancellation, the last snapshot may be older than the queue. To save or print the final state, call ``snapshot(listing:)``
     /// after the run; it also works in a cancelled task.
     ///
-    /// - Parameter count: The maximum number of jobs of each kind that a snapshot lists. The counts include all jobs.
+    /// - Parameter count: The maximum number of downloads of each kind that a snapshot lists. The counts include all downloads.
     public func snapshots(listing count: Int = 100) -> some AsyncSequence<QueueSnapshot, any Error> & Sendable {
         QueueSnapshots(coordinator: self, listing: count)
     }

@@ -30,13 +30,13 @@ public import Foundation
 /// unlimited, but the transport gives up if the server sends nothing.
 ///
 /// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` returns. A process that is
-/// killed loses no job and leaves no partial file under a final name. The next run continues, also within a file if the server supports
+/// killed loses no download and leaves no partial file under a final name. The next run continues, even within a file if the server supports
 /// ranges (RFC 9110, section 14).
 ///
-/// **Retries.** A download that fails for a temporary reason is tried again after increasing delays (`RetryPolicy`). Other downloads run
-/// meanwhile. From a server that asks for a delay (`Retry-After`, RFC 9110, section 10.2.3) no download starts during it, and from a host
-/// that can't be connected to one at a time (``CircuitBreaker``). A failure of this worker, such as a full disk, ends its run and fails no
-/// download; <doc:WhenSomethingFails> has the whole table.
+/// **Retries.** A download that fails for a temporary reason is retried with backoff (`RetryPolicy`), and other downloads run meanwhile. If a
+/// server asks for a delay (`Retry-After`, RFC 9110, section 10.2.3), no download from it starts until the delay is over. If connections to
+/// a host fail, one download at a time tries it (``CircuitBreaker``). A failure of this worker, such as a full disk, ends its run and fails
+/// no download; <doc:WhenSomethingFails> has the whole table.
 public final class DownloadCoordinator: Sendable {
     /// The configuration of a coordinator.
     public struct Configuration: Sendable {
@@ -54,14 +54,14 @@ public final class DownloadCoordinator: Sendable {
         public var existing: ExistingFile
         /// The protection of a completed file against a loss of power.
         public var durability: Durability
-        /// The time after which other processes may take over a job of this process if it has stopped responding. The process renews its
+        /// The time after which other processes may take over a download of this process if it has stopped responding. The process renews its
         /// leases three times as often.
         public var lease: Duration
         /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt.
         ///
         /// The fields are never stored, and are sent only to the URL's origin. Check the host before you return a secret. Several attempts
-        /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the job without a
-        /// retry; the stored message contains only the error's type.
+        /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the download without
+        /// a retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
@@ -228,7 +228,7 @@ public final class DownloadCoordinator: Sendable {
 
     /// Ends what ``start()`` began, and waits until the downloads have stopped. They keep their partial files and wait again.
     ///
-    /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue goes on for them.
+    /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue continues for them.
     public func stop() async { await core.stop() }
 
     /// Why the queue that ``start()`` runs can't work now; `nil` when it works, or doesn't run.
@@ -243,9 +243,9 @@ public final class DownloadCoordinator: Sendable {
     public enum RunEnd: Sendable, Hashable {
         /// The run ends when its task is cancelled: for a service.
         case whenCancelled
-        /// The run ends when no job waits or runs, including jobs that other processes run.
+        /// The run ends when no download waits or runs, including those that other processes run.
         case whenEmpty
-        /// The run ends when no job of this batch waits or runs, and works only on these jobs.
+        /// The run works only on this batch, and ends when none of its downloads waits or runs.
         case whenBatchIsEmpty(String)
     }
 
@@ -264,8 +264,8 @@ public final class DownloadCoordinator: Sendable {
     /// **Cancellation.** If the task is cancelled, the run starts no more downloads and stops the current ones. They keep their partial
     /// files and wait again. Then this method returns without throwing, because cancellation is the usual end of a service.
     ///
-    /// **Outages.** While the store can't be reached, or another process holds it for too long, the run goes on and asks it again and
-    /// again, at most every five seconds. Downloads continue, and their outcomes are recorded later. A download whose lease couldn't be
+    /// **Outages.** While the store can't be reached, or another process holds it for too long, the run continues, and retries with backoff,
+    /// at least every five seconds. Downloads continue, and their outcomes are recorded later. A download whose lease couldn't be
     /// renewed for two thirds of its duration is stopped, before another worker can have it. If the store can't be reached when the run
     /// begins or ends, this method throws.
     ///
@@ -276,8 +276,8 @@ public final class DownloadCoordinator: Sendable {
     ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the run falls back to
     ///     polling every second for the changes of other machines. It must be quick and must not block.
     /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if this worker can't work, for example because the disk is full or
-    ///   its directory can't be written, so that the other jobs would fail too (<doc:WhenSomethingFails>). All downloads are stopped first,
-    ///   and all jobs wait again. You can then run the queue again.
+    ///   its directory can't be written, so that the other downloads would fail too (<doc:WhenSomethingFails>). All downloads are stopped
+    ///   first, and wait again. You can then run the queue again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
@@ -295,7 +295,7 @@ public final class DownloadCoordinator: Sendable {
     /// The body runs in a child task, so that a failed run can cancel it. If it uses the main actor's state, write
     /// `{ @MainActor downloads in … }`.
     ///
-    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:onWarning:)``. If `body` returns nevertheless,
+    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:onWarning:)``. If `body` returns anyway,
     /// for example because its loop over snapshots ends, this method returns its result. To end with an error then, call
     /// `Task.checkCancellation()`.
     ///
@@ -351,7 +351,7 @@ extension DownloadCoordinator {
     ///
     ///     DownloadCoordinator.Configuration(circuitBreaker: .init(maximumFailures: 10, pause: .seconds(60)))
     ///
-    /// After ``maximumFailures`` failed connections in succession, no download of the host starts for the ``pause``. Then one download is
+    /// After ``maximumFailures`` failed connections in a row, no download of the host starts for the ``pause``. Then one download is
     /// tried. If it reaches the host, the others follow; otherwise there is another pause, and the download that was tried waits with the
     /// others and loses no attempt. So an outage costs a few downloads an attempt, and the others wait for its end.
     /// ``QueueSnapshot/hosts`` shows these hosts.
@@ -362,7 +362,7 @@ extension DownloadCoordinator {
     /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives a host
     /// up only if no other process reaches it.
     public struct CircuitBreaker: Sendable, Hashable {
-        /// The number of failed connections in succession after which a host is paused.
+        /// The number of failed connections in a row after which a host is paused.
         public var maximumFailures: Int
         /// The time without connections before the next attempt.
         public var pause: Duration

@@ -37,7 +37,7 @@ public struct DownloadHandle: Sendable {
     ///
     /// If the request is cancelled and the download continues for other members, the result has the state
     /// ``QueuedDownload/State/cancelled``. If a download that ended in this process was replaced, because the same request was enqueued
-    /// again, the result is that of this handle's download.
+    /// again, the result belongs to this handle's download.
     ///
     /// - Throws: `TransferError` if the download failed, without its cause if that happened in another process or an earlier one, and with
     ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was removed from the queue

@@ -24,7 +24,7 @@ import SluiceConcurrency
 ///
 /// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then reads the queue again every
 /// second. If the queue can't run, for example because the disk is full, ``failure`` has that error until it has passed
-/// (``DownloadCoordinator/failure``). After the coordinator has been closed, the list doesn't try again.
+/// (``DownloadCoordinator/failure``). After the coordinator has been closed, the list no longer retries.
 @MainActor @Observable
 public final class DownloadList {
     /// The running downloads with their progress, in the order of their numbers.
@@ -150,7 +150,7 @@ extension DownloadList {
     ///         return "\(rate / 1000) kB/s, \(left.components.seconds) s left"
     ///     }
     public struct Totals: Sendable, Hashable {
-        /// The number of received bytes of the running downloads, including those of resumed partial files.
+        /// The number of received bytes of the running downloads, including the bytes of resumed partial files.
         public var receivedBytes: Int64
         /// The size of the running downloads in bytes; `nil` if a size is unknown, or if no download runs.
         public var totalBytes: Int64?

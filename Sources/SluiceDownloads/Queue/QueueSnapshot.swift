@@ -9,16 +9,16 @@ public import Foundation
 /// It can be sent to another process, for example as JSON, in which ``counts`` is an object with the names of the states as keys. URLs are
 /// encoded unchanged, with the secrets that they may contain.
 public struct QueueSnapshot: Sendable, Hashable, Codable {
-    /// A running job and its progress.
+    /// A running download and its progress.
     public struct Running: Sendable, Hashable, Codable, Identifiable {
-        /// The job.
+        /// The download.
         public var download: QueuedDownload
-        /// The number of received bytes; 0 for a job of another process.
+        /// The number of received bytes; 0 for a download of another process.
         public var receivedBytes: Int64
         /// The size of the whole file in bytes, if the server sent it.
         public var totalBytes: Int64?
 
-        /// The number of the job.
+        /// The number of the download.
         public var id: QueuedDownload.ID { download.id }
 
         /// Creates a value, for previews and tests.
@@ -55,15 +55,15 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
         }
     }
 
-    /// The number of jobs in each state.
+    /// The number of downloads in each state.
     public var counts: [QueuedDownload.State: Int]
-    /// The running jobs, in the order of their numbers.
+    /// The running downloads, in the order of their numbers.
     public var running: [Running]
-    /// The first waiting jobs, by priority and then in the order in which they were enqueued.
+    /// The first waiting downloads, by priority and then in the order in which they were enqueued.
     public var waiting: [QueuedDownload]
-    /// The first paused jobs, in the same order.
+    /// The first paused downloads, in the same order.
     public var paused: [QueuedDownload]
-    /// The last ended jobs, the latest first.
+    /// The last ended downloads, the latest first.
     public var ended: [QueuedDownload]
     /// The hosts from which no further downloads start now, by name.
     public var hosts: [Host]
@@ -85,10 +85,10 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
         self.cursor = cursor
     }
 
-    /// The number of jobs in a state.
+    /// The number of downloads in a state.
     public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
-    /// The number of jobs that wait or run. Paused jobs aren't counted.
+    /// The number of downloads that wait or run. Paused ones aren't counted.
     public var openCount: Int { count(in: .waiting) + count(in: .running) }
 }
 

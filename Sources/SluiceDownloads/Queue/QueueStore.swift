@@ -11,7 +11,7 @@ public import Foundation
 ///
 ///     let downloads = DownloadCoordinator(store: .sqlite(at: directory.appending(path: "queue.db")))
 ///
-/// The first operation that needs the queue opens it, and throws a ``QueueStoreError`` if that fails. The next operation tries again.
+/// The first operation that needs the queue opens it, and throws a ``QueueStoreError`` if that fails. The next operation retries.
 public struct DownloadStore: Sendable {
     package let queue: any QueueStore
 

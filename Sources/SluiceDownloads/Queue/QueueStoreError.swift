@@ -44,7 +44,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let passwordNotStored = Self("passwordNotStored")
         /// The name of a user or a batch is longer than a queue that outlives the process stores, or contains a NUL character.
         public static let nameNotStored = Self("nameNotStored")
-        /// The job was removed from the queue.
+        /// The download was removed from the queue.
         public static let removed = Self("removed")
         /// The queue no longer has all events after a cursor.
         public static let eventsRemoved = Self("eventsRemoved")

@@ -59,7 +59,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         public var user: String?
         /// The batch; `nil` for a request without a batch.
         public var batch: String?
-        /// The priority of the request. That of the download is the highest of its members.
+        /// The priority of the request. The download has the highest priority of its members.
         public var priority: Int
         /// Whether the member is paused. A download runs for the members that aren't paused.
         public var isPaused: Bool

@@ -32,7 +32,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     ///     let response = try await transport.open(TransportRequest(url))
     ///     print(response.status, response.headerFields[.location] ?? "")      // 301 Moved Permanently /new
     ///
-    /// Use it in a proxy, and in a cache that should store redirects: each `ResourceCache` response is then that of the requested URL.
+    /// Use it in a proxy, and in a cache that should store redirects: each `ResourceCache` response then belongs to the requested URL.
     public static let unfollowed = {
         var policy = RedirectPolicy(maximumRedirects: 0)
         policy.isFollowing = false

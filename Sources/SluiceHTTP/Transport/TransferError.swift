@@ -175,7 +175,7 @@ extension TransferError: Hashable {
 // MARK: - Codes
 
 extension TransferError {
-    /// The kinds of failure. Each module adds those of its own, and more may be added: switch with a `default`.
+    /// The kinds of failure. Each module adds its own, and later versions may add more: switch with a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind's static member, such as `stalled`.
         public let description: String

@@ -266,7 +266,7 @@ extension ResponseBodySource {
 ///     _ = try await response.body.collect(upTo: 1_000_000)
 ///     if let timings = response.timings { print("first byte after", timings.firstByte, "total", timings.total ?? .zero) }
 ///
-/// After redirects, these are the timings of the last exchange. With a proxy, the lookup and the connection are those of the proxy.
+/// After redirects, these are the timings of the last exchange. With a proxy, they measure the lookup of the proxy and the connection to it.
 public struct TransportTimings: Hashable, Sendable {
     /// The duration of the name lookup, or `nil` if the exchange reused a connection or the engine doesn't measure it.
     public var nameLookup: Duration?

@@ -16,15 +16,15 @@ extension DownloadStore {
     ///
     /// **Limits** hold exactly for all workers of the queue together, on all machines. All of them must use the same limits.
     ///
-    /// **Durability.** Enqueued jobs and recorded outcomes are on the server's disk when the operation returns. A crash of the server may
-    /// undo the last claims, and then the jobs are claimed again.
+    /// **Durability.** Enqueued downloads and recorded outcomes are on the server's disk when the operation returns. A crash of the server
+    /// may undo the last claims, and then the downloads are claimed again.
     ///
     /// **Secrets.** URLs are stored unchanged, and header fields aren't stored. Errors and logs never contain the password of `url`.
     ///
     /// - Parameters:
     ///   - url: The URL of the database, as libpq reads it. What it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and from
     ///     the password file.
-    ///   - queue: The name of the queue. A database can have several, each with its own jobs and limits.
+    ///   - queue: The name of the queue. A database can have several, each with its own downloads and limits.
     ///   - namespace: The PostgreSQL schema of the tables, which is created if it is missing.
     ///   - files: The engine that waits for the connections.
     public static func postgres(

@@ -344,7 +344,7 @@ import Testing
             // Then
             #expect(copied.status == .success && copied.output == "Copied 3 downloads.\n", "\(copied)")
             let message =
-                "sluice: --to: Only this machine will download 1 file, because its directory isn't below that of --relative-to.\n"
+                "sluice: --to: Only this machine will download 1 file, because its directory isn't below the one of --relative-to.\n"
             #expect(copied.error == (place == .file ? "" : message))
             let listing = try await scene.listing(of: other)
             #expect(listing.waiting.map(\.file) == ["a", elsewhere + "/b", "7/c"])

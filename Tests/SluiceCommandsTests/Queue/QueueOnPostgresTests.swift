@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `has relative directories below that of the worker`() async throws {
+    @Test func `puts relative directories below the worker's directory`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             // Given
             let list = scene.directory.appending(path: "list")
@@ -112,7 +112,7 @@ import Testing
             let console = messages.console
             let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
             async let worked = SluiceProgram.run(arguments, console: console)
-            try await messages.output(.error) { $0.contains("The worker goes on.") }
+            try await messages.output(.error) { $0.contains("The worker continues.") }
             #expect(messages.error.contains("so the queue is polled every second. "), "\(messages.error)")
             await scene.add(["/b"])
             while try await scene.listing().counts["done"] != 2 {}
