@@ -1,5 +1,6 @@
 import Foundation
 import SluiceDownloads
+import SluiceHTTP
 import SwiftUI
 
 /// The first screen: the downloads with their progress.
