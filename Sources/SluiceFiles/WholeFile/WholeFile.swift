@@ -9,8 +9,8 @@ public import Foundation
 extension Data {
     /// Reads a whole file.
     ///
-    ///     let page = try await Data(asyncContentsOf: url)
-    ///     let upload = try await Data(asyncContentsOf: untrusted, maximumSize: 16 << 20)
+    ///     let data = try await Data(asyncContentsOf: url)
+    ///     let page = try await Data(asyncContentsOf: url, maximumSize: 16 << 20)            // a file that others chose
     ///     let index = try await Data(asyncContentsOf: other, options: .mappedIfSafe)
     ///
     /// The method reads until the end, whatever size the file reports, so it also reads files in /proc and /sys, files that grow
@@ -85,7 +85,7 @@ extension Data {
     /// Writes a whole file atomically: the path always leads to the complete old file or the complete new one.
     ///
     ///     try await data.asyncWrite(to: url)
-    ///     try await cached.asyncWrite(to: other, options: .init(durability: .none))       // faster; may be lost with the power
+    ///     try await data.asyncWrite(to: other, options: .init(durability: .none))         // faster; may be lost with the power
     ///
     /// By default the bytes are on the disk before the file has its name (``Durability/full``). On the machine of the Benchmarks, that costs
     /// 40% of the rate for files of 4 KiB on an SSD. It still writes as many files a second as `Data.write(to:options: .atomic)`.
