@@ -8,8 +8,8 @@ public import Foundation
 
 /// A download in a queue.
 ///
-/// It can be sent to another process or stored, for example as JSON. The decoded value equals the encoded one, but for the header fields
-/// of its request. URLs are encoded unchanged, with the secrets that they may contain.
+/// It can be sent to another process or stored, for example as JSON. The decoded value equals the encoded one, except for the header fields
+/// of its request and the `cause` and `retryAfter` of its error. URLs are encoded unchanged, with the secrets that they may contain.
 public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// The number of a download in its queue. Later downloads have greater numbers.
     public struct ID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
