@@ -57,6 +57,29 @@ import Testing
         }
     }
 
+    /// A session plans its statements once. It does so for tables that had a single row when they were analyzed.
+    @Test func `does not grow in a session that expects a single job`() async throws {
+        let namespace = "cost_tests"
+        let store = PostgresQueueStore(try Servers.url, namespace: namespace)
+        _ = try await store.enqueue([.numbered(9999)], options: .init())
+        try await withDatabase { (database) async throws in
+            let settings = PostgresTransaction(namespace: namespace)
+            _ = try await database.run([PostgresStatement("ANALYZE job, member, lane, line, head")], in: settings)
+            let worker = try await store.attach()
+            _ = try await store.enqueue((0..<3000).map { .numbered($0, hosts: 2, users: 500) }, options: .init())
+            let limits = DownloadCoordinator.Limits(total: 100, perHost: 40, perUser: 1)
+            for round in 0..<3 {
+                let claim = JobClaim(worker: worker, count: 8, limits: limits, lease: .seconds(3600))
+                let token = Int64(1000 * (round + 1))
+                let (claiming, rows) = try await Self.run([store.claiming(claim, token: token, isAgain: false)], store)
+                #expect(claiming[0].count == 8)
+                #expect(rows < 400)
+            }
+            try await store.close()
+            _ = try await database.run([PostgresStatement("DROP SCHEMA \(namespace) CASCADE")])
+        }
+    }
+
     /// More full lanes than a claim passes one by one.
     @Test func `does not grow with the number of full lanes of few hosts`() async throws {
         try await QueueFixture.with { fixture in
@@ -232,7 +255,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...3)
+    @Test(arguments: 1...4)
     func `tables of an earlier version are migrated, and their jobs are counted`(_ version: Int) async throws {
         let namespace = "migration_tests_\(version)"
         try await withDatabase { (database) async throws in
