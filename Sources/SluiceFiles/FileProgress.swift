@@ -49,7 +49,7 @@ public struct FileProgress: Sendable, Hashable {
 
     /// Stays below 1: the file may be larger than reported, and the sync follows.
     private static func fraction<Count: BinaryInteger>(_ completed: Count, of total: Count) -> Double {
-        min(Double(completed) / Double(total), 0.999)
+        max(0, min(Double(completed) / Double(total), 0.999))
     }
 }
 

@@ -68,6 +68,9 @@ final class CoordinatorCore: Sendable {
     /// and it would then run them twice.
     var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
 
+    /// The number of downloads that this process can run concurrently. Each has a task that waits for it from the start.
+    var places: Int { min(limits.total, 10_000) }
+
     /// The directory of relative targets.
     var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
 

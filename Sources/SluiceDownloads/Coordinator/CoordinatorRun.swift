@@ -46,7 +46,7 @@ final class CoordinatorRun: Sendable {
             CoordinatorState(
                 CoordinatorState.Intervals(
                     poll: core.store.isShared ? core.timing.poll.milliseconds : nil,
-                    total: core.limits.total, lease: core.lease.milliseconds),
+                    total: core.places, lease: core.lease.milliseconds),
                 ReachWatch.Rules(breaker: core.configuration.circuitBreaker)))
     }
 
@@ -104,7 +104,7 @@ final class CoordinatorRun: Sendable {
                 group.addTask { await self.repeating(.look) { await self.settleAndClaim() } }
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
                 group.addTask { await self.repeating(.guardLeases) { self.stopExpiring() } }
-                for _ in 0..<core.limits.total {
+                for _ in 0..<core.places {
                     group.addTask { await self.runWorkItems() }
                 }
                 await settleAndClaim()

@@ -16,8 +16,9 @@ extension DownloadCoordinator {
     /// The URL suggests the name of the file. The coordinator decides on retries, limits, resuming and existing files; its queue may run
     /// already. With `ExistingFile.skip`, the result can be a file that existed.
     ///
-    /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled; and the same
-    ///   errors as ``run(until:onEvent:onWarning:)``.
+    /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled;
+    ///   ``QueueStoreError`` with the code `closed` if the coordinator was closed meanwhile; and the same errors as
+    ///   ``run(until:onEvent:onWarning:)``.
     @concurrent public func download(
         _ url: URL, to directory: URL, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> URL {
@@ -25,7 +26,8 @@ extension DownloadCoordinator {
         switch summary.results[0] {
         case .done(let file), .skipped(let file): return file
         case .failed(let error): throw error
-        case .cancelled, .unfinished: throw CancellationError()
+        case .cancelled: throw CancellationError()
+        case .unfinished: throw Task.isCancelled ? CancellationError() : QueueStoreError.closed("queue")
         }
     }
 
@@ -298,9 +300,9 @@ public struct DownloadSummary: Sendable {
     }
 }
 
-extension Int64 {
+extension FixedWidthInteger {
     /// The sum, or the nearest number that fits. Lengths from servers and numbers in a shared database may be arbitrarily large.
-    package func addingClamped(_ other: Int64) -> Int64 {
+    package func addingClamped(_ other: Self) -> Self {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? (other > 0 ? .max : .min) : sum
     }

@@ -326,7 +326,7 @@ public final class DownloadCoordinator: Sendable {
 extension DownloadCoordinator {
     /// Limits on the number of downloads that run concurrently.
     public struct Limits: Sendable, Hashable {
-        /// The maximum number of running downloads.
+        /// The maximum number of running downloads. One process runs at most 10,000, even if the number is larger, such as `Int.max`.
         public var total: Int
         /// The maximum number of running downloads from one host and port; `nil` for no such limit.
         public var perHost: Int?

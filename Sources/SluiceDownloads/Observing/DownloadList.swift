@@ -90,7 +90,7 @@ public final class DownloadList {
     public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
     /// The number of downloads that wait or run. Paused downloads aren't counted.
-    public var openCount: Int { count(in: .waiting) + count(in: .running) }
+    public var openCount: Int { count(in: .waiting).addingClamped(count(in: .running)) }
 
     private func take(_ result: Result<QueueSnapshot, QueueStoreError>) {
         switch result {
@@ -177,7 +177,7 @@ extension DownloadList {
         /// The received fraction of the running downloads, from 0 to 1, if their size is known.
         public var fractionCompleted: Double? {
             guard let totalBytes else { return nil }
-            return totalBytes > 0 ? min(1, Double(receivedBytes) / Double(totalBytes)) : 1
+            return totalBytes > 0 ? max(0, min(1, Double(receivedBytes) / Double(totalBytes))) : 1
         }
     }
 }

@@ -43,9 +43,9 @@ struct TransferMeter: Sendable {
         for job in new.running {
             if let seen = before[job.id] {
                 // Fewer bytes than before: another attempt has begun.
-                arrived = arrived.addingClamped(max(0, job.receivedBytes - max(0, seen.receivedBytes)))
+                arrived = arrived.addingClamped(max(0, max(0, job.receivedBytes) - max(0, seen.receivedBytes)))
             } else {
-                arrived = arrived.addingClamped(min(job.receivedBytes, maximumUnseen))
+                arrived = arrived.addingClamped(min(max(0, job.receivedBytes), maximumUnseen))
             }
         }
         let alreadyEnded = Set(old.ended.map(\.id))
@@ -92,7 +92,7 @@ struct TransferMeter: Sendable {
         }
         let seconds = (left / bytesPerSecond).rounded(.up)
         // More than thirty years is no estimate.
-        return seconds < 1e9 ? .seconds(Int64(seconds)) : nil
+        return (0..<1e9).contains(seconds) ? .seconds(Int64(seconds)) : nil
     }
 }
 

@@ -31,7 +31,7 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
         /// The received fraction of the file, from 0 to 1, if the size is known.
         public var fractionCompleted: Double? {
             guard let totalBytes else { return nil }
-            return totalBytes > 0 ? min(1, Double(receivedBytes) / Double(totalBytes)) : 1
+            return totalBytes > 0 ? max(0, min(1, Double(receivedBytes) / Double(totalBytes))) : 1
         }
     }
 
@@ -89,7 +89,7 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
     public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
     /// The number of downloads that wait or run. Paused ones aren't counted.
-    public var openCount: Int { count(in: .waiting) + count(in: .running) }
+    public var openCount: Int { count(in: .waiting).addingClamped(count(in: .running)) }
 }
 
 extension QueueSnapshot.Host {

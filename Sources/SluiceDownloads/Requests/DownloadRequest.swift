@@ -71,6 +71,8 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Creates a request to download `url` to `file`, which must be a file URL.
     ///
     ///     DownloadRequest(url, as: music.appending(path: "Song.mp3"))
+    ///
+    /// The file's name is made safe as well: `as: …/.env` writes `env`, because a queue keeps no hidden names. ``target`` is the result.
     public init(
         _ url: URL, as file: URL, headerFields: HTTPFields = [:], user: String? = nil, priority: Int = 0
     ) {
@@ -134,7 +136,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// The identifier of a request whose URL isn't known yet, and `nil` for other requests.
     public var unresolvedID: String? {
-        isUnresolved ? String(url.path(percentEncoded: false).dropFirst()) : nil
+        // `path(percentEncoded: false)` is empty for some texts, such as one with a NUL character.
+        isUnresolved ? Self.percentDecoded(url.path(percentEncoded: true).dropFirst()) : nil
     }
 
     package var isUnresolved: Bool { url.scheme == Self.unresolvedScheme }
@@ -155,6 +158,20 @@ public struct DownloadRequest: Sendable, Hashable {
                 encoded += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
         }
+    }
+
+    private static func percentDecoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = UInt8(Substring(rest.prefix(2)), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Creates a request from the parts that a queue has stored. Returns `nil` if another program has damaged them.

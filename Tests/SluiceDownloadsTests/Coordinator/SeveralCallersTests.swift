@@ -292,9 +292,12 @@ import Testing
             downloads.start()
             let run = Task { try await downloads.run() }
             let listing = Task { try await downloads.download(try requests(["a", "b"], origin, directory)) }
-            await gate.arrivals(2)
+            let single = Task { try await downloads.download(try URL(fetchable: origin.url("/c")), to: directory) }
+            await gate.arrivals(3)
             try await downloads.close()
             try await run.value
+            let closed = await #expect(throws: QueueStoreError.self) { try await single.value }
+            #expect(closed?.code == .closed)
             let summary = try await listing.value
             #expect(summary.unfinishedCount == 2 && summary.results.allSatisfy(\.isUnfinished))
             await gate.open()
