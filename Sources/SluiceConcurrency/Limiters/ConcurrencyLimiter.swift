@@ -415,8 +415,9 @@ extension ConcurrencyLimiter {
 ///         showTooLarge(image, maximum: error.maximumWeight)
 ///     }
 ///
-/// A ``ConcurrencyLimiter`` throws it for a weight of more than its ``ConcurrencyLimiter/concurrency``, and a ``RateLimiter`` for a weight
-/// of more than its burst. The request fails immediately, or when the limiter becomes too small for it while it waits.
+/// A ``ConcurrencyLimiter`` throws it for a weight of more than its ``ConcurrencyLimiter/concurrency``, a ``KeyedLimiter`` for more than
+/// one of its limits, and a ``RateLimiter`` for more than its burst. The request fails immediately, or when the limiter becomes too small
+/// for it while it waits.
 public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvertible {
     /// The weight of the request.
     public var weight: Int
@@ -432,7 +433,7 @@ public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvert
     /// What happened and what to do, in two sentences.
     public var description: String {
         "The request has a weight of \(weight), but the limiter allows at most \(maximumWeight). "
-            + "Split the request, or raise the limiter's concurrency or burst."
+            + "Split the request, or raise the limit."
     }
 }
 

@@ -228,6 +228,12 @@ struct WaitingLine<Waiter, Outcome> {
 extension WaitingLine {
     var firstTicket: Ticket? { ticket(at: first) }
 
+    /// The first waiter in line; `nil` if the line is empty or the waiter hasn't suspended yet.
+    var firstWaiter: Waiter? {
+        guard first != Self.none, case .inLine(let waiter) = slots[first].state else { return nil }
+        return waiter
+    }
+
     func ticket(after ticket: Ticket) -> Ticket? { self.ticket(at: slots[ticket.slot].next) }
 
     private func ticket(at index: Int) -> Ticket? {

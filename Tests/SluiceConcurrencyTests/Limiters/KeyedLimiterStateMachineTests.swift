@@ -3,13 +3,30 @@ import Testing
 
 @testable import SluiceConcurrency
 
+extension KeyedLimiterStateMachine {
+    fileprivate mutating func tryEnter(_ key: Key, weight: UInt64 = 1) -> Bool {
+        if case .run = enter(key, LimiterRequest(weight: weight), joins: false) { true } else { false }
+    }
+}
+
+extension LimiterWakeups {
+    /// All tasks to resume, in order, with their outcomes.
+    fileprivate var all: [(waiter: Waiter, outcome: LimiterOutcome)] { (first.map { [$0] } ?? []) + others }
+
+    fileprivate func waiters(_ outcome: LimiterOutcome) -> [Waiter] {
+        all.filter { $0.outcome == outcome }.map(\.waiter)
+    }
+}
+
 @Suite struct `The state machine of a keyed limiter` {
     typealias Machine = KeyedLimiterStateMachine<String, Int>
     typealias Operation = KeyedLimiterExplorer.Operation
 
     /// Joins the line and suspends.
-    private func wait(_ machine: inout Machine, _ key: String, _ waiter: Int) -> Machine.Ticket? {
-        guard case .wait(let ticket) = machine.enter(key) else { return nil }
+    private func wait(
+        _ machine: inout Machine, _ key: String, _ waiter: Int, _ request: LimiterRequest = LimiterRequest()
+    ) -> Machine.Ticket? {
+        guard case .wait(let ticket, _) = machine.enter(key, request) else { return nil }
         let known = machine.suspend(ticket, waiter).outcome
         #expect(known == nil)
         return ticket
@@ -18,7 +35,7 @@ import Testing
     @Test func `a key has no more places than its own, and all no more than the total`() {
         var machine = Machine(perKey: 2, total: 3)
 
-        let entered = ["a", "a", "a", "b", "b"].map { machine.enterImmediately($0) }
+        let entered = ["a", "a", "a", "b", "b"].map { machine.tryEnter($0) }
 
         #expect(entered == [true, true, false, true, false])
         #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (3, 2, 1))
@@ -26,7 +43,7 @@ import Testing
 
     @Test func `keys have their turns one after the other, whatever their backlog`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
+        _ = machine.tryEnter("a")
         for waiter in 1...3 { _ = wait(&machine, "a", waiter) }
         for waiter in 11...12 { _ = wait(&machine, "b", waiter) }
         _ = wait(&machine, "c", 21)
@@ -34,7 +51,7 @@ import Testing
         var served: [Int] = []
         // A task that was not served does not leave: the machine would trap, and two tests that trap together may hang.
         for key in ["a", "b", "c", "a", "b", "a"] where machine.running(for: key) > 0 {
-            served.append(machine.leave(key).next ?? -1)
+            served.append(machine.leave(key).wakeups.first?.waiter ?? -1)
         }
 
         #expect(served == [11, 21, 1, 12, 2, 3])
@@ -42,12 +59,12 @@ import Testing
 
     @Test func `a key at its limit delays no other key`() {
         var machine = Machine(perKey: 1, total: 2)
-        _ = machine.enterImmediately("a")
+        _ = machine.tryEnter("a")
         for waiter in 1...100 { _ = wait(&machine, "a", waiter) }
 
-        let entered = machine.enterImmediately("b")
+        let entered = machine.tryEnter("b")
         _ = wait(&machine, "b", 101)
-        let next = [machine.leave("b").next, machine.leave("a").next]
+        let next = [machine.leave("b"), machine.leave("a")].map { $0.wakeups.first?.waiter }
 
         #expect(entered)
         #expect(next == [101, 1])
@@ -55,12 +72,14 @@ import Testing
 
     @Test func `a ticket of a forgotten key does not touch later tasks`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
+        _ = machine.tryEnter("x")
         let old = wait(&machine, "a", 1)!
         let forgotten = machine.settle(old, .cancelled).forgotten
         let new = wait(&machine, "a", 2)!
 
-        let waiters = [machine.settle(old, .cancelled).waiter, machine.settle(new, .cancelled).waiter]
+        let waiters = [machine.settle(old, .cancelled), machine.settle(new, .cancelled)].map {
+            $0.wakeups.first?.waiter
+        }
 
         #expect(forgotten == "a")
         #expect(waiters == [nil, 2])
@@ -68,16 +87,18 @@ import Testing
 
     @Test func `tasks that cannot be interrupted stay, in order`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
-        _ = machine.enter("a", uninterrupted: 1)
+        _ = machine.tryEnter("a")
+        _ = wait(&machine, "a", 1, LimiterRequest(isInterruptible: false))
         _ = wait(&machine, "a", 2)
         _ = wait(&machine, "b", 3)
-        _ = machine.enter("a", uninterrupted: 4)
+        _ = wait(&machine, "a", 4, LimiterRequest(isInterruptible: false))
 
-        let ofOne = machine.settleInterruptible("a", .cancelled).waiters
-        let ofAll = machine.settleInterruptible(nil, .cancelled).waiters
+        let ofOne = machine.cancelWaiting("a").wakeups.waiters(.cancelled)
+        let ofAll = machine.cancelWaiting().wakeups.waiters(.cancelled)
         let left = machine.waiting
-        let next = (1...2).map { _ in machine.running(for: "a") > 0 ? machine.leave("a").next : nil }
+        let next = (1...2).map { _ in
+            machine.running(for: "a") > 0 ? machine.leave("a").wakeups.first?.waiter : nil
+        }
 
         #expect((ofOne, ofAll, left) == ([2], [3], 2))
         #expect(next == [1, 4])
@@ -85,11 +106,11 @@ import Testing
 
     @Test func `watching tasks are told when the last has left, and not while one still runs`() {
         var machine = Machine(perKey: 2, total: 2)
-        for key in ["a", "b"] { _ = machine.enterImmediately(key) }
+        for key in ["a", "b"] { _ = machine.tryEnter(key) }
         _ = wait(&machine, "a", 1)
 
         let isIdleAtFirst = machine.watch(2) == nil
-        let told = ["b", "a", "a"].map { machine.leave($0).watchers }
+        let told = ["b", "a", "a"].map { machine.leave($0).wakeups.waiters(.granted).filter { $0 == 2 } }
         let isIdleAtLast = machine.watch(3) == nil
 
         #expect((isIdleAtFirst, isIdleAtLast) == (false, true))
@@ -106,10 +127,10 @@ import Testing
         let traces = await offPool {
             var machine = KeyedLimiterStateMachine<Int, Int>(perKey: 1, total: .max)
             for key in 0..<keys {
-                guard machine.enterImmediately(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
+                guard machine.tryEnter(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
             }
             guard machine.traces.room <= Machine.keysKept else { return machine.traces }
-            for key in 0..<keys where !machine.enterImmediately(key) { return (-2, 0, 0) }
+            for key in 0..<keys where !machine.tryEnter(key) { return (-2, 0, 0) }
             for key in 0..<keys { _ = machine.leave(key) }
             return machine.traces
         }
@@ -119,26 +140,16 @@ import Testing
 
     // MARK: Priorities
 
-    /// Joins the line of a priority and suspends.
-    private func wait(
-        _ machine: inout Machine, _ key: String, _ waiter: Int, priority: UInt8
-    ) -> Machine.Ticket? {
-        guard case .wait(let ticket) = machine.enter(key, LimiterRequest(priority: priority)) else { return nil }
-        let known = machine.suspend(ticket, waiter).outcome
-        #expect(known == nil)
-        return ticket
-    }
-
     /// Leaves for the keys, one after the other; returns the tasks that got the places.
     private func leave(_ machine: inout Machine, _ keys: [String]) -> [Int?] {
-        keys.map { machine.running(for: $0) > 0 ? machine.leave($0).next : nil }
+        keys.map { machine.running(for: $0) > 0 ? machine.leave($0).wakeups.first?.waiter : nil }
     }
 
     @Test func `within a key higher priorities go first, and equal ones in order of arrival`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
+        _ = machine.tryEnter("a")
         for (waiter, priority) in [(1, 10), (2, 20), (3, 30), (4, 20), (5, 30)] as [(Int, UInt8)] {
-            _ = wait(&machine, "a", waiter, priority: priority)
+            _ = wait(&machine, "a", waiter, LimiterRequest(priority: priority))
         }
 
         #expect(leave(&machine, ["a", "a", "a", "a", "a"]) == [3, 5, 2, 4, 1])
@@ -146,10 +157,10 @@ import Testing
 
     @Test func `priorities don't change the turns of the keys`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
-        _ = wait(&machine, "a", 1, priority: 10)
-        for waiter in 11...13 { _ = wait(&machine, "b", waiter, priority: 30) }
-        _ = wait(&machine, "a", 2, priority: 10)
+        _ = machine.tryEnter("x")
+        _ = wait(&machine, "a", 1, LimiterRequest(priority: 10))
+        for waiter in 11...13 { _ = wait(&machine, "b", waiter, LimiterRequest(priority: 30)) }
+        _ = wait(&machine, "a", 2, LimiterRequest(priority: 10))
 
         #expect(leave(&machine, ["x", "a", "b", "a", "b", "b"]) == [1, 11, 2, 12, 13, nil])
         #expect(machine.traces.turns == 0)
@@ -157,9 +168,9 @@ import Testing
 
     @Test func `a low priority gets one of seventeen places of its key`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
-        _ = wait(&machine, "a", 100, priority: 10)
-        for waiter in 0..<40 { _ = wait(&machine, "a", waiter, priority: 30) }
+        _ = machine.tryEnter("a")
+        _ = wait(&machine, "a", 100, LimiterRequest(priority: 10))
+        for waiter in 0..<40 { _ = wait(&machine, "a", waiter, LimiterRequest(priority: 30)) }
 
         let served = leave(&machine, Array(repeating: "a", count: 41))
 
@@ -168,48 +179,152 @@ import Testing
 
     @Test func `a task that is raised moves to the end of its new level`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
-        let raised = wait(&machine, "a", 1, priority: 10)!
-        _ = wait(&machine, "a", 2, priority: 10)
-        _ = wait(&machine, "a", 3, priority: 20)
-        _ = wait(&machine, "a", 4, priority: 30)
+        _ = machine.tryEnter("a")
+        let raised = wait(&machine, "a", 1, LimiterRequest(priority: 10))!
+        _ = wait(&machine, "a", 2, LimiterRequest(priority: 10))
+        _ = wait(&machine, "a", 3, LimiterRequest(priority: 20))
+        _ = wait(&machine, "a", 4, LimiterRequest(priority: 30))
 
-        machine.raise(raised, to: 30)
-        machine.raise(raised, to: 20)
+        _ = machine.raise(raised, to: 30)
+        _ = machine.raise(raised, to: 20)
 
         #expect(leave(&machine, ["a", "a", "a", "a"]) == [4, 1, 3, 2])
     }
 
     @Test func `a key keeps its turn when its only task is raised`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
-        let raised = wait(&machine, "a", 1, priority: 10)!
-        _ = wait(&machine, "b", 2, priority: 10)
+        _ = machine.tryEnter("x")
+        let raised = wait(&machine, "a", 1, LimiterRequest(priority: 10))!
+        _ = wait(&machine, "b", 2, LimiterRequest(priority: 10))
 
-        machine.raise(raised, to: 30)
+        _ = machine.raise(raised, to: 30)
 
         #expect(machine.waiting == 2)
         #expect(leave(&machine, ["x", "a", "b"]) == [1, 2, nil])
-        machine.raise(raised, to: 40)
+        _ = machine.raise(raised, to: 40)
         #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
     }
 
     @Test func `a task that is raised before it suspends is served at its new priority`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("a")
-        _ = wait(&machine, "a", 1, priority: 20)
-        guard case .wait(let ticket) = machine.enter("a", LimiterRequest(priority: 10)) else {
+        _ = machine.tryEnter("a")
+        _ = wait(&machine, "a", 1, LimiterRequest(priority: 20))
+        guard case .wait(let ticket, _) = machine.enter("a", LimiterRequest(priority: 10)) else {
             Issue.record("There is no place.")
             return
         }
 
-        machine.raise(ticket, to: 30)
+        _ = machine.raise(ticket, to: 30)
         let served = leave(&machine, ["a"])
         let suspended = machine.suspend(ticket, 2)
 
         #expect(served == [nil], "the task hasn't suspended yet")
         #expect(suspended.outcome == .granted && suspended.forgotten == nil)
         #expect(leave(&machine, ["a"]) == [1])
+    }
+
+    // MARK: Weights
+
+    @Test func `weights count for the key and in total`() {
+        var machine = Machine(perKey: 4, total: 6)
+
+        let entered = [("a", 3), ("a", 2), ("b", 4), ("b", 3), ("c", 1), ("c", 0)].map {
+            machine.tryEnter($0.0, weight: $0.1)
+        }
+
+        #expect(entered == [true, false, false, true, false, true])
+        #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (6, 3, 3))
+    }
+
+    @Test func `small requests of other keys don't starve a large one`() {
+        var machine = Machine(perKey: 4, total: 4)
+        for _ in 0..<4 { _ = machine.tryEnter("x") }
+        _ = wait(&machine, "a", 1, LimiterRequest(weight: 3))
+        _ = wait(&machine, "b", 2)
+
+        // Capacity for the small request is free, and it comes behind the large one.
+        let first = (1...2).map { _ in machine.leave("x").wakeups.waiters(.granted) }
+        let isOvertaken = machine.tryEnter("c")
+        let then = machine.leave("x").wakeups.waiters(.granted)
+
+        #expect(first == [[], []])
+        #expect(!isOvertaken)
+        #expect(then == [1])
+        #expect(machine.leave("x").wakeups.waiters(.granted) == [2])
+    }
+
+    @Test func `a request that is too large for its key's free capacity delays no other key`() {
+        var machine = Machine(perKey: 4, total: 8)
+        _ = machine.tryEnter("a", weight: 2)
+        _ = wait(&machine, "a", 1, LimiterRequest(weight: 3))
+
+        let entered = [machine.tryEnter("b", weight: 4), machine.tryEnter("a", weight: 1)]
+
+        #expect(entered == [true, false], "a task of the same key waits, and another key has its place")
+    }
+
+    @Test func `when a large request gives up, the tasks behind it get the capacity`() {
+        var machine = Machine(perKey: 4, total: 4)
+        _ = machine.tryEnter("x", weight: 2)
+        let large = wait(&machine, "a", 1, LimiterRequest(weight: 4))!
+        _ = wait(&machine, "b", 2)
+        _ = wait(&machine, "a", 3)
+
+        let wakeups = machine.settle(large, .cancelled).wakeups
+
+        #expect(wakeups.waiters(.cancelled) == [1])
+        #expect(wakeups.waiters(.granted) == [3, 2], "the key keeps its turn")
+        #expect(machine.waiting == 0)
+    }
+
+    @Test func `a request above a limit is refused, and one of no weight takes no capacity`() {
+        var machine = Machine(perKey: 2, total: 4)
+        if case .refuse = machine.enter("a", LimiterRequest(weight: 3)) {} else { Issue.record("not refused") }
+
+        let entered = (0..<3).map { _ in machine.tryEnter("a", weight: 0) }
+        let isIdle = machine.watch(1) == nil
+        let told = (1...3).map { _ in machine.leave("a", weight: 0).wakeups.waiters(.granted) }
+
+        #expect(entered == [true, true, true])
+        #expect(!isIdle)
+        #expect(told == [[], [], [1]])
+        #expect((machine.running, machine.traces.keys) == (0, 0))
+    }
+
+    @Test func `larger limits admit waiting tasks, and smaller ones refuse what can never run`() {
+        var machine = Machine(perKey: 2, total: 2)
+        _ = machine.tryEnter("a", weight: 2)
+        _ = wait(&machine, "a", 1, LimiterRequest(weight: 2))
+        _ = wait(&machine, "b", 2)
+        _ = wait(&machine, "c", 3, LimiterRequest(weight: 2))
+
+        let smaller = machine.setLimits(perKey: 1, total: 2).wakeups
+        let larger = machine.setLimits(perKey: 3, total: 4).wakeups
+
+        #expect(smaller.waiters(.tooHeavy).sorted() == [1, 3])
+        #expect(smaller.waiters(.granted) == [])
+        #expect(larger.all.map(\.waiter) == [2])
+        #expect((machine.running, machine.waiting, machine.traces.turns) == (3, 0, 0))
+    }
+
+    @Test func `no task loses its place when a limit shrinks`() {
+        var machine = Machine(perKey: 4, total: 4)
+        for _ in 0..<3 { _ = machine.tryEnter("a") }
+        _ = machine.setLimits(perKey: 2, total: 2)
+        _ = wait(&machine, "a", 1)
+
+        let resumed = (1...3).map { _ in machine.leave("a").wakeups.waiters(.granted) }
+
+        #expect(resumed == [[], [1], []])
+        #expect(machine.running == 1)
+    }
+
+    @Test func `keys that a larger limit lets in come in the order of their arrival`() {
+        var machine = Machine(perKey: 1, total: 20)
+        for key in 0..<10 { _ = machine.tryEnter("\(key)") }
+        for key in 0..<10 { _ = wait(&machine, "\(key)", key) }
+
+        #expect(machine.setLimits(perKey: 2, total: 20).wakeups.waiters(.granted) == Array(0..<10))
     }
 
     // MARK: Every interleaving
@@ -304,7 +419,8 @@ struct KeyedLimiterExplorer {
 
     init(perKey: Int, total: Int, programs: [[Operation]]) {
         initial = State(
-            machine: Machine(perKey: perKey, total: total), naive: NaiveKeyedLimiter(perKey: perKey, total: total),
+            machine: Machine(perKey: UInt64(perKey), total: UInt64(total)),
+            naive: NaiveKeyedLimiter(perKey: perKey, total: total),
             runners: programs.map { Runner(program: $0[...]) })
     }
 
@@ -346,10 +462,11 @@ struct KeyedLimiterExplorer {
         case .enter(let key):
             let mayRun = state.naive.enter(task, key)
             switch state.machine.enter(key) {
+            case .refuse: violation = "a request of weight 1 is refused"
             case .run:
                 if !mayRun { violation = "task \(task) runs and should wait" }
                 state.runners[task].held.append(key)
-            case .wait(let ticket):
+            case .wait(let ticket, _):
                 if mayRun { violation = "task \(task) waits and should run" }
                 state.runners[task].wait = (ticket, key)
                 state.runners[task].isSuspended = false
@@ -359,11 +476,13 @@ struct KeyedLimiterExplorer {
             let next = state.naive.leave(key)
             if let next { state.expected[next] = .granted }
             let action = state.machine.leave(key)
-            if let resumed = action.next { resume(resumed, .granted, &state) }
+            if let resumed = action.wakeups.first { resume(resumed.waiter, resumed.outcome, &state) }
         case .cancel(let other):
             guard let (ticket, _) = state.runners[other].wait else { return }
             if state.naive.cancel(other) { state.expected[other] = .cancelled }
-            if let resumed = state.machine.settle(ticket, .cancelled).waiter { resume(resumed, .cancelled, &state) }
+            if let resumed = state.machine.settle(ticket, .cancelled).wakeups.first {
+                resume(resumed.waiter, resumed.outcome, &state)
+            }
         }
     }
 
@@ -461,67 +580,110 @@ struct NaiveKeyedLimiter {
 
 // MARK: - Any order of events
 
-/// Thousands of random events, each compared with a naive limiter: with priorities, watchers, and tasks that suspend late.
+/// Thousands of random events, each compared with a naive limiter: with weights, new limits, priorities, watchers, and tasks that suspend
+/// late.
 @Suite struct `Any order of events leaves the keyed limiter as the naive one` {
     typealias Machine = KeyedLimiterStateMachine<String, Int>
 
+    /// Every task joins the line of its key, and then capacity is given out until the key that has the turn must wait.
     struct Naive {
-        let perKey: Int
-        let total: Int
-        var lines: [String: NaiveLine] = [:]
-        /// The keys of the bodies that run.
-        var running: [String] = []
-        /// The keys with waiting tasks below their limits; the one that has waited longest for its turn comes first.
+        var perKey: Int
+        var total: Int
+        /// In the order in which the keys got their first task.
+        var lines: [(key: String, line: NaiveLine)] = []
+        /// The running bodies.
+        var running: [(key: String, weight: Int)] = []
+        /// The keys whose next task fits into their own limit; the one that has waited longest for its turn comes first.
         var turns: [String] = []
         var watchers: [Int] = []
 
-        var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waiters.count } }
+        var waitingCount: Int { lines.reduce(0) { $0 + $1.line.waiters.count } }
+        var sum: Int { running.reduce(0) { $0 + $1.weight } }
 
-        func runningCount(_ key: String) -> Int { running.filter { $0 == key }.count }
+        func sum(_ key: String) -> Int { running.reduce(0) { $0 + ($1.key == key ? $1.weight : 0) } }
+        func waitingCount(_ key: String) -> Int { lines.first { $0.key == key }?.line.waiters.count ?? 0 }
 
-        /// Returns whether the task runs immediately.
-        mutating func enter(_ task: Int, _ key: String, _ priority: UInt8, isInterruptible: Bool) -> Bool {
-            if running.count < total, runningCount(key) < perKey {
-                running.append(key)
-                return true
-            }
-            lines[key, default: NaiveLine()]
-                .join(.init(task: task, priority: priority, weight: 1, isInterruptible: isInterruptible))
+        private func index(_ key: String) -> Int? { lines.firstIndex { $0.key == key } }
+
+        /// Returns the tasks that get a place: this one, if it may run immediately.
+        mutating func enter(_ key: String, _ waiter: NaiveLine.Waiter) -> [Int] {
+            if index(key) == nil { lines.append((key, NaiveLine())) }
+            lines[index(key)!].line.join(waiter)
             arrange(key)
-            return false
+            return grant()
         }
 
-        /// Returns the task that takes over the place, and the watchers.
-        mutating func leave(_ key: String) -> (next: Int?, watchers: [Int]) {
-            running.remove(at: running.firstIndex(of: key)!)
+        mutating func leave(_ place: Int) -> (granted: [Int], watchers: [Int]) {
+            let key = running.remove(at: place).key
             arrange(key)
-            if let key = turns.first {
-                turns.removeFirst()
-                running.append(key)
-                let next = lines[key]!.takeNext()!.task
-                arrange(key)
-                return (next, [])
-            }
+            let granted = grant()
             defer { if running.isEmpty { watchers = [] } }
-            return (nil, running.isEmpty ? watchers : [])
+            return (granted, running.isEmpty ? watchers : [])
         }
 
-        mutating func remove(_ key: String, where predicate: (NaiveLine.Waiter) -> Bool) -> [Int] {
-            defer { arrange(key) }
-            return lines[key]?.remove(where: predicate).map(\.task) ?? []
+        /// Ends waits; returns the tasks, and the tasks that get their capacity.
+        mutating func remove(
+            _ keys: [String], where predicate: (NaiveLine.Waiter) -> Bool
+        ) -> (ended: [Int], granted: [Int]) {
+            var ended: [Int] = []
+            for key in keys {
+                guard let index = index(key) else { continue }
+                ended += lines[index].line.remove(where: predicate).map(\.task)
+                arrange(key)
+            }
+            return (ended, grant())
+        }
+
+        mutating func raise(_ key: String, _ task: Int, to priority: UInt8) -> [Int] {
+            guard let index = index(key) else { return [] }
+            lines[index].line.raise(task, to: priority)
+            arrange(key)
+            return grant()
+        }
+
+        /// All keys get new turns in the order in which they are known.
+        mutating func setLimits(_ perKey: Int, _ total: Int) -> (ended: [Int], granted: [Int]) {
+            (self.perKey, self.total) = (perKey, total)
+            return remove(lines.map(\.key)) { $0.weight > min(perKey, total) }
+        }
+
+        /// A key that no task uses is forgotten, and comes last if it's used again.
+        mutating func forget(_ isUsed: (String) -> Bool) {
+            lines.removeAll { entry in !isUsed(entry.key) }
         }
 
         private mutating func arrange(_ key: String) {
-            let wantsTurn = lines[key]?.next != nil && runningCount(key) < perKey
+            let next = index(key).flatMap { lines[$0].line.next }
+            let wantsTurn = next.map { sum(key) + $0.weight <= perKey } ?? false
             if !wantsTurn { turns.removeAll { $0 == key } } else if !turns.contains(key) { turns.append(key) }
+        }
+
+        private mutating func grant() -> [Int] {
+            var granted: [Int] = []
+            while let key = turns.first, let index = index(key), let next = lines[index].line.next,
+                sum + next.weight <= total
+            {
+                turns.removeFirst()
+                granted.append(lines[index].line.takeNext()!.task)
+                running.append((key, next.weight))
+                arrange(key)
+            }
+            return granted
         }
     }
 
-    @Test(arguments: UInt64(0)..<30)
+    @Test(arguments: UInt64(0)..<60)
     func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let (perKey, total) = (Int.random(in: 1...2, using: &random), Int.random(in: 1...4, using: &random))
-        var machine = Machine(perKey: perKey, total: total)
+        /// Half of the limiters have tasks of weight 1 only.
+        let isWeighted = seed % 2 == 1
+        func limits() -> (perKey: Int, total: Int) {
+            isWeighted
+                ? (Int.random(in: 1...6, using: &random), Int.random(in: 1...10, using: &random))
+                : (Int.random(in: 1...2, using: &random), Int.random(in: 1...4, using: &random))
+        }
+        let (perKey, total) = limits()
+        var machine = Machine(perKey: UInt64(perKey), total: UInt64(total))
         var naive = Naive(perKey: perKey, total: total)
         var tickets: [Int: Machine.Ticket] = [:]
         var watches: [Int: Machine.Watch] = [:]
@@ -529,23 +691,49 @@ struct NaiveKeyedLimiter {
         var awake: Set<Int> = []
         var outcomes: [Int: LimiterOutcome] = [:]
 
-        func compare(_ actual: [Int], _ expected: [Int], _ outcome: LimiterOutcome) {
-            for task in expected where awake.contains(task) { outcomes[task] = outcome }
-            let suspended = expected.filter { !awake.contains($0) }.sorted()
-            if actual.sorted() != suspended { Issue.record("\(outcome): \(actual), not \(suspended)") }
+        func compare(
+            _ wakeups: Machine.Wakeups, _ outcome: LimiterOutcome = .cancelled, ended: [Int] = [], granted: [Int]
+        ) {
+            for (tasks, outcome) in [(ended, outcome), (granted, .granted)] {
+                for task in tasks where awake.contains(task) { outcomes[task] = outcome }
+                let suspended = tasks.filter { !awake.contains($0) }
+                let actual = wakeups.waiters(outcome)
+                if actual.sorted() != suspended.sorted() { Issue.record("\(outcome): \(actual), not \(suspended)") }
+                // The order of those whose wait is ended doesn't matter, but capacity is given out in order.
+                if outcome == .granted, actual != suspended { Issue.record("\(actual), not \(suspended)") }
+            }
         }
 
         for task in 0..<1_000 {
-            switch Int.random(in: 0..<18, using: &random) {
+            let now = naive
+            naive.forget { key in
+                now.running.contains { $0.key == key } || now.waitingCount(key) > 0
+                    || awake.contains { tickets[$0]?.key == key }
+            }
+            switch Int.random(in: 0..<19, using: &random) {
             case 0..<6:
                 let key = ["a", "b", "c"].randomElement(using: &random)!
                 let priority: UInt8 = [9, 17, 25].randomElement(using: &random)!
                 let isInterruptible = Bool.random(using: &random)
-                let runs = naive.enter(task, key, priority, isInterruptible: isInterruptible)
-                switch machine.enter(key, LimiterRequest(priority: priority, isInterruptible: isInterruptible)) {
-                case .run: #expect(runs)
-                case .wait(let ticket):
+                let weight = isWeighted ? Int.random(in: 0...4, using: &random) : 1
+                let request = LimiterRequest(
+                    weight: UInt64(weight), priority: priority, isInterruptible: isInterruptible)
+                guard weight <= min(naive.perKey, naive.total) else {
+                    if case .refuse = machine.enter(key, request) {} else { Issue.record("A large request waits.") }
+                    continue
+                }
+                var granted = naive.enter(
+                    key, .init(task: task, priority: priority, weight: weight, isInterruptible: isInterruptible))
+                let runs = granted.contains(task)
+                granted.removeAll { $0 == task }
+                switch machine.enter(key, request) {
+                case .refuse: Issue.record("A small request is refused.")
+                case .run(let wakeups):
+                    #expect(runs)
+                    compare(wakeups, granted: granted)
+                case .wait(let ticket, let wakeups):
                     #expect(!runs)
+                    compare(wakeups, granted: granted)
                     tickets[task] = ticket
                     if Bool.random(using: &random) {
                         awake.insert(task)
@@ -554,11 +742,11 @@ struct NaiveKeyedLimiter {
                     }
                 }
             case 6..<11:
-                guard let key = naive.running.randomElement(using: &random) else { continue }
-                let expected = naive.leave(key)
-                let action = machine.leave(key)
-                compare([action.next].compactMap(\.self), [expected.next].compactMap(\.self), .granted)
-                #expect(action.watchers == expected.watchers)
+                guard let place = naive.running.indices.randomElement(using: &random) else { continue }
+                let (key, weight) = naive.running[place]
+                let expected = naive.leave(place)
+                let action = machine.leave(key, weight: UInt64(weight))
+                compare(action.wakeups, granted: expected.granted + expected.watchers)
             case 11, 12:
                 guard
                     let (task, ticket) = tickets.sorted(by: { $0.key < $1.key }).suffix(60).randomElement(
@@ -566,8 +754,9 @@ struct NaiveKeyedLimiter {
                 else {
                     continue
                 }
-                let expected = naive.remove(ticket.key) { $0.task == task }
-                compare([machine.settle(ticket, .cancelled).waiter].compactMap(\.self), expected, .cancelled)
+                let expected = naive.remove([ticket.key]) { $0.task == task }
+                compare(
+                    machine.settle(ticket, .cancelled).wakeups, ended: expected.ended, granted: expected.granted)
             case 13:
                 guard
                     let (task, ticket) = tickets.sorted(by: { $0.key < $1.key }).suffix(60).randomElement(
@@ -576,8 +765,8 @@ struct NaiveKeyedLimiter {
                     continue
                 }
                 let priority: UInt8 = [17, 25, 33].randomElement(using: &random)!
-                naive.lines[ticket.key]?.raise(task, to: priority)
-                machine.raise(ticket, to: priority)
+                let expected = naive.raise(ticket.key, task, to: priority)
+                compare(machine.raise(ticket, to: priority), granted: expected)
             case 14:
                 guard let task = awake.sorted().randomElement(using: &random), let ticket = tickets[task] else {
                     continue
@@ -586,10 +775,9 @@ struct NaiveKeyedLimiter {
                 #expect(machine.suspend(ticket, task).outcome == outcomes.removeValue(forKey: task))
             case 15 where Int.random(in: 0..<10, using: &random) == 0:
                 let key = ["a", "b", nil].randomElement(using: &random)!
-                let expected = (key.map { [$0] } ?? ["a", "b", "c"]).flatMap {
-                    naive.remove($0, where: \.isInterruptible)
-                }
-                compare(machine.settleInterruptible(key, .cancelled).waiters, expected, .cancelled)
+                let keys = key.map { [$0] } ?? naive.lines.map(\.key)
+                let expected = naive.remove(keys, where: \.isInterruptible)
+                compare(machine.cancelWaiting(key).wakeups, ended: expected.ended, granted: expected.granted)
             case 16:
                 let watch = machine.watch(task)
                 watches[task] = watch
@@ -603,21 +791,26 @@ struct NaiveKeyedLimiter {
                 let expected = naive.watchers.contains(watcher) ? watcher : nil
                 naive.watchers.removeAll { $0 == watcher }
                 #expect(machine.endWatch(watch, .expired) == expected)
+            case 18 where Int.random(in: 0..<4, using: &random) == 0:
+                let (perKey, total) = limits()
+                let expected = naive.setLimits(perKey, total)
+                compare(
+                    machine.setLimits(perKey: UInt64(perKey), total: UInt64(total)).wakeups, .tooHeavy,
+                    ended: expected.ended, granted: expected.granted)
             default: continue
             }
-            let counts = (["a", "b", "c"].flatMap { [machine.running(for: $0), machine.waiting(for: $0)] })
-            let expected = (["a", "b", "c"].flatMap { [naive.runningCount($0), naive.lines[$0]?.waiters.count ?? 0] })
+            let counts = ["a", "b", "c"].flatMap { [Int(machine.running(for: $0)), machine.waiting(for: $0)] }
+            let expected = ["a", "b", "c"].flatMap { [naive.sum($0), naive.waitingCount($0)] }
             let isRight =
-                counts == expected && machine.running == naive.running.count && machine.waiting == naive.waitingCount
+                counts == expected && Int(machine.running) == naive.sum && machine.waiting == naive.waitingCount
             if !isRight { Issue.record("\(counts), \(naive)") }
         }
 
         // All leave, one after the other: no task may be left.
-        while let key = naive.running.first {
-            let expected = naive.leave(key)
-            let action = machine.leave(key)
-            compare([action.next].compactMap(\.self), [expected.next].compactMap(\.self), .granted)
-            #expect(action.watchers == expected.watchers)
+        while let (key, weight) = naive.running.first {
+            let expected = naive.leave(0)
+            let action = machine.leave(key, weight: UInt64(weight))
+            compare(action.wakeups, granted: expected.granted + expected.watchers)
         }
         for task in awake { #expect(machine.suspend(tickets[task]!, task).outcome == outcomes[task]) }
         #expect((naive.waitingCount, naive.watchers) == (0, []))

@@ -70,6 +70,119 @@ import Testing
     }
 }
 
+// MARK: - Permits, weights and limits
+
+@Suite struct `KeyedLimiter: permits, weights and limits` {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let recorder = Recorder<String>()
+    let limiter = KeyedLimiter<String>(perKey: 2, total: 3)
+
+    /// Starts a task that notes its name when it has a permit or why it has none, and gives it back.
+    @discardableResult
+    private func note(_ key: String, _ name: String, weight: Int = 1) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder, clock] in
+            do {
+                let deadline = ManualClock.Instant(offset: .seconds(60))
+                let permit = try await limiter.acquire(for: key, weight: weight, until: deadline, clock: clock)
+                recorder.note(name)
+                permit.release()
+            } catch let error as WeightExceedsLimit {
+                recorder.note("\(name) \(error.weight) of \(error.maximumWeight)")
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "late")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test func `a permit holds a place until it is released`() {
+        let permit = limiter.tryAcquire(for: "a")!
+        let other = limiter.tryAcquire(for: "a")
+        let third = limiter.tryAcquire(for: "a") == nil
+
+        #expect((permit.key, permit.weight) == ("a", 1))
+        #expect(third)
+        #expect((limiter.runningCount, limiter.runningCount(for: "a")) == (2, 2))
+        note("a", "waits")
+        #expect(recorder.values == [])
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["waits"])
+        #expect(limiter.runningCount == 1)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `a dropped permit gives back its place`() async throws {
+        do { _ = try await limiter.acquire(for: "a", weight: 2) }
+        _ = try await limiter.acquire(for: "a")
+
+        #expect(limiter.runningCount == 0)
+    }
+
+    @Test func `the weight of a body counts while it runs`() async throws {
+        let counts = try await limiter.run(for: "a", weight: 2) {
+            [limiter.runningCount, limiter.runningCount(for: "a"), limiter.runningCount(for: "b")]
+        }
+
+        #expect(counts == [2, 2, 0])
+        #expect(limiter.runningCount == 0)
+    }
+
+    @Test func `too much weight is refused, and the error names the smaller limit`() async {
+        let error = await #expect(throws: WeightExceedsLimit.self) { try await limiter.run(for: "a", weight: 3) {} }
+        let isRefused = limiter.tryAcquire(for: "a", weight: 3) == nil
+
+        #expect((error?.weight, error?.maximumWeight) == (3, 2))
+        #expect(isRefused)
+    }
+
+    @Test func `a waiting task gives up at its deadline`() {
+        let first = limiter.tryAcquire(for: "x", weight: 2)
+        note("a", "heavy", weight: 2)
+        #expect(recorder.values == [])
+
+        clock.advance(by: .seconds(60))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["heavy late"])
+        #expect((limiter.waitingCount, clock.sleeperCount) == (0, 0))
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `a heavy task that is cancelled lets the others run`() {
+        let first = limiter.tryAcquire(for: "x", weight: 2)
+        let heavy = note("a", "heavy", weight: 2)
+        note("b", "light")
+
+        heavy.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.sorted() == ["heavy cancelled", "light"])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `new limits admit tasks, and end the waits for too much`() {
+        let first = limiter.tryAcquire(for: "x", weight: 2)
+        let second = limiter.tryAcquire(for: "y")
+        note("a", "light")
+        note("b", "heavy", weight: 2)
+
+        limiter.setLimits(perKey: 1)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["heavy 2 of 1"])
+        limiter.setLimits(total: 4)
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["heavy 2 of 1", "light"])
+        #expect((limiter.perKey, limiter.total) == (1, 4))
+        withExtendedLifetime(first) {}
+        withExtendedLifetime(second) {}
+    }
+}
+
 // MARK: - Priorities
 
 /// The order by priority, with tasks on a manual executor.
