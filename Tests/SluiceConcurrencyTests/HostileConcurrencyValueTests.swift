@@ -34,6 +34,11 @@ import Testing
         ("a weight isn't negative", { _ = ConcurrencyLimiter(concurrency: 1).tryAcquire(weight: -1) }),
         ("a keyed limiter admits at least one task per key", { _ = KeyedLimiter<Int>(perKey: 0, total: 1) }),
         ("a keyed limiter admits at least one task", { _ = KeyedLimiter<Int>(perKey: 1, total: 0) }),
+        ("a keyed limiter's limit isn't set to zero", { KeyedLimiter<Int>(perKey: 1, total: 1).setLimits(total: 0) }),
+        (
+            "a keyed weight isn't negative",
+            { _ = KeyedLimiter<Int>(perKey: 1, total: 1).tryAcquire(for: 1, weight: -1) }
+        ),
         ("a rate is at least 1", { _ = RateLimiter(rate: 0, per: .seconds(1)) }),
         ("a period is longer than zero", { _ = RateLimiter(rate: 1, per: .zero) }),
         ("a burst is at least 1", { _ = RateLimiter(rate: 1, per: .seconds(1), burst: 0) }),
@@ -41,6 +46,7 @@ import Testing
         ("a queue has no negative capacity", { _ = AsyncBoundedQueue<Int>(capacity: -1) }),
         ("a broadcast has no negative replay", { _ = Broadcast<Int, Never>(replay: -1) }),
         ("a map runs at least one task", { _ = try await [1].concurrentMap(concurrency: 0) { $0 } }),
+        ("a sequence of results runs at least one task", { _ = numbers.concurrentMap(concurrency: 0) { $0 } }),
         ("a shared sequence has a buffer", { _ = AsyncStream<Int> { nil }.shared(buffer: 0) }),
     ]
 
@@ -71,11 +77,9 @@ import Testing
             let timeout = values.duration()
             await waiting { _ = try await AsyncQueue<Int>().dequeue(timeout: timeout) }
         },
-        HostileCall("AsyncSequence.concurrentMap(concurrency:_:)") {
-            _ = try await numbers.concurrentMap(concurrency: $0.int(from: 1)) { $0 }
-        },
-        HostileCall("AsyncSequence.concurrentCompactMap(concurrency:_:)") { values in
-            _ = try await numbers.concurrentCompactMap(concurrency: values.int(from: 1)) { Optional($0) }
+        HostileCall("AsyncSequence.concurrentMap(concurrency:ordered:_:)") { values in
+            let (concurrency, ordered) = (values.int(from: 1), values.one(of: [true, false]))
+            for try await _ in numbers.concurrentMap(concurrency: concurrency, ordered: ordered, { $0 }) {}
         },
         HostileCall("AsyncSequence.concurrentForEach(concurrency:_:)") {
             try await numbers.concurrentForEach(concurrency: $0.int(from: 1)) { _ in }
@@ -153,10 +157,67 @@ import Testing
             let limiter = KeyedLimiter<String>(perKey: values.int(from: 1), total: values.int(from: 1))
             await limiter.run(for: values.text()) { await Task.yield() }
         },
-        HostileCall("KeyedLimiter.run(for:timeout:_:)") { values in
-            let (key, timeout) = (values.text(), values.duration())
+        HostileCall("KeyedLimiter.acquire(for:)") { values in
+            let (limiter, key) = (keyed(&values), values.text())
+            await waiting { try await limiter.acquire(for: key).release() }
+        },
+        HostileCall("KeyedLimiter.acquire(for:weight:)") { values in
+            let (limiter, key) = (keyed(&values), values.text())
+            let weights = [values.int(from: 0), values.int(from: 0)]
+            await waiting {
+                let first = try await limiter.acquire(for: key, weight: weights[0])
+                _ = try await limiter.acquire(for: "", weight: weights[1])
+                first.release()
+            }
+        },
+        HostileCall("KeyedLimiter.acquire(for:weight:timeout:)") { values in
+            let (limiter, key, weight, timeout) = (
+                keyed(&values), values.text(), values.int(from: 0), values.duration()
+            )
+            let permit = limiter.tryAcquire(for: key)
+            await waiting { _ = try await limiter.acquire(for: key, weight: weight, timeout: timeout) }
+            withExtendedLifetime(permit) {}
+        },
+        HostileCall("KeyedLimiter.acquire(for:weight:until:clock:)") { values in
+            let (limiter, key, weight) = (keyed(&values), values.text(), values.int(from: 0))
+            let permit = limiter.tryAcquire(for: key)
+            let clock = SuspendingClock()
+            let deadline = clock.now.advanced(by: values.one(of: [.seconds(-1), .zero, .seconds(1 << 40)]))
+            await waiting { _ = try await limiter.acquire(for: key, weight: weight, until: deadline, clock: clock) }
+            withExtendedLifetime(permit) {}
+        },
+        HostileCall("KeyedLimiter.run(for:weight:_:)") { values in
+            let (limiter, key, weight) = (keyed(&values), values.text(), values.int(from: 0))
+            try await limiter.run(for: key, weight: weight) { await Task.yield() }
+        },
+        HostileCall("KeyedLimiter.run(for:weight:timeout:_:)") { values in
+            let (key, weight, timeout) = (values.text(), values.int(from: 0), values.duration())
             let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
-            await limiter.run(for: "") { await waiting { try await limiter.run(for: key, timeout: timeout) {} } }
+            await limiter.run(for: "") {
+                await waiting { try await limiter.run(for: key, weight: weight, timeout: timeout) {} }
+            }
+        },
+        HostileCall("KeyedLimiter.run(for:weight:until:clock:_:)") { values in
+            let (limiter, key, weight) = (keyed(&values), values.text(), values.int(from: 0))
+            try await limiter.run(for: key, weight: weight, until: .now + .seconds(-1), clock: ContinuousClock()) {
+                await Task.yield()
+            }
+        },
+        HostileCall("KeyedLimiter.setLimits(perKey:total:)") { values in
+            let (limiter, key) = (keyed(&values), values.text())
+            let permit = limiter.tryAcquire(for: key, weight: values.int(from: 0))
+            for _ in 0..<3 {
+                limiter.setLimits(
+                    perKey: values.one(of: [nil, values.int(from: 1)]),
+                    total: values.one(of: [nil, values.int(from: 1)]))
+            }
+            withExtendedLifetime(permit) {}
+        },
+        HostileCall("KeyedLimiter.tryAcquire(for:weight:)") { values in
+            let (limiter, key) = (keyed(&values), values.text())
+            let first = limiter.tryAcquire(for: key, weight: values.int(from: 0))
+            _ = limiter.tryAcquire(for: "", weight: values.int(from: 0))
+            withExtendedLifetime(first) {}
         },
         HostileCall("KeyedLimiter.waitUntilIdle(timeout:)") { values in
             let timeout = values.duration()
@@ -230,6 +291,10 @@ import Testing
 
     private static func limiter(_ values: inout HostileValues) -> ConcurrencyLimiter {
         ConcurrencyLimiter(concurrency: values.int(from: 1))
+    }
+
+    private static func keyed(_ values: inout HostileValues) -> KeyedLimiter<String> {
+        KeyedLimiter(perKey: values.int(from: 1), total: values.int(from: 1))
     }
 
     private static func rate(_ values: inout HostileValues) -> RateLimiter<ContinuousClock> {

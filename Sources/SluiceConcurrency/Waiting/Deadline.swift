@@ -4,6 +4,9 @@
 ///
 /// If several calls share a time limit, pass one deadline to all of them with `withDeadline(until:clock:body:)`.
 ///
+/// SE-0526 proposes functions of this name for the standard library. Their labels differ (`in:`), so both can be called in one file, and
+/// their error differs: they throw the body's error, so a caller can't tell a timeout from a failure that cancellation causes.
+///
 /// - Throws: The body's error; if the timeout passed first, ``DeadlineExceeded`` with that error as its cause.
 public func withDeadline<Value: ~Copyable>(
     timeout: Duration, body: () async throws -> Value

@@ -62,58 +62,26 @@ extension Sequence where Element: Sendable {
 // MARK: - Asynchronous sequences
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// Transforms the elements concurrently, and returns the results in the order of the elements.
-    ///
-    ///     let images = try await lines.concurrentMap(concurrency: 8) { try await network.download($0) }
-    ///
-    /// Choose `concurrency` by the limiting resource, which is seldom the processor.
-    ///
-    /// **Isolation.** A child task transforms each element, outside any actor, with the caller's priority and task-local values. Write
-    /// `{ @MainActor in … }` to choose an actor. Another child task iterates the sequence, so the sequence must be `Sendable`.
-    ///
-    /// **Errors.** The first error, of the transform or of the sequence, cancels the running transforms and the wait for the next element,
-    /// and no more transforms are started. The error is thrown when all child tasks have ended.
-    ///
-    /// **Cancellation.** Cancelling the calling task cancels the running transforms, and no more are started. If the end of the sequence
-    /// hasn't been reached, the method then throws `CancellationError`, even if the transform doesn't throw or the cancelled sequence
-    /// simply ends, as `AsyncStream` does. Otherwise incomplete results would look complete.
-    ///
-    /// **Cost.** The next element is taken when a child task can start for it, so elements don't accumulate. All results are kept, so the
-    /// sequence must end. For an endless sequence use ``concurrentForEach(concurrency:_:)``.
-    ///
-    /// - Precondition: `concurrency` is at least 1.
-    public func concurrentMap<Output: Sendable>(
-        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
-    ) async throws -> [Output] {
-        try await runInterruptibly(transform) { transform, failure in
-            var iterator = makeAsyncIterator()
-            var outputs: [Output?] = []
-            try await runConcurrently(
-                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled(failure) }, transform
-            ) {
-                outputs.store($1, at: $0)
-            }
-            return outputs.compactMap(\.self)
-        }
-    }
-
-    /// Transforms the elements concurrently, and returns the non-nil results in the order of the elements.
-    ///
-    ///     let found = try await names.concurrentCompactMap(concurrency: 8) { try await store.song(named: $0) }
-    ///
-    /// See ``concurrentMap(concurrency:_:)``.
-    public func concurrentCompactMap<Output: Sendable>(
-        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
-    ) async throws -> [Output] {
-        try await concurrentMap(concurrency: concurrency, transform).compactMap(\.self)
-    }
-
     /// Calls a closure for each element, concurrently.
     ///
     ///     try await queue.elements.concurrentForEach(concurrency: 4) { try await mail.send($0) }
     ///
     /// The calls start in the order of the elements and end in any order. No results are kept: memory use is O(concurrency), regardless of
-    /// the length of the sequence. See also ``concurrentMap(concurrency:_:)``.
+    /// the length of the sequence. For results, use `concurrentMap(concurrency:ordered:_:)`.
+    ///
+    /// **Isolation.** A child task makes each call, outside any actor, with the caller's priority and task-local values. Write
+    /// `{ @MainActor in … }` to choose an actor. Another child task iterates the sequence, so the sequence must be `Sendable`.
+    ///
+    /// **Errors.** The first error, of the closure or of the sequence, cancels the running calls and the wait for the next element, and no
+    /// more calls are started. The error is thrown when all child tasks have ended.
+    ///
+    /// **Cancellation.** Cancelling the calling task cancels the running calls, and no more are started. If the end of the sequence hasn't
+    /// been reached, the method then throws `CancellationError`, even if the closure doesn't throw or the cancelled sequence simply ends,
+    /// as `AsyncStream` does. Otherwise incomplete work would look complete.
+    ///
+    /// **Cost.** The next element is taken when a child task can start for it, so elements don't accumulate.
+    ///
+    /// - Precondition: `concurrency` is at least 1.
     public func concurrentForEach(
         concurrency: Int, _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
@@ -178,34 +146,33 @@ private func runConcurrently<Element: Sendable, Output: Sendable>(
 /// The work may be waiting for something other than the body, so it runs in a child task. This function waits for the first failure of
 /// the body or the end of the work, whichever comes first. An error of its own that ends the work early is passed to `failure`, because
 /// it makes the running bodies fail too.
-private func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
-    _ body: @escaping @Sendable (Element) async throws -> Output,
+private func runInterruptibly<Element: Sendable>(
+    _ body: @escaping @Sendable (Element) async throws -> Void,
     work:
         @escaping @Sendable (
-            _ body: @escaping @Sendable (Element) async throws -> Output, _ failure: FirstError
-        ) async throws -> Result
-) async throws -> Result {
+            _ body: @escaping @Sendable (Element) async throws -> Void, _ failure: FirstError
+        ) async throws -> Void
+) async throws {
     let (isOver, over) = Condition.makeCondition()
     let failure = FirstError()
-    return try await withThrowingTaskGroup(of: Result.self) { group in
+    try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
             defer { over.signal() }
-            let noting: @Sendable (Element) async throws -> Output = { element in
+            let noting: @Sendable (Element) async throws -> Void = { element in
                 do {
-                    return try await body(element)
+                    try await body(element)
                 } catch {
                     failure.note(error)
                     over.signal()
                     throw error
                 }
             }
-            return try await work(noting, failure)
+            try await work(noting, failure)
         }
         await isOver.wait()
         group.cancelAll()
         do {
-            guard let result = try await group.next() else { preconditionFailure("A group of one task has no result.") }
-            return result
+            try await group.waitForAll()
         } catch {
             throw failure.noted ?? error
         }

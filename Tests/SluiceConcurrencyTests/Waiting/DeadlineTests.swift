@@ -531,3 +531,32 @@ extension ManualClock {
         signal.signal()
     }
 }
+
+// MARK: - Beside the standard library
+
+/// The functions that SE-0526 proposes, as they were in its review of May 2026.
+private func withDeadline<Return: ~Copyable, Failure: Error, C: Clock>(
+    _ expiration: C.Instant, tolerance: C.Instant.Duration? = nil, clock: C = ContinuousClock(),
+    body: () async throws(Failure) -> Return
+) async throws(Failure) -> Return { try await body() }
+
+private func withDeadline<Return: ~Copyable, Failure: Error>(
+    in timeout: Duration, tolerance: Duration? = nil, body: () async throws(Failure) -> Return
+) async throws(Failure) -> Return { try await body() }
+
+@Suite struct `withDeadline beside that of SE-0526` {
+    /// It's enough that this compiles.
+    @Test func `each call has one meaning`() async throws {
+        let clock = ContinuousClock()
+        let ours = [
+            await withDeadline(timeout: .seconds(60)) { 1 },
+            try await withDeadline(until: clock.now + .seconds(60), clock: .continuous) { () async throws in 2 },
+        ]
+        let theirs = [
+            await withDeadline(in: .seconds(60)) { 3 },
+            await withDeadline(clock.now + .seconds(60), clock: clock) { 4 },
+        ]
+
+        #expect(ours + theirs == [1, 2, 3, 4])
+    }
+}

@@ -175,7 +175,7 @@ import Testing
 
 // MARK: - Asynchronous sequences
 
-@Suite struct `concurrentMap and its kin, on async sequences` {
+@Suite struct `concurrentForEach, on async sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
     /// Counts up without end, and notes what was taken.
@@ -193,22 +193,6 @@ import Testing
     }
 
     let executor = ManualExecutor()
-
-    @Test func `results come in the order of the elements, whichever is done first`() async throws {
-        let gates = (0..<5).map { _ in Condition.makeCondition() }
-        let all = executor.spawnThrowing {
-            try await stream(of: 5).concurrentMap(concurrency: 5) { number in
-                await gates[number].condition.wait()
-                return number * 10
-            }
-        }
-        executor.runUntilIdle()
-        for number in [3, 1, 4, 0, 2] {
-            gates[number].signal.signal()
-            executor.runUntilIdle()
-        }
-        #expect(try await all.value == [0, 10, 20, 30, 40])
-    }
 
     @Test(arguments: [1, 3]) func `an endless sequence is not drained ahead of the work`(limit: Int) {
         let taken = Recorder<Int>()
@@ -297,7 +281,7 @@ import Testing
         let noted = Recorder<String>()
         let task = executor.spawn {
             do {
-                _ = try await failing.concurrentMap(concurrency: 4) { _ in
+                try await failing.concurrentForEach(concurrency: 4) { _ in
                     await gate.wait()
                     noted.note("ended, cancelled: \(Task.isCancelled)")
                 }
@@ -328,27 +312,14 @@ import Testing
         }
     }
 
-    @Test(arguments: ["map", "compact map", "for each"])
-    func `an error of the sequence is thrown, though the transforms that it cancels fail too`(form: String) {
+    @Test func `an error of the sequence is thrown, though the calls that it cancels fail too`() {
         let (mayFail, fail) = Condition.makeCondition()
         let noted = Recorder<String>()
         _ = executor.spawn {
             let never = Condition.makeCondition()
             do {
-                let failing = Failing(mayFail: mayFail)
-                switch form {
-                case "map":
-                    _ = try await failing.concurrentMap(concurrency: 4) { _ in
-                        try await never.condition.waitUnlessCancelled()
-                    }
-                case "compact map":
-                    _ = try await failing.concurrentCompactMap(concurrency: 4) { _ in
-                        try await never.condition.waitUnlessCancelled()
-                    }
-                default:
-                    try await failing.concurrentForEach(concurrency: 4) { _ in
-                        try await never.condition.waitUnlessCancelled()
-                    }
+                try await Failing(mayFail: mayFail).concurrentForEach(concurrency: 4) { _ in
+                    try await never.condition.waitUnlessCancelled()
                 }
             } catch {
                 noted.note("\(error)")
@@ -365,43 +336,12 @@ import Testing
     @Test func `an end that only came with cancellation is not taken for the end`() async {
         let (silent, continuation) = AsyncStream<Int>.makeStream()
         continuation.yield(1)
-        let task = executor.spawnThrowing { try await silent.concurrentMap(concurrency: 4) { $0 } }
+        let task = executor.spawnThrowing { try await silent.concurrentForEach(concurrency: 4) { _ in } }
         executor.runUntilIdle()
         task.cancel()
         executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await task.value }
         withExtendedLifetime(continuation) {}
-    }
-
-    @Test func `a real end gives the results, and nil is left out of a compact map`() async throws {
-        #expect(try await stream(of: 0).concurrentMap(concurrency: 2) { $0 } == [])
-        #expect(try await stream(of: 6).concurrentCompactMap(concurrency: 2) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
-    }
-
-    @Test @MainActor func `it is called from an actor, and the transform runs on none`() async throws {
-        let isolated = try await stream(of: 2).concurrentMap(concurrency: 2) { _ in #isolation == nil }
-        MainActor.preconditionIsolated()
-        #expect(isolated == [true, true])
-    }
-
-    @Test func `on all threads, errors, cancellation and the end race without losing any task`() async {
-        let ended = Recorder<Int>()
-        for round in 0..<300 {
-            let task = Task {
-                try await stream(of: 20).concurrentMap(concurrency: 3) { number in
-                    if number == round % 40 { throw Broken(number: number) }
-                    return number
-                }
-            }
-            if round % 3 == 0 { task.cancel() }
-            switch await task.result {
-            case .success(let numbers): if numbers != Array(0..<20) { Issue.record("\(numbers)") }
-            case .failure(let error as Broken): #expect(error.number == round % 40)
-            case .failure(let error): #expect(error is CancellationError)
-            }
-            ended.note(round)
-        }
-        #expect(ended.values.count == 300)
     }
 }
 
