@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPTypes
 import NativeMark
 import SluiceDownloads
 import SluiceFiles
@@ -22,8 +23,8 @@ struct QueueListCommand: ConsoleCommand {
             EXAMPLES:
               Show the queue, at most 10 downloads in each state:
                 sluice queue list --db songs.db --limit 10
-              Print the files of all failed downloads:
-                sluice queue list --db songs.db --json | jq -r '.failed[].file'
+              Print the files of all failed downloads, with their errors:
+                sluice queue list --db songs.db --json | jq -r '.failed[] | [.file, .error.message] | @tsv'
               Count the waiting downloads:
                 sluice queue list --db songs.db --json --limit 0 | jq .counts.waiting
 
@@ -63,12 +64,29 @@ struct QueueListCommand: ConsoleCommand {
 // MARK: - The state
 
 /// The state of a queue as `list` and `watch` show it, and their JSON. It contains no secrets.
+///
+/// The names are those of `QueueSnapshot` and `QueuedDownload`, and of their JSON. A download's request isn't nested, so that a script
+/// finds `.failed[].file`.
 struct QueueReport: Sendable, Equatable, Encodable {
     struct Member: Sendable, Equatable, Encodable {
         var user: String?
         var batch: String?
         var priority: Int
-        var paused: Bool
+        var isPaused: Bool
+    }
+
+    struct Failure: Sendable, Equatable, Encodable {
+        var code: String
+        var subject: String
+        var message: String
+        var remedy: String?
+        var status: Int?
+        /// All of it as one text, for the table.
+        var text: String
+
+        enum CodingKeys: String, CodingKey {
+            case code, subject, message, remedy, status
+        }
     }
 
     struct Download: Sendable, Equatable, Encodable {
@@ -79,14 +97,14 @@ struct QueueReport: Sendable, Equatable, Encodable {
         var file: String
         var priority: Int
         var members: [Member]
-        var failures: Int
+        var failureCount: Int
         /// The number of bytes that a running download has.
-        var received: Int64?
+        var receivedBytes: Int64?
         /// The size of the file of a running download, if it is known.
-        var total: Int64?
+        var totalBytes: Int64?
         /// The size of the file of a download that is done.
         var bytes: Int64?
-        var error: String?
+        var error: Failure?
         /// The time of the next attempt.
         var notBefore: Date?
     }
@@ -108,8 +126,8 @@ struct QueueReport: Sendable, Equatable, Encodable {
             uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, snapshot.count(in: $0)) })
         running = snapshot.running.prefix(limit).map { running in
             var download = Download(running.download)
-            download.received = running.receivedBytes
-            download.total = running.totalBytes
+            download.receivedBytes = running.receivedBytes
+            download.totalBytes = running.totalBytes
             return download
         }
         waiting = snapshot.waiting.prefix(limit).map { Download($0) }
@@ -133,12 +151,21 @@ extension QueueReport.Download {
             id: download.id.rawValue, state: download.state.rawValue, url: download.request.url.redactedForDisplay,
             file: download.request.target.path(percentEncoded: false), priority: download.request.priority,
             members: download.members.map {
-                QueueReport.Member(user: $0.user, batch: $0.batch, priority: $0.priority, paused: $0.isPaused)
+                QueueReport.Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
             },
-            failures: download.failureCount, bytes: download.bytes,
-            // An older version may have stored it.
-            error: download.error.map { Redaction().redacted($0.description) },
-            notBefore: download.notBefore)
+            failureCount: download.failureCount, bytes: download.bytes,
+            error: download.error.map { QueueReport.Failure($0) }, notBefore: download.notBefore)
+    }
+}
+
+extension QueueReport.Failure {
+    /// An older version may have stored secrets, so each text is redacted.
+    init(_ error: TransferError) {
+        let redaction = Redaction()
+        self.init(
+            code: error.code.description, subject: redaction.redacted(error.subject),
+            message: redaction.redacted(error.message), remedy: error.remedy.map { redaction.redacted($0) },
+            status: error.status?.code, text: redaction.redacted(error.description))
     }
 }
 
@@ -166,10 +193,10 @@ extension QueueReport {
         let requests = snapshot.running.prefix(running.count).map { $0.download.request.resolved(in: directory) }
         let names = requests.map { ($0.directory, $0.partialTarget.lastPathComponent) }
         let found = (try? await FileIO.shared.statuses(of: names, followsLinks: false)) ?? []
-        for (index, status) in found.enumerated() where report.running[index].received == 0 {
+        for (index, status) in found.enumerated() where report.running[index].receivedBytes == 0 {
             guard case .success(let file?) = status, file.kind == .file else { continue }
-            report.running[index].received = file.size
-            report.running[index].total = await Self.total(of: requests[index])
+            report.running[index].receivedBytes = file.size
+            report.running[index].totalBytes = await Self.total(of: requests[index])
         }
         return report
     }
@@ -271,7 +298,7 @@ struct QueueTable {
     /// The users, each with the batch: "ann (top 500), bob".
     private func members(of download: QueueReport.Download) -> String {
         let texts = download.members.map { member in
-            let pause = member.paused && download.state != "paused" ? "paused" : nil
+            let pause = member.isPaused && download.state != "paused" ? "paused" : nil
             return [member.user, member.batch.map { "(\($0))" }, pause].compactMap { $0 }.joined(separator: " ")
         }
         return TerminalText.sanitized(texts.filter { !$0.isEmpty }.joined(separator: ", "))
@@ -281,8 +308,8 @@ struct QueueTable {
         var parts: [String] = []
         switch download.state {
         case "running":
-            if let received = download.received, received > 0 {
-                if let total = download.total, total > 0 {
+            if let received = download.receivedBytes, received > 0 {
+                if let total = download.totalBytes, total > 0 {
                     let percent = Int(min(1, Double(received) / Double(total)) * 100)
                     parts.append(TerminalText.padded("\(percent) %", toWidth: 5, alignment: .trailing))
                 }
@@ -296,7 +323,7 @@ struct QueueTable {
         if let time = download.notBefore, time > now {
             parts.append("again in \(Format.clock(seconds: time.timeIntervalSince(now).rounded(.up)))")
         }
-        if download.state != "done", let error = download.error { parts.append(TerminalText.sanitized(error)) }
+        if download.state != "done", let error = download.error { parts.append(TerminalText.sanitized(error.text)) }
         return parts.joined(separator: "  ")
     }
 }

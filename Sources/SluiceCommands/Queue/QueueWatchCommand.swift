@@ -179,7 +179,7 @@ final class WatchScreen: Sendable {
             state.withLock { state in
                 state.report = report
                 let bytes = Dictionary(
-                    report.running.map { ($0.id, $0.received ?? 0) }, uniquingKeysWith: { first, _ in first })
+                    report.running.map { ($0.id, $0.receivedBytes ?? 0) }, uniquingKeysWith: { first, _ in first })
                 guard let sample = state.sample else { return state.sample = (bytes, time) }
                 let seconds = (time - sample.time) / .seconds(1)
                 guard seconds >= 0.9 else { return }

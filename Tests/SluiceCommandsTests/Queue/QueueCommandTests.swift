@@ -30,7 +30,10 @@ import Testing
             let after = try await scene.listing()
             #expect(after.counts["done"] == 2 && after.counts["failed"] == 1)
             #expect(Set(after.ended.map(\.name)) == ["a", "b"] && after.ended.allSatisfy { $0.bytes == 12 })
-            #expect(after.failed.map(\.name) == ["gone"] && after.failed[0].error?.contains("404") == true)
+            #expect(after.failed.map(\.name) == ["gone"])
+            let error = try #require(after.failed[0].error)
+            #expect((error.code, error.status) == ("status", 404), "\(error)")
+            #expect(error.subject.hasSuffix("/gone") && error.message.contains("404"), "\(error)")
             // A person sees the same.
             let text = await scene.queue("list").output
             #expect(text.hasPrefix("0 running, 0 waiting, 1 failed, 2 done\n\nFAILED\n   3  gone  ann (top 3)"))
@@ -266,9 +269,9 @@ import Testing
     private func facts(_ listing: QueueScene.Listing) -> [String] {
         (listing.waiting + listing.paused).map { download in
             let members = download.members.map {
-                "\($0.user ?? "-")/\($0.batch ?? "-")/\($0.priority)\($0.paused ? "/paused" : "")"
+                "\($0.user ?? "-")/\($0.batch ?? "-")/\($0.priority)\($0.isPaused ? "/paused" : "")"
             }
-            return "\(download.name) \(download.state) \(download.failures) \(members.joined(separator: ", "))"
+            return "\(download.name) \(download.state) \(download.failureCount) \(members.joined(separator: ", "))"
         }
     }
 

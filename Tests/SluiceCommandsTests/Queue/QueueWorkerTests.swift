@@ -34,8 +34,8 @@ import Testing
             await reached.arrivals(1)
             for try await change in changes where change.name == "song.sluice.part" { break }
             let running = try await scene.listing().running
-            #expect(running.map(\.name) == ["song"] && running.first?.total == 900_000)
-            #expect((running.first?.received ?? 0) > 0)
+            #expect(running.map(\.name) == ["song"] && running.first?.totalBytes == 900_000)
+            #expect((running.first?.receivedBytes ?? 0) > 0)
             // When
             first.signal(signal)
             let ended = await first.end()

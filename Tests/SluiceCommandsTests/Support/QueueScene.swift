@@ -36,7 +36,15 @@ struct QueueScene: Sendable {
             var user: String?
             var batch: String?
             var priority = 0
-            var paused = false
+            var isPaused = false
+        }
+
+        struct Failure: Decodable {
+            var code: String
+            var subject: String
+            var message: String
+            var remedy: String?
+            var status: Int?
         }
 
         struct Download: Decodable {
@@ -46,11 +54,11 @@ struct QueueScene: Sendable {
             var file: String
             var priority: Int
             var members: [Member]
-            var failures: Int
-            var received: Int64?
-            var total: Int64?
+            var failureCount: Int
+            var receivedBytes: Int64?
+            var totalBytes: Int64?
             var bytes: Int64?
-            var error: String?
+            var error: Failure?
             var notBefore: Date?
 
             var name: String { URL(filePath: file).lastPathComponent }
