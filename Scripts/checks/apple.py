@@ -9,7 +9,7 @@ manifest. Modules of Apple that Linux lacks are the stubs in Tests/AppleStubs. T
 check doesn't prove. It needs a debug build (`swift build --traits PostgreSQL`) in `SLUICE_SCRATCH` for the modules of the dependencies.
 
 Beside the modules, it checks the C targets, code of an app (Tests/AppleStubs/Use), the samples with `Apple` in their path or with views,
-and the example app.
+the steps of the tutorial, and the example app.
 
 With `--self-check`, a mistake is inserted into each arm of each `#if` that Linux doesn't compile. Each must be found on at least one
 platform. Arms that no platform compiles are listed.
@@ -111,11 +111,25 @@ def check_app(compiler: Compiler) -> list[str]:
         if output := compiler.typecheck(module, "-parse-as-library", *STRICT, *(STUBS / "Use" / file for file in files)):
             problems.append(f"for {name}, an app does not compile:\n{output}")
     if len(uses) > 1:
-        problems += check_samples(compiler)
+        problems += check_samples(compiler) + check_tutorial(compiler)
     if name in EXAMPLE_PLATFORMS:
         files = [written(compiler, "copy", path, rewritten(path.read_text())) for path in sorted(EXAMPLE.rglob("*.swift"))]
         if output := compiler.typecheck("Example", "-parse-as-library", *STRICT, *files):
             problems.append(f"for {name}, the example app does not compile:\n{output}")
+    return problems
+
+
+def check_tutorial(compiler: Compiler) -> list[str]:
+    """Checks each step of the tutorial: a file of the model alone, and a view with the last state of the model."""
+    steps = sorted((ROOT / "docs/Sluice.docc/Tutorial").glob("*.swift"))
+    if not steps:
+        return ["The tutorial has no steps."]
+    model = max(path for path in steps if "View" not in path.name)
+    problems = []
+    for step in steps:
+        files = [written(compiler, "copy", path, rewritten(path.read_text())) for path in {step, model} if path == step or "View" in step.name]
+        if output := compiler.typecheck("Tutorial", "-parse-as-library", "-swift-version", "6", *files):
+            problems.append(f"for {compiler.platform.name}, {step.name} of the tutorial does not compile:\n{output}")
     return problems
 
 

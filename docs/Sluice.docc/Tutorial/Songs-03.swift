@@ -1,0 +1,15 @@
+import Foundation
+import SluiceDownloads
+
+@MainActor final class Songs {
+    let downloads = DownloadCoordinator(
+        store: .sqlite(at: .documentsDirectory.appending(path: "songs.db")), limits: .init(perUser: 1))
+
+    init() {
+        downloads.start()
+    }
+
+    func add(_ song: URL, for user: String) async throws {
+        try await downloads.enqueue(DownloadRequest(song, to: .documentsDirectory, user: user))
+    }
+}

@@ -1,0 +1,24 @@
+import SluiceDownloads
+import SwiftUI
+
+struct SongsView: View {
+    let songs: Songs
+    @State private var problem: String?
+
+    var body: some View {
+        List {
+            ForEach(songs.list.running) { song in
+                ProgressView(song.download.request.name, value: song.fractionCompleted)
+                Button("Cancel") { change { try await songs.downloads.cancel(.ids([song.id])) } }
+            }
+            Text("\(songs.list.count(in: .waiting)) songs wait.")
+            if let problem { Text(problem) }
+        }
+    }
+
+    private func change(_ action: @escaping @MainActor () async throws -> Void) {
+        Task {
+            do { try await action() } catch { problem = error.localizedDescription }
+        }
+    }
+}
