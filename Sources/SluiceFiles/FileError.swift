@@ -11,7 +11,7 @@ public import Foundation
 ///     do {
 ///         try await data.asyncWrite(to: url)
 ///     } catch let error as FileError where error.code == .noSpace {
-///         print(error)   // Could not write '/data/song.mp3': No space left on device (ENOSPC). Free some space …
+///         print(error)   // Couldn't write '/data/song.mp3': No space left on device (ENOSPC). Free some space …
 ///     }
 ///
 /// A cancelled operation throws `CancellationError`, with one exception: a cancelled write to a pipe, terminal or socket that
@@ -73,7 +73,7 @@ public struct FileError: Error, Sendable {
         self.bytesWritten = bytesWritten
         self.remedy = remedy ?? known?.remedy
         subject = path
-        message = "Could not \(operation) '\(path)': \(reason)\(progress)."
+        message = "Couldn't \(operation) '\(path)': \(reason)\(progress)."
     }
 
     package func with(operation: String, path: String) -> FileError {

@@ -28,7 +28,7 @@ package struct SHA256Digest: ~Copyable {
         #if !canImport(CryptoKit)
         guard let state = csluice_sha256_begin() else {
             preconditionFailure(
-                "libcrypto could not compute SHA-256, because there is no memory or its configuration (openssl.cnf) forbids it."
+                "libcrypto couldn't compute SHA-256, because there is no memory or its configuration (openssl.cnf) forbids it."
             )
         }
         self.state = state
@@ -46,7 +46,7 @@ package struct SHA256Digest: ~Copyable {
             #else
             precondition(
                 csluice_sha256_update(state, bytes.baseAddress, bytes.count),
-                "libcrypto could not add \(bytes.count) bytes to a SHA-256 digest.")
+                "libcrypto couldn't add \(bytes.count) bytes to a SHA-256 digest.")
             #endif
         }
     }
@@ -56,7 +56,7 @@ package struct SHA256Digest: ~Copyable {
         Array(hash.finalize())
         #else
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            precondition(csluice_sha256_end(state, buffer.baseAddress!), "libcrypto could not finish a SHA-256 digest.")
+            precondition(csluice_sha256_end(state, buffer.baseAddress!), "libcrypto couldn't finish a SHA-256 digest.")
             count = 32
         }
         #endif

@@ -217,7 +217,7 @@ import Testing
     @Test func `that a full disk cuts short is a failure, and the downloads are not`() async throws {
         let run = try await Scenario.run(["get", "-q", "--trace", "/dev/full", "-d", "{dir}", "{origin}/a"])
         #expect(run.status == .localFile && run.names == ["a"])
-        #expect(run.console.error.contains("--trace: Could not write '/dev/full'"))
+        #expect(run.console.error.contains("--trace: Couldn't write '/dev/full'"))
     }
 
     @Test func `escapes what a server puts into its fields`() {

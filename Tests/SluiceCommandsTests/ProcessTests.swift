@@ -79,7 +79,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             #expect(read.status == (isReadable ? 0 : 3) && !read.wasSignalled, "\(read)")
             #expect(read.output == "")
             if !closed.contains(.error) {
-                #expect(read.error.contains("Could not read 'standard input'") == !isReadable, "\(read)")
+                #expect(read.error.contains("Couldn't read 'standard input'") == !isReadable, "\(read)")
             }
 
             let written = try await ChildProcess.sluice(closed.line, ["show", document.path])
@@ -87,7 +87,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             #expect(written.status == (isWritable ? 0 : 3) && !written.wasSignalled, "\(written)")
             #expect(written.output == (isWritable ? "text\n" : ""))
             if !closed.contains(.error) {
-                #expect(written.error.contains("Could not write 'standard output'") == !isWritable, "\(written)")
+                #expect(written.error.contains("Couldn't write 'standard output'") == !isWritable, "\(written)")
             }
             #expect(try Data(contentsOf: document) == Data("text\n".utf8))
         }
@@ -103,7 +103,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let filled = arguments.map { $0.replacing("{document}", with: document.path) }
             let ended = try await ChildProcess.sluice(#"exec "$@" > /dev/full"#, filled)
             #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
-            #expect(ended.error.hasPrefix("sluice: Could not write 'standard output': "), "\(ended)")
+            #expect(ended.error.hasPrefix("sluice: Couldn't write 'standard output': "), "\(ended)")
             #expect(ended.error.contains("(ENOSPC)") && ended.error.split(separator: "\n").count == 1)
         }
     }
@@ -125,7 +125,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 let ended = try await ChildProcess.sluice(line, arguments + ["/a", "/b"].map(origin.url))
                 #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a", "b"])
-                let message = "sluice: Could not write 'standard output': "
+                let message = "sluice: Couldn't write 'standard output': "
                 #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
                 // The failure of a download is worse than lost messages, but not than lost output.
                 let failed = try await ChildProcess.sluice(line, arguments + [origin.url("/bad")])

@@ -96,7 +96,7 @@ private func withDirectory<Result: Sendable>(
                 #expect(shown.terminal.text.contains { $0.hasPrefix("gone") } && shown.terminal.unknown == [])
                 guard !mentions.isEmpty else { continue }
                 #expect(shown.error.split(separator: "\n").count == 1, "\(shown.error)")
-                for mention in ["1 of 2 images could not be shown"] + mentions {
+                for mention in ["1 of 2 images couldn't be shown"] + mentions {
                     #expect(shown.error.contains(mention), "\"\(mention)\" in: \(shown.error)")
                 }
             }
@@ -108,7 +108,7 @@ private func withDirectory<Result: Sendable>(
         try await withDirectory { directory in
             for source in ["data:image/png;base64,\(long)", long, "/\(long)"] {
                 let shown = try await ShownImages.run("![one](\(source))", in: directory)
-                #expect(shown.status == .success && shown.error.hasPrefix("sluice: The image could not be shown: "))
+                #expect(shown.status == .success && shown.error.hasPrefix("sluice: The image couldn't be shown: "))
                 #expect(shown.error.utf8.count < 600 && shown.error.contains("…"), "\(shown.error.prefix(700))")
             }
         }
@@ -120,7 +120,7 @@ private func withDirectory<Result: Sendable>(
             let markdown = "![one](a.jpg)\n\n![two](b.gif)"
             let shown = try await ShownImages.run(markdown, files: files, images: .kitty, in: directory)
             #expect(shown.status == .success && shown.loadedImages == [])
-            #expect(shown.error.contains("2 of 2 images could not be shown. The first:"))
+            #expect(shown.error.contains("2 of 2 images couldn't be shown. The first:"))
             #expect(
                 shown.error.hasSuffix(
                     "a.jpg' is a JPEG image, but this terminal shows only PNG. Convert it with 'magick a.jpg a.png', or open it in another program.\n"

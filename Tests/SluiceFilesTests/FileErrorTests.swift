@@ -36,7 +36,7 @@ struct `File errors` {
     @Test func `a code is described by its name`() {
         #expect("\(FileError.Code.notFound)" == "notFound" && "\(FileError.Code.limitExceeded)" == "limitExceeded")
         let error = FileError(code: .limitExceeded, operation: "read", path: "/a")
-        #expect(error.message == "Could not read '/a': it exceeds the limit.")
+        #expect(error.message == "Couldn't read '/a': it exceeds the limit.")
     }
 
     @Test func `the errors of SluiceConcurrency say what happened in an alert, too`() {
@@ -62,7 +62,7 @@ struct `File errors` {
         let error = FileError(operation: "open", path: "/music/a", systemError: number)
         #expect(error.code == Self.codes[number] ?? .other)
         let text = String(cString: strerror(number))
-        #expect(error.description.hasPrefix("Could not open '/music/a': \(text) ("), "\(error)")
+        #expect(error.description.hasPrefix("Couldn't open '/music/a': \(text) ("), "\(error)")
         #expect(!error.description.contains("\n"))
         if error.code == .other {
             #expect(number == EINTR || error.remedy == nil, "advice about an unknown error")
@@ -102,7 +102,7 @@ struct `File errors` {
         let error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC, bytesWritten: 4096)
         #expect(
             "\(error)" == """
-                Could not write '/music/a': No space left on device (ENOSPC) after 4096 bytes. \
+                Couldn't write '/music/a': No space left on device (ENOSPC) after 4096 bytes. \
                 Free some space on that file system, then try again.
                 """)
     }
@@ -134,7 +134,7 @@ struct `File errors` {
         #expect(error.localizedDescription == "\(error)")
         let localized = error as? any LocalizedError
         #expect(localized?.errorDescription == "\(error)")
-        #expect(localized?.failureReason == "Could not write '/music/a': No space left on device (ENOSPC).")
+        #expect(localized?.failureReason == "Couldn't write '/music/a': No space left on device (ENOSPC).")
         #expect(localized?.recoverySuggestion == "Free some space on that file system, then try again.")
     }
 

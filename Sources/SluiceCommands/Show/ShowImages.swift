@@ -64,8 +64,8 @@ struct ShowImages: Sendable {
             return .interrupted
         }
         if let first = outcome.failures.min(by: { $0.key < $1.key })?.value {
-            let one = "The image could not be shown: "
-            let many = "\(missing) of \(wanted.count) images could not be shown. The first: "
+            let one = "The image couldn't be shown: "
+            let many = "\(missing) of \(wanted.count) images couldn't be shown. The first: "
             // An address may be as long as the document.
             let short = TerminalText.truncated(TerminalText.sanitized(first), toWidth: 500, at: .middle)
             await console.report((wanted.count == 1 ? one : many) + short)

@@ -37,8 +37,8 @@ package final class ConditionLock<State>: @unchecked Sendable {
 
     package init(_ state: State) {
         self.state = state
-        precondition(pthread_mutex_init(mutex, nil) == 0, "The system could not create a mutex.")
-        precondition(pthread_cond_init(condition, nil) == 0, "The system could not create a condition variable.")
+        precondition(pthread_mutex_init(mutex, nil) == 0, "The system couldn't create a mutex.")
+        precondition(pthread_cond_init(condition, nil) == 0, "The system couldn't create a condition variable.")
     }
 
     deinit {

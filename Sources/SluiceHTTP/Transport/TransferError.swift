@@ -276,5 +276,5 @@ extension TransferError.Code {
 
 extension TransferError.Code {
     /// A file operation failed; ``TransferError/cause`` is its `FileError`.
-    public static let file = Self("file", "The file could not be written", nil)
+    public static let file = Self("file", "The file couldn't be written", nil)
 }

@@ -164,7 +164,7 @@ final class CurlLoop: ExchangeCarrier {
         while true {
             guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
                 return threadFailed(
-                    detail: "libcurl could not be started", remedy: "Check that enough memory is available.")
+                    detail: "libcurl couldn't be started", remedy: "Check that enough memory is available.")
             }
             let sleeper = Sleeper(multi: driver.multi)
             state.withLock { $0.sleeper = sleeper }
