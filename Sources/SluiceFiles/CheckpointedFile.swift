@@ -13,16 +13,15 @@ package import Foundation
 ///     try await opened.file.sync(.data, thenStoring: checkpoint)
 ///     try await opened.file.close(appending: rest, durability: .data) { size in checkpoint(of: size) }
 ///
-/// The file is locked from opening to closing, and the lock covers the checkpoint too. The caller defines the contents of the
-/// checkpoint. This type guarantees that a checkpoint is replaced atomically, and only after the bytes that it describes are
-/// synced.
+/// The file stays locked from open to close, and the lock covers the checkpoint too. The caller decides what the checkpoint contains. This
+/// type guarantees that a checkpoint is replaced atomically, and only after the bytes that it describes are synced.
 ///
 /// Only one operation may run at a time, except that ``sync(_:thenStoring:)`` may run concurrently with ``append(_:)``.
 package final class CheckpointedFile: Sendable {
     package struct Places: Sendable, Hashable {
         package var file: URL
         package var checkpoint: URL
-        /// The temporary file for the next checkpoint. If it exists after the process was killed, it is ignored.
+        /// The temporary file for the next checkpoint. One that a killed process left behind is ignored.
         package var temporary: URL
 
         package init(file: URL, checkpoint: URL, temporary: URL) {
@@ -33,7 +32,7 @@ package final class CheckpointedFile: Sendable {
     }
 
     package enum OpeningMode: Sendable {
-        /// Open the file in any case. A missing file is created.
+        /// Always open the file. A missing file is created.
         case always
         /// Open the file only if something has the checkpoint's name.
         case ifCheckpointed
@@ -46,7 +45,7 @@ package final class CheckpointedFile: Sendable {
         package var checkpoint: Data?
         /// Whether something has the checkpoint's name.
         package var isCheckpointed: Bool
-        /// Whether that is a checkpoint of the caller.
+        /// Whether that is one of the caller's checkpoints.
         package var isOwn: Bool
     }
 
@@ -68,12 +67,12 @@ package final class CheckpointedFile: Sendable {
 
     /// Opens and locks the file, and reads its checkpoint.
     ///
-    /// Until it is published, only its owner can open the file. Neither its contents nor its mode change if it isn't empty and has no
-    /// checkpoint of the caller, because it may be a user's file with the same name. If the file has further names (hard links), these keep
+    /// Until the file is published, only its owner can open it. If it isn't empty and doesn't have one of the caller's checkpoints, neither
+    /// its contents nor its mode change, because it may be a user's file with the same name. If the file has other hard links, they keep
     /// it, and a new file is created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws
     /// ``FileError/Code/locked`` if the file is locked.
     ///
-    /// - Parameter isOwn: Whether a checkpoint is one of the caller. A checkpoint that can't be read isn't.
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller's. An unreadable checkpoint isn't.
     package static func openLocked(
         _ places: Places, mode: OpeningMode, using files: FileIO,
         ifCheckpoint isOwn: @escaping @Sendable (Data) -> Bool = { _ in true }
@@ -123,8 +122,7 @@ package final class CheckpointedFile: Sendable {
         try await file.io.run { [self] _ in try replaceCheckpoint(with: checkpoint, durability) }
     }
 
-    /// Syncs the bytes that were appended before this call, then replaces the checkpoint. After a failed sync, see
-    /// ``isDamaging(_:)``.
+    /// Syncs the bytes that were appended before this call, then replaces the checkpoint. If the sync fails, see ``isDamaging(_:)``.
     package func sync(_ durability: Durability, thenStoring checkpoint: Data) async throws {
         try await file.io.run { [self] _ in
             try file.io.kernel.sync(file.descriptor, durability, file.path)
@@ -141,7 +139,7 @@ package final class CheckpointedFile: Sendable {
     }
 
     private func replaceCheckpoint(with bytes: Data, _ durability: Durability) throws {
-        // Mode 0600, because the checkpoint reveals what is downloaded.
+        // Mode 0600, because the checkpoint reveals what the user downloads.
         let options = FileWriteOptions(
             durability: durability, existing: .replace, temporaryName: String(Path.name(of: paths.temporary)),
             permissions: 0o600)
@@ -171,8 +169,8 @@ extension Kernel {
             for: "open")
     }
 
-    /// Takes the access of others from a file that another program or an older version has created. If the mode can't be set, the file
-    /// keeps its own.
+    /// Takes away other users' access to a file that another program or an older version created. If the mode can't be set, the file keeps
+    /// its old mode.
     fileprivate func makePrivate(_ opened: OpenedFile) {
         let mode = opened.status.permissions
         if mode & 0o077 != 0 { _ = retrying { calls.changeMode(opened.descriptor, mode & 0o700) } }
@@ -182,7 +180,7 @@ extension Kernel {
     func readCheckpoint(_ path: String) throws(FileError) -> Data? {
         let descriptor: CInt
         do {
-            // Links aren't followed, and a FIFO isn't waited for.
+            // Don't follow links, and don't wait for a FIFO.
             descriptor = try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         } catch  where [ELOOP, ENOENT, ENXIO, EOPNOTSUPP, ENODEV].contains(error.systemError) {
             return nil
@@ -206,20 +204,20 @@ extension Kernel {
 
 // MARK: - The end of use
 
-// The ways to end the use of a checkpointed file: keeping it for a later run, discarding it, or publishing it. Each is one job.
-// The first two run even if the task is cancelled.
+// The ways to finish with a checkpointed file: keep it for a later run, discard it, or publish it. Each is one job. The first two run even
+// if the task is cancelled.
 extension CheckpointedFile {
-    /// Returns whether an error means that written bytes may be missing, so that the contents of the file can't be used. A failed sync
-    /// may have dropped pages. It is reported only once; the next sync would succeed (fsync(2), "EIO").
+    /// Returns whether an error means that written bytes may be missing, so the contents of the file can't be used. A failed sync may have
+    /// dropped pages, and the kernel reports it only once: the next sync would succeed (fsync(2), "EIO").
     package static func isDamaging(_ error: FileError) -> Bool {
         error.code == .inputOutput || error.operation == "sync"
     }
 
     /// Keeps an unfinished file: appends the last chunks, syncs, replaces the checkpoint and closes the file.
     ///
-    /// `checkpoint` receives the file's size and returns the new checkpoint, or `nil` to keep the old one. If the append fails, for
-    /// example on a full disk, the bytes that were written still get a checkpoint before the method throws. If a later step
-    /// fails, the file keeps the old checkpoint. A damaging failure removes both. The file is closed in any case.
+    /// `checkpoint` receives the file's size and returns the new checkpoint, or `nil` to keep the old one. If the append fails, for example
+    /// on a full disk, the bytes that were written still get a checkpoint before the method throws. If a later step fails, the file keeps
+    /// the old checkpoint. A damaging failure removes both. The file is always closed.
     package func close(
         appending chunks: [Data], durability: Durability, checkpoint: @escaping @Sendable (Int64) -> Data?
     ) async throws {
@@ -266,8 +264,8 @@ extension CheckpointedFile {
     }
 
     /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
-    /// rights of the file that it replaces, or those of a new file. An empty file shows what these are. If the file system has no room
-    /// for one, only the owner can open the published file.
+    /// rights of the file that it replaces, or the rights of a new file, which an empty file reveals. If the file system has no room for
+    /// that one, only the owner can open the published file.
     package func publish(
         as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
     ) async throws {
@@ -276,7 +274,7 @@ extension CheckpointedFile {
             removingOnFailure: removingOnFailure)
     }
 
-    /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.
+    /// Removes the checkpoint first: a file without one is written from scratch. Removes nothing if another file has taken the name.
     private func removeAll() {
         let kernel = file.io.kernel
         guard let found = try? kernel.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status)
@@ -293,8 +291,8 @@ extension CheckpointedFile {
     /// Removes a file with its checkpoint, even if the task is cancelled. Returns false if the file is locked. Only a regular file is
     /// removed; a symbolic link stays. Throws a ``FileError`` if a file exists but can't be removed.
     ///
-    /// - Parameter isOwn: Whether a checkpoint is one of the caller. If it isn't, or if there is none, files with these names may be those
-    ///   of a user: only an empty file is removed then.
+    /// - Parameter isOwn: Whether a checkpoint is one of the caller's. If it isn't, or if there is none, files with these names may belong
+    ///   to a user, so only an empty file is removed.
     @discardableResult
     package static func removeUnlessLocked(
         _ places: Places, using files: FileIO, ifCheckpoint isOwn: (@Sendable (Data) -> Bool)? = nil
@@ -326,7 +324,7 @@ extension CheckpointedFile {
         }
     }
 
-    /// What has the final name of a file, and what shows whether it is the published file.
+    /// What exists under a file's final name, and what tells whether it is the published file.
     package struct Destination: Sendable {
         /// `nil` if nothing has the name.
         package var status: FileStatus?
@@ -335,7 +333,7 @@ extension CheckpointedFile {
         package var boot: String?
     }
 
-    /// Looks at the final name first: a file that is published after that counts as missing, and never as one without its checkpoint.
+    /// Looks at the final name first: a file that is published after that counts as missing, never as a file without its checkpoint.
     package static func look(
         at destination: URL, of places: Places, using files: FileIO
     ) async throws -> Destination {

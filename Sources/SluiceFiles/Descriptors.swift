@@ -1,19 +1,19 @@
-// The one file of this module that needs all of Foundation, where `FileHandle` is.
+// The only file in this module that needs all of Foundation, which is where `FileHandle` is.
 public import Foundation
 
 // Descriptors that the caller has opened: standard streams, pipes, sockets, terminals.
 //
-// The readiness lane waits for pipes, sockets and terminals, which are read and written without a thread of the pool. O_NONBLOCK
-// isn't set on them: see docs/Decisions/0015. A regular file behind a descriptor is read and written on the pool.
+// The readiness lane waits for pipes, sockets and terminals, which are read and written without a pool thread. O_NONBLOCK isn't set on
+// them: see docs/Decisions/0015. A regular file behind a descriptor is read and written on the pool.
 extension FileIO {
-    /// Writes all bytes to a descriptor of the caller, such as standard output.
+    /// Writes all bytes to a descriptor that you own, such as standard output.
     ///
-    /// The caller owns the descriptor and must keep it open; `name` is its name in errors. Waiting for room in a pipe, socket or terminal
-    /// uses no thread. A pipe without a reader throws ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
+    /// You must keep the descriptor open; `name` identifies it in errors. Waiting for room in a pipe, socket or terminal uses no thread. A
+    /// pipe without a reader throws ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. A call that waits for a pipe,
-    ///   socket or terminal also stops immediately, even inside ``uninterrupted(_:)``: it throws `CancellationError` if no byte was
-    ///   written, and otherwise a ``FileError`` with ``FileError/Code/cancelled``. A write to a regular file that has started completes.
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. A call that waits for a pipe, socket
+    ///   or terminal also stops immediately, even inside ``uninterrupted(_:)``: it throws `CancellationError` if no byte was written, and
+    ///   otherwise a ``FileError`` with ``FileError/Code/cancelled``. Once started, a write to a regular file completes.
     /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
     public func write(_ data: Data, descriptor: CInt, name: String) async throws {
         try FileIO.checkCancellation()
@@ -25,13 +25,12 @@ extension FileIO {
         }
     }
 
-    /// Reads the available bytes of a descriptor of the caller, or waits until there are some.
+    /// Reads the bytes available on a descriptor that you own, or waits until there are some.
     ///
     ///     let answer = try await files.read(upToCount: 4096, descriptor: 0, name: "standard input")    // one line of a terminal
     ///
-    /// Unlike a read of a file, this doesn't wait until `count` bytes have arrived, because the other side may be waiting for an
-    /// answer. Returns an empty `Data` only at the end. The caller owns the descriptor and must keep it open; `name` is its name in
-    /// errors. See read(2).
+    /// Unlike reading a file, this doesn't wait until `count` bytes have arrived, because the other side may be waiting for an answer.
+    /// Returns an empty `Data` only at the end. You must keep the descriptor open; `name` identifies it in errors. See read(2).
     ///
     /// - Cancellation: A queued or waiting call throws `CancellationError` immediately, and no byte is lost.
     /// - Failure: A ``FileError``.
@@ -53,13 +52,13 @@ extension FileIO {
         }
     }
 
-    /// Reads a descriptor of the caller, such as standard input, to its end.
+    /// Reads a descriptor that you own, such as standard input, to its end.
     ///
-    /// The caller owns the descriptor and must keep it open; `name` is its name in errors. Waiting for a pipe, socket or terminal uses no
-    /// thread. Without `maximumSize`, there is no limit. See read(2).
+    /// You must keep the descriptor open; `name` identifies it in errors. Waiting for a pipe, socket or terminal uses no thread. Without
+    /// `maximumSize`, there is no limit. See read(2).
     ///
-    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running one throws it between two reads. The
-    ///   bytes read until then are lost. ``chunks(descriptor:name:upTo:)`` and ``read(upToCount:descriptor:name:)`` lose none.
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running call throws it between reads, and the
+    ///   bytes read so far are lost. ``chunks(descriptor:name:upTo:)`` and ``read(upToCount:descriptor:name:)`` lose none.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if there are more bytes than `maximumSize`.
     public func readToEnd(
         descriptor: CInt, name: String, maximumSize: Int = .max
@@ -77,13 +76,12 @@ extension FileIO {
         }
     }
 
-    /// Returns the bytes of a descriptor of the caller in chunks, as they arrive.
+    /// Returns the bytes from a descriptor that you own in chunks, as they arrive.
     ///
     ///     for try await line in files.chunks(descriptor: 0, name: "standard input").lines() { … }
     ///
-    /// A chunk holds the bytes that are available, up to `size`; the iteration doesn't wait for more to fill it. Nothing is read
-    /// ahead. The caller owns the descriptor and must keep it open; `name` is its name in errors. If two tasks iterate, each byte goes to
-    /// one of them.
+    /// A chunk holds the bytes that are available, up to `size`; the iteration doesn't wait for more to fill it. Nothing is read ahead. You
+    /// must keep the descriptor open; `name` identifies it in errors. If two tasks iterate, each byte goes to one of them.
     ///
     /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
     /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.

@@ -10,7 +10,7 @@ public import Foundation
 public enum LineEndings: Sendable, Hashable {
     /// LF and CRLF. A CR directly before an LF belongs to the line ending; any other CR belongs to the line.
     case newline
-    /// LF, CRLF, and a CR alone, as in the text files of old Mac programs and in progress bars.
+    /// LF, CRLF, and a CR alone, as in text files from old Mac programs and in progress bars.
     case newlineOrReturn
 }
 
@@ -18,7 +18,7 @@ public enum LineEndings: Sendable, Hashable {
 public enum InvalidUTF8: Sendable, Hashable {
     /// Throw a ``LineError``.
     case refused
-    /// Replace invalid bytes by U+FFFD (�), as `String(decoding:as:)` does.
+    /// Replace invalid bytes with U+FFFD (�), as `String(decoding:as:)` does.
     case repaired
 }
 
@@ -29,16 +29,15 @@ extension AsyncSequence where Element == Data {
     ///         if line.hasPrefix("error:") { count += 1 }
     ///     }
     ///
-    /// The result doesn't depend on how the text is divided into chunks, even within a CRLF or a character. The last line doesn't
-    /// need an ending. A byte order mark at the start is skipped. Other Unicode separators (U+0085, U+2028, U+2029) don't end a
-    /// line.
+    /// The result doesn't depend on where the text is split into chunks, even in the middle of a CRLF or a character. The last line doesn't
+    /// need an ending. A byte order mark at the start is skipped. Other Unicode separators (U+0085, U+2028, U+2029) don't end a line.
     ///
     /// Memory is bounded by one chunk and one line: a line of more than `maximumLength` bytes, without its ending, throws
     /// ``LineError/Code/tooLong`` before all of it is in memory. Each byte is searched once (memchr). Each line is copied once, or
     /// twice if it spans chunks.
     ///
-    /// - Cancellation: As for the chunks. Lines of a chunk that is in memory are returned without a check.
-    /// - Failure: An error of the chunks, or a ``LineError``. It is thrown after the lines before it, and ends the iteration.
+    /// - Cancellation: Same as for the chunks. Lines from a chunk that is already in memory are returned without a check.
+    /// - Failure: An error from the chunks, or a ``LineError``. It is thrown after the lines that precede it, and ends the iteration.
     public func lines(
         endingWith endings: LineEndings = .newline, invalidUTF8: InvalidUTF8 = .refused, maximumLength: Int = 1 << 20
     ) -> ChunkLines<Self> {
@@ -180,8 +179,8 @@ package struct LineSplitter {
     private var skipsLineFeed = false
     private var isAtEnd = false
 
-    /// The positions of the next LF and CR in the chunk, or the chunk's count. They are kept because otherwise, in a text with only
-    /// one of the two, each line would search the whole chunk for the other.
+    /// The positions of the next LF and CR in the chunk, or the chunk's count. They are cached: in a text with only one of the two, each
+    /// line would otherwise search the whole chunk for the other.
     private var lineFeed = -1
     private var carriageReturn = -1
 
@@ -244,7 +243,7 @@ package struct LineSplitter {
             let line = try partial.withUnsafeBytes { [self] bytes in
                 try decode(withoutMark(bytes), invalidUTF8)
             }
-            // A text that consists of a byte order mark has no lines.
+            // A text that is only a byte order mark has no lines.
             return line.isEmpty ? nil : line
         }
         let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<ending])
@@ -276,7 +275,7 @@ package struct LineSplitter {
     /// Keeps the start of a line whose ending hasn't arrived, unless it is too long already.
     private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
         guard !piece.isEmpty else { return }
-        // A byte order mark and the CR of a CRLF don't count, and the first bytes of a mark may become one.
+        // A byte order mark and the CR of a CRLF don't count, nor do bytes that may turn out to be the start of a mark.
         var uncounted = 0
         if endings == .newline, piece.last == Self.cr { uncounted += 1 }
         if number == 1 {

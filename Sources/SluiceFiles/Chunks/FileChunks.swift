@@ -22,10 +22,10 @@ extension URL {
     /// so memory is bounded by `readAhead + 2` chunks. With 0, each chunk is read when it is requested. A thread is used only during a
     /// read.
     ///
-    /// - Chunks of up to 256 KiB that are in the page cache are copied on the calling thread, because a handover from another
-    ///   thread would take longer. The first chunk that isn't cached starts the read-ahead. See ``FileIO/Lane``.
-    /// - Only regular files that report a size are read ahead. A FIFO, a terminal and some files of /proc can block until another
-    ///   process writes, and bytes read from them are gone for other readers.
+    /// - Chunks of up to 256 KiB that are in the page cache are copied on the calling thread, because a thread hop would take longer. The
+    ///   first chunk that isn't cached starts the read-ahead. See ``FileIO/Lane``.
+    /// - Only regular files that report a size are read ahead. A FIFO, a terminal and some files of /proc can block until another process
+    ///   writes, and bytes that are read ahead are lost to other readers.
     /// - A chunk of a FIFO is returned when it is full or at the end. Waiting for it uses no thread.
     /// - Cancellation: The next chunk throws `CancellationError`, which ends the iteration. A chunk that is being read when the
     ///   task is cancelled may still be returned.
@@ -44,9 +44,8 @@ extension AsyncFileStream where Mode == ReadMode {
     ///     let header = try await stream.read(upToCount: 512)
     ///     for try await chunk in stream.chunks() { … }               // closes the file; use after that does not compile
     ///
-    /// The call consumes the stream, because bytes that were read ahead would be missing from its next read. The file is closed
-    /// as soon as its end has been read, or when the iterator is dropped. Without an iteration, it is closed when the last copy
-    /// of the sequence is dropped.
+    /// The call consumes the stream, because its next read would miss the bytes that were read ahead. The file is closed as soon as its end
+    /// has been read, or when the iterator is dropped. Without an iteration, it is closed when the last copy of the sequence is dropped.
     ///
     /// Iterate the sequence only once: a second iteration traps. To iterate several times, use `url.chunks(of:)`, which opens the
     /// file for each iteration. Parameters, cancellation and failure are the same as in `URL.chunks(of:readAhead:using:)`.
@@ -60,7 +59,7 @@ extension AsyncFileStream where Mode == ReadMode {
 /// The bytes of a file, an open stream or a descriptor in chunks.
 ///
 /// See `URL.chunks(of:readAhead:using:)`, `AsyncFileStream.chunks(of:readAhead:)`, ``FileIO/chunks(descriptor:name:upTo:)`` and
-/// `FileHandle.chunks(of:using:)`. These also say how often the sequence can be iterated.
+/// `FileHandle.chunks(of:using:)`. They also say how many times the sequence can be iterated.
 public struct FileChunks: AsyncSequence, Sendable {
     enum Source: Sendable {
         /// Each iteration opens the file.
@@ -170,8 +169,7 @@ final class FileToIterate: Sendable {
 /// ask: returns chunk 2                  starts
 /// ```
 ///
-/// Chunks are returned in order. An error is returned once, after the chunks that were read before it; then the iteration is at its
-/// end.
+/// Chunks are returned in order. An error is returned once, after the chunks that were read before it; then the iteration ends.
 package struct ReadAhead<Waiter> {
     package typealias Answer = Result<Data?, any Error>
 
@@ -235,7 +233,7 @@ package struct ReadAhead<Waiter> {
     package mutating func arrived(
         _ chunk: Data?, end: Result<Void, any Error>?
     ) -> (waiter: Waiter?, answer: Answer, goesOn: Bool) {
-        // An abandoned iteration has its end already.
+        // An abandoned iteration has already ended.
         if self.end == nil {
             if let chunk { chunks.append(chunk) }
             self.end = end
@@ -284,9 +282,9 @@ final class ChunkReader: Sendable {
     /// The file, if the readiness lane reads it: one chunk per call, without a job.
     private let waitedFor: Lock<OpenFile?>
 
-    /// After this many bytes a job gives up its thread and goes to the end of the queue.
+    /// After this many bytes, a job yields its thread and goes to the back of the queue.
     private static var maximumPerJob: Int { 4 << 20 }
-    /// Smaller than for other reads: a larger chunk is better copied on another thread while the consumer works.
+    /// Smaller than for other reads, because a larger chunk is better copied on another thread while the consumer works.
     private static var maximumInline: Int { 256 << 10 }
 
     init(_ source: sending Source, size: Int, readAhead: Int, _ io: FileIO) {
@@ -347,8 +345,8 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// Returns the next chunk if all of it is in the page cache: copying it on this thread takes less time than a handover. The
-    /// first chunk that isn't fully cached starts the read-ahead, and a job continues with the part that was read.
+    /// Returns the next chunk if all of it is in the page cache: copying it on this thread takes less time than a thread hop. The first
+    /// chunk that isn't fully cached starts the read-ahead, and a job continues with the part that was read.
     private func readInline() -> Data? {
         let idle = state.withLock { state -> OpenFile? in
             guard case .file(let file) = state.source, state.chunks.isIdle else { return nil }
@@ -490,13 +488,13 @@ final class ChunkReader: Sendable {
     }
 }
 
-/// Thrown by the first job for a file that is waited for, such as a FIFO. No job reads it.
+/// Thrown by the first job if the file must be waited for, as a FIFO must. Jobs don't read such a file.
 private struct OpenedToWaitFor: Error {
     let file: OpenFile
 }
 
 extension OpenFile {
-    /// Only a regular file that reports a size is read ahead. Some files of /proc and tracefs report size 0, and block.
+    /// Only a regular file that reports a size is read ahead. Some files in /proc and tracefs report a size of 0, and block.
     fileprivate var mayBeReadAhead: Bool { status.isRegularFile && status.size > 0 }
 }
 
@@ -505,7 +503,7 @@ private final class ChunkJob: Job, @unchecked Sendable {
     private let reader: ChunkReader
     private var rest = Rest()
 
-    /// The work that follows a chunk and is done without a lock.
+    /// The work to do after a chunk, without holding a lock.
     struct Rest {
         var waiter: ChunkReader.Waiter?
         var answer: ReadAhead<ChunkReader.Waiter>.Answer = .success(nil)

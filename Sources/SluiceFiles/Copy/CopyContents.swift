@@ -3,12 +3,12 @@ internal import CSluiceFiles
 extension Kernel {
     /// Copies the contents of an open regular file to another one, which is empty. Both are at offset 0.
     ///
-    /// Tries a clone (FICLONE), then copy_file_range(2), then read(2) and write(2). If one of the first two fails, the next one
-    /// continues at the same position. So an error comes from read(2) or write(2), and tells which of the two files failed. A
-    /// result of 0 from copy_file_range(2) isn't taken as the end, because it returns 0 for every file in /proc.
+    /// Tries a clone (FICLONE), then copy_file_range(2), then read(2) and write(2). If one of the first two fails, the next one continues
+    /// at the same position. So an error always comes from read(2) or write(2), which tells which of the two files failed. A result of 0
+    /// from copy_file_range(2) isn't taken for the end of the file, because it returns 0 for every file in /proc.
     ///
-    /// Holes are preserved if the file system reports them (SEEK_DATA). The copy ends at the size in `source.status`,
-    /// which was read at opening, because a log may grow faster than it is copied:
+    /// Holes are preserved if the file system reports them (SEEK_DATA). The copy ends at the size in `source.status`, which was read when
+    /// the file was opened, because a log may grow faster than it is copied:
     ///
     /// ```text
     /// size at opening   later                                      copied
@@ -37,7 +37,7 @@ extension Kernel {
 
 /// A copy in pieces. Both descriptors are at `position`.
 private struct ContentsCopy: ~Copyable {
-    /// Cancellation is checked and progress is reported between two pieces.
+    /// Cancellation is checked and progress is reported between pieces.
     static var largestPiece: Int { 4 << 20 }
 
     private let kernel: Kernel
@@ -51,7 +51,7 @@ private struct ContentsCopy: ~Copyable {
     private var triesKernel = true
     private var usedKernel = false
     private var usedBuffer = false
-    /// From malloc, so it isn't filled with zeros, and most copies touch only a part of it.
+    /// From malloc, so it isn't zero-filled. Most copies touch only part of it.
     private let buffer: UnsafeMutableRawBufferPointer
 
     init(kernel: Kernel, source: OpenedFile, destination: OpenedFile, progress: ProgressCounter?) {
@@ -118,12 +118,12 @@ private struct ContentsCopy: ~Copyable {
         progress?.add(bytes: count)
     }
 
-    /// Continues reading after the size at opening. Either the bytes there were appended during the copy and aren't
-    /// copied, or the reported size was wrong and they are.
+    /// Reads on past the size at opening. If the bytes there were appended during the copy, they aren't copied. If the reported size was
+    /// wrong, they are.
     private mutating func copyUntold(_ cancellation: borrowing Cancellation) throws {
         while true {
             try cancellation.check()
-            // No byte is behind the largest offset, and a request that reaches beyond it fails with EINVAL.
+            // There are no bytes past the largest offset, and a request that extends past it fails with EINVAL.
             let read = try readPiece(min(buffer.count, .max - position))
             if read == 0 { return }
             // Checked after the read, so that the size includes bytes that were appended before it.
@@ -155,7 +155,7 @@ private struct ContentsCopy: ~Copyable {
         return true
     }
 
-    /// Moves both descriptors over a hole. The destination grows only when data is written after it.
+    /// Moves both descriptors over a hole. The destination grows only when data is written after the hole.
     private mutating func seek(to offset: Int) throws(FileError) {
         for file in [source, destination] {
             let result = kernel.retrying { kernel.calls.randomAccess.seek(file.descriptor, Int64(offset), SEEK_SET) }

@@ -7,28 +7,28 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Copies a file atomically: the destination has the whole copy, or is unchanged.
+    /// Copies a file atomically: the destination either gets the whole copy or is unchanged.
     ///
     ///     let result = try await files.copy(film, to: backup, options: .init(keeping: .allButOwner)) { progress in
     ///         bar.show(progress.fractionCompleted ?? 0)
     ///     }
     ///     print(result.bytes, result.method)
     ///
-    /// The method uses the fastest way that both file systems support: a clone that shares blocks (Btrfs, XFS), a copy by the
-    /// kernel or the file server, or reading and writing. Holes are preserved.
+    /// The copy uses the fastest method that both file systems support: a clone that shares blocks (Btrfs, XFS), a copy by the kernel or
+    /// the file server, or reading and writing. Holes are preserved.
     ///
     /// One job creates a temporary file in the destination's directory, copies the contents and the attributes, syncs the file,
     /// renames it, and syncs the directory, as `durability` requires. If a step fails, the temporary file is removed and the
     /// destination is unchanged. Only a failed sync of the directory is reported after the copy is in place. See
     /// copy_file_range(2), rename(2).
     ///
-    /// - The source must be a regular file. Files in /proc are copied completely although they report size 0. A file that grows
+    /// - The source must be a regular file. Files in /proc are copied completely, even though they report a size of 0. A file that grows
     ///   during the copy is copied up to its size at the start. Other concurrent changes may leave a mix of old and new contents.
     /// - A directory, FIFO, device or socket is refused at either end, without opening it. Copying a file to itself, under the
     ///   same or another name, throws ``FileError/Code/sameFile``.
     /// - The destination's directory must exist. A symbolic link at the destination is replaced, not followed.
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between two pieces of at
-    ///   most 4 MiB, and the destination is unchanged. Once the copy has been renamed, the call returns its result.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between pieces of at most 4 MiB, and
+    ///   the destination is unchanged. Once the copy has been renamed, the call returns its result.
     /// - Failure: A ``FileError``. Its subject is the source, the destination or the temporary file.
     @discardableResult
     public func copy(
@@ -54,15 +54,15 @@ public struct FileCopyOptions: Sendable, Hashable {
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// The mode, regardless of the umask, and the access control list. Ignored on file systems without modes (FAT). Set-user-ID and
-        /// set-group-ID bits are copied only if the copy has the same owner and group. If the file system can't store the list, the
-        /// group and all others can do only what each user and group of the list could do as well.
+        /// set-group-ID bits are copied only if the copy has the same owner and group. If the file system can't store the list, the group
+        /// and everyone else get only the access that every user and group on the list also had.
         public static let permissions = Self(rawValue: 1 << 0)
 
-        /// The modification and access times, with the precision that the file system stores (at most nanoseconds).
+        /// The modification and access times, with the precision of the file system (nanoseconds at best).
         public static let times = Self(rawValue: 1 << 1)
 
         /// Extended attributes. The copy fails if a user attribute can't be copied. System attributes (`security.`, `trusted.`) are copied
-        /// if possible. The access control list belongs to the ``permissions``. See xattr(7).
+        /// if possible. The access control list is part of the ``permissions``. See xattr(7).
         public static let extendedAttributes = Self(rawValue: 1 << 2)
 
         /// The owner and the group. Only root can change the owner; without permission, the copy fails. See chown(2).
@@ -82,8 +82,7 @@ public struct FileCopyOptions: Sendable, Hashable {
     public var followsLinks: Bool
 
     /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
-    /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, less the process's
-    /// umask.
+    /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, as masked by the umask.
     public var keeping: Attributes
 
     /// Creates options. By default nothing is replaced, and the copy is on the device before the call returns.
@@ -129,7 +128,7 @@ public struct FileCopyResult: Sendable, Hashable {
 
 // MARK: - Steps
 
-// Copies one file to another name. The steps are those of the atomic replacement in AtomicReplace.
+// Copies one file to another name. The steps are the same as for the atomic replacement in AtomicReplace.
 extension Kernel {
     func copyFile(
         _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
@@ -207,8 +206,7 @@ extension Kernel {
         _ source: OpenedFile, to destination: String, _ options: FileCopyOptions, _ progress: ProgressCounter?,
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
-        // Compared by device and inode, with links at the destination followed, so other names of the file are found
-        // too.
+        // Compares device and inode and follows links at the destination, so it also detects other names of the file.
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
         let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
         let keepsMode = options.keeping.contains(.permissions)
@@ -281,9 +279,9 @@ extension Kernel {
 extension Kernel {
     /// Copies attributes from one open file or directory to another, after the contents have been written.
     ///
-    /// The order matters, since the first steps would undo the last ones: owner (clears set-user-ID), extended attributes (need
-    /// permission to write), mode and access control list, times. The times are those of `source` at opening, because reading changes
-    /// the access time. The status of `destination` isn't used.
+    /// The order matters, because the early steps would undo the later ones: owner (clears set-user-ID), extended attributes (need
+    /// permission to write), mode and access control list, times. The times are from when `source` was opened, because reading changes the
+    /// access time. The status of `destination` isn't used.
     func copyAttributes(
         _ kept: FileCopyOptions.Attributes, of source: OpenedFile, to destination: OpenedFile
     ) throws(FileError) {
@@ -311,14 +309,15 @@ extension Kernel {
         try check(result, "set the owner of", destination.path)
     }
 
-    /// Copies the mode and the access control list. FAT and SMB have one mode for all files and refuse to set any. That is ignored: only
-    /// such a file system refuses it to the process that has just created the file.
+    /// Copies the mode and the access control list. FAT and SMB have one mode for all files and refuse to set it. That error is ignored: no
+    /// other file system refuses to set the mode of a file that this process has just created.
     private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
         let status = try status(ofDescriptor: destination.descriptor, destination.path)
         let now = AccessRights(status, list: try accessList(of: .descriptor(destination.descriptor), destination.path))
         let list = try accessList(of: .descriptor(source.descriptor), source.path)
         var rights = AccessRights(source.status, list: list)
-        // With another owner or group, a program would run as the wrong one. For a directory, set-group-ID is about the group of new files.
+        // With a different owner or group, a set-ID program would run as the wrong one. On a directory, set-group-ID determines the group
+        // of new files.
         if now.user != rights.user || now.group != rights.group {
             let keepsGroup = status.isDirectory && now.group == rights.group
             rights.mode &= keepsGroup ? 0o3777 : 0o1777
@@ -359,7 +358,7 @@ extension Kernel {
         }
     }
 
-    /// Copies all user attributes, and those other attributes that can be read and set. An access control list belongs to the mode.
+    /// Copies all user attributes, and any others that can be read and set. An access control list is copied with the mode.
     func copyExtendedAttributes(
         of source: MetadataCalls.Target, _ sourcePath: String, to destination: MetadataCalls.Target,
         _ destinationPath: String

@@ -12,8 +12,8 @@ public import Foundation
 ///         print(entry.name, try await entry.status()?.size ?? 0)
 ///     }
 ///
-/// Operations work relative to the directory's descriptor. They accept any name, at any depth, and also work after the directory
-/// has been renamed. Another process can't redirect them by replacing a directory with a symbolic link. See openat(2).
+/// Operations work relative to the directory's descriptor. They accept any name, at any depth, and keep working after the directory has
+/// been renamed. Another process can't redirect them by replacing a directory with a symbolic link. See openat(2).
 ///
 /// An entry identifies a name, not a file: the file under the name may change at any time.
 ///
@@ -38,8 +38,8 @@ public struct DirectoryEntry: Sendable {
     /// The name for display. Bytes that aren't UTF-8 appear as U+FFFD.
     public var name: String { rawName.description }
 
-    /// The path by which the directory was opened, followed by the name; `nil` if it isn't UTF-8, which a URL can't represent.
-    /// The URL no longer leads to the entry if a directory above is renamed or replaced.
+    /// The path that the directory was opened with, followed by the name; `nil` if it isn't UTF-8, which a URL can't represent. The URL no
+    /// longer leads to the entry once a directory above it is renamed or replaced.
     public var url: URL? {
         guard let path = String(validating: directory.path.bytes(of: rawName), as: UTF8.self) else { return nil }
         return URL(filePath: path, directoryHint: kind == .directory ? .isDirectory : .notDirectory)
@@ -47,7 +47,7 @@ public struct DirectoryEntry: Sendable {
 
     var shownPath: String { directory.path.shown(of: rawName) }
 
-    /// The path as ``AsyncFileStream/path`` has it. Bytes that aren't UTF-8 appear as U+FFFD.
+    /// The path in the same form as ``AsyncFileStream/path``. Bytes that aren't UTF-8 appear as U+FFFD.
     var wholePath: String { String(decoding: directory.path.bytes(of: rawName), as: UTF8.self) }
 }
 

@@ -129,7 +129,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
             state = .open(directory)
         }
 
-        /// The least number of entries to read in one job, since some file systems return only a few per system call.
+        /// The minimum number of entries to read in one job, because some file systems return only a few per system call.
         private static var minimumPerBatch: Int { 256 }
 
         private static func read(_ directory: OpenDirectory) throws(FileError) -> [RawDirectoryEntry] {

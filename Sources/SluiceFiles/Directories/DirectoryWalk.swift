@@ -25,8 +25,8 @@ extension FileIO {
     /// walk is deep inside it, the walk ends with ``FileError/Code/busy``.
     ///
     /// - Resources: One job reads a few hundred entries or 16 directories, whichever comes first. The walk keeps open at most 16
-    ///   directories on the way down, the directories of up to 16 recent entries (longer if the caller keeps an entry), and one for
-    ///   each link on the way. Entries of directories further up that haven't been returned are kept in memory.
+    ///   directories on the way down, the directories of up to 16 recent entries (longer if you keep an entry), and one for each link on
+    ///   the way. For directories further up, the entries that haven't been returned yet are kept in memory.
     /// - Cancellation: The next entry throws `CancellationError`. Leaving the loop early closes all directories on a worker.
     /// - Failure: A ``FileError``, which ends the sequence. See ``WalkOptions/unreadableDirectories``.
     public func walk(_ directory: URL, options: WalkOptions = .init()) -> DirectoryWalk {
@@ -83,7 +83,7 @@ private final class WalkStorage: Sendable {
     private let state = Lock<TreeWalk?>(nil)
 
     func nextBatch(of walk: DirectoryWalk, _ cancellation: borrowing Cancellation) throws -> [WalkedEntry] {
-        // Taken out of the lock for the job, because the caller's closure runs meanwhile. Only one task iterates.
+        // Taken out of the lock for the job, because the caller's closure runs during it. Only one task iterates.
         let kept = state.withLock { state -> sending TreeWalk? in
             let kept = state
             state = nil
@@ -105,31 +105,31 @@ private final class WalkStorage: Sendable {
 public struct WalkOptions: Sendable {
     /// Whether symbolic links to directories are entered. The default is false, so a walk stays in its tree.
     ///
-    /// If true, a directory that is reachable in two ways is walked twice. A link to a directory that the walk is inside of is
-    /// delivered but not entered, so loops end. At most 40 links are entered on one way down, as in the kernel. A directory behind one
+    /// If true, a directory that is reachable in two ways is walked twice. A link to a directory that the walk is already inside is
+    /// delivered but not entered, so loops end. At most 40 links are entered on one path down, as in the kernel. A directory behind one
     /// more link is delivered as unreadable, with ``FileError/Code/tooManyLinks``.
     public var followsLinks = false
 
-    /// Whether directories on other file systems (mount points) are entered. They are delivered in both cases.
+    /// Whether directories on other file systems (mount points) are entered. They are delivered either way.
     public var crossesFileSystems = true
 
     /// Whether a directory is delivered a second time, as ``WalkedEntry/Visit/leaving``, after its contents.
     public var leavingDirectories = false
 
-    /// What happens at a directory that can't be opened or read.
+    /// What happens when a directory can't be opened or read.
     public var unreadableDirectories = UnreadableDirectories.fail
 
     /// The depth of the deepest entries to deliver. With 1, only the entries of the directory itself are delivered,
     /// and with 0 or less, none.
     public var maximumDepth = Int.max
 
-    /// A predicate that decides whether to enter a directory; `nil` enters all. The directory itself is delivered in both cases.
+    /// A predicate that decides whether to enter a directory; `nil` enters all. The directory itself is delivered either way.
     ///
     /// The predicate is also called for entries of unknown kind and for symbolic links that are followed. It runs on a thread of the
     /// engine, before the loop receives the entry, and must not block.
     public var entering: (@Sendable (WalkedEntry) -> Bool)?
 
-    /// What happens at a directory that can't be opened or read, for example because of EACCES or an error of a file server.
+    /// What happens when a directory can't be opened or read, for example because of EACCES or a file server error.
     public enum UnreadableDirectories: Sendable, Hashable {
         /// The walk ends with the ``FileError``.
         case fail
@@ -145,7 +145,7 @@ public struct WalkOptions: Sendable {
 
 /// An entry that a walk delivers.
 public struct WalkedEntry: Sendable, Hashable {
-    /// The reason why an entry is delivered.
+    /// Why an entry is delivered.
     public enum Visit: Sendable, Hashable {
         /// The walk found the entry. If it is a directory, its contents follow.
         case found
@@ -158,7 +158,7 @@ public struct WalkedEntry: Sendable, Hashable {
     /// The entry in its directory.
     public let entry: DirectoryEntry
 
-    /// The reason why the entry is delivered.
+    /// Why the entry is delivered.
     public let visit: Visit
 
     /// The depth of the entry: 1 for an entry of the walked directory, 2 for an entry of a directory inside it.
@@ -185,15 +185,15 @@ public struct WalkedEntry: Sendable, Hashable {
 
 // MARK: - Walking
 
-/// A walk through a tree: the directories from the root down to the one being read, as a list instead of a recursion.
+/// A walk through a tree: the directories from the root down to the one being read, as a list instead of on the call stack.
 ///
-/// Consecutive jobs use it on different threads. Only the lowest directories stay open. A directory further up is read to its end,
-/// closed, and on the way back opened again through "..", which must lead to the same directory.
+/// Successive jobs use it on different threads. Only the lowest directories stay open. A directory further up is read to the end, closed,
+/// and reopened on the way back through "..", which must lead to the same directory.
 final class TreeWalk: @unchecked Sendable {
-    // No lock: the owner (WalkStorage, TreeCopy) gives it to one job at a time, and a lane's lock is taken between two jobs.
+    // No lock: the owner (WalkStorage, TreeCopy) gives it to one job at a time, and a lane's lock is taken between jobs.
     private var levels: [Level] = []
-    /// Directories that the walk has left or that are far above. Entries of this batch may hold them, so they are closed at the start
-    /// of the next batch. That saves a job for each.
+    /// Directories that the walk has left or that are far above. Entries in this batch may hold them, so they are closed at the start of
+    /// the next batch, which saves a job for each.
     private var retired: [OpenDirectory?] = []
     private var opened = 0
     private var identities: Set<FileIdentity> = []
@@ -211,18 +211,18 @@ final class TreeWalk: @unchecked Sendable {
         let identity: FileIdentity
         /// The entry of this directory in the one above, or `nil` for the root.
         let entry: RawDirectoryEntry?
-        /// Whether the directory was entered by a symbolic link, so that ".." doesn't lead back.
+        /// Whether the directory was entered through a symbolic link, so that ".." doesn't lead back.
         let isByLink: Bool
         var pending = Deque<RawDirectoryEntry>()
         var isRead = false
-        /// The error that ended the reading. It is delivered after the entries that were read.
+        /// The error that ended reading. It is delivered after the entries that were read.
         var failure: FileError?
     }
 
     static var maximumOpenDirectories: Int { 16 }
     static var maximumPerBatch: Int { 512 }
     static var maximumDirectoriesPerBatch: Int { 16 }
-    /// The largest number of links entered on one way down, as MAXSYMLINKS of the kernel.
+    /// The largest number of links to enter on one path down, like the kernel's MAXSYMLINKS.
     static var maximumLinks: Int { 40 }
 
     init(root: OpenDirectory, options: WalkOptions) {
@@ -242,7 +242,7 @@ final class TreeWalk: @unchecked Sendable {
             opened < Self.maximumDirectoriesPerBatch || batch.isEmpty
         {
             try cancellation.check()
-            // The way up from a deep directory delivers nothing, and opens each directory again.
+            // Climbing out of a deep directory delivers nothing, and reopens each directory on the way.
             if batch.isEmpty { releaseRetired() }
             do throws(FileError) {
                 try step(&batch)
@@ -347,7 +347,7 @@ final class TreeWalk: @unchecked Sendable {
         if options.followsLinks { identities.insert(identity) }
     }
 
-    /// Closes the directory that is `maximumOpenDirectories` above, unless the walk left it by a link.
+    /// Closes the directory that is `maximumOpenDirectories` levels up, unless the walk left it through a link.
     private func closeFarDirectory() {
         let far = levels.count - 1 - Self.maximumOpenDirectories
         guard far >= 0, levels[far].directory != nil, !levels[far + 1].isByLink else { return }

@@ -33,7 +33,7 @@ final class OpenDirectory: Sendable {
         io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
     }
 
-    /// Drops a reference. If it was the last one, closes the descriptor on this thread. A job calls this to avoid another job for
+    /// Drops a reference. If it was the last one, closes the descriptor on this thread. Jobs call this to avoid a second job just for
     /// closing.
     static func release(_ directory: inout OpenDirectory?) {
         if isKnownUniquelyReferenced(&directory), let last = directory,
@@ -55,8 +55,8 @@ final class OpenDirectory: Sendable {
 
 // MARK: - Path
 
-/// The path of a directory below the one that the caller named, as a linked list of names. If each directory stored its bytes,
-/// memory would grow with the square of the depth.
+/// The path of a directory below the one that the caller named, as a linked list of names. If each directory stored its whole path, memory
+/// would grow with the square of the depth.
 final class DirectoryPath: @unchecked Sendable {
     // Only `deinit` changes `above`, when the last reference is gone. The rest is immutable.
     private var above: DirectoryPath?
@@ -86,7 +86,7 @@ final class DirectoryPath: @unchecked Sendable {
         while isKnownUniquelyReferenced(&next) { next = next?.above.take() }
     }
 
-    /// The last `count` names of the path of a name in this directory, joined by slashes.
+    /// The last `count` names in the path of an entry of this directory, joined by slashes.
     func relativePath(of name: DirectoryEntry.Name, names count: Int) -> [UInt8] {
         var names = [name]
         var next: DirectoryPath? = self
@@ -108,7 +108,7 @@ final class DirectoryPath: @unchecked Sendable {
         return names.reversed()
     }
 
-    /// The bytes of this path, or of a name in the directory. With a limit, only the lowest names, and the top before them.
+    /// The bytes of this path, or of the path of an entry in the directory. With a limit, only the top and the lowest names.
     func bytes(of name: DirectoryEntry.Name? = nil, lowest count: Int = .max) -> [UInt8] {
         var names = name.map { [$0] } ?? []
         var next: DirectoryPath? = self
@@ -124,8 +124,8 @@ final class DirectoryPath: @unchecked Sendable {
 
     /// The path for an error message. Bytes that aren't UTF-8 appear as U+FFFD.
     ///
-    /// In a deep tree, names in the middle are left out. Otherwise a copy, which has such a path ready for each file and directory, would
-    /// take time that grows with the square of the depth.
+    /// In a deep tree, names in the middle are left out. Otherwise a tree copy, which prepares such a path for each file and directory,
+    /// would take time that grows with the square of the depth.
     func shown(of name: DirectoryEntry.Name? = nil) -> String {
         String(decoding: bytes(of: name, lowest: Self.mostShown), as: UTF8.self)
     }
@@ -135,7 +135,7 @@ final class DirectoryPath: @unchecked Sendable {
 
 // MARK: - System calls
 
-// Operations relative to an open directory. Errors show the path by which the directory was opened, followed by the name.
+// Operations relative to an open directory. Errors show the path that the directory was opened with, followed by the name.
 extension Kernel {
     // MARK: Listing
 
@@ -148,7 +148,7 @@ extension Kernel {
         return result > 0
     }
 
-    /// Opens a directory inside another one. `toSearch` says that it won't be listed, which needs no permission to read it.
+    /// Opens a directory inside another one. `toSearch` means that it won't be listed, so no read permission is needed.
     func openDirectory(
         _ name: DirectoryEntry.Name, in directory: OpenDirectory, followsLinks: Bool, toSearch: Bool = false
     ) throws(FileError) -> CInt {
@@ -254,7 +254,7 @@ extension Kernel {
         let directory = entry.directory.descriptor
         let result = entry.rawName.withCString { name in
             let unlinked = retrying { calls.unlinkAt(directory, name, 0) }
-            // Linux reports EISDIR for a directory, POSIX specifies EPERM.
+            // Linux reports EISDIR for a directory; POSIX specifies EPERM.
             guard unlinked == -EISDIR || unlinked == -EPERM else { return unlinked }
             let removed = retrying { calls.unlinkAt(directory, name, AT_REMOVEDIR) }
             // It isn't a directory, so the first error is the cause.
@@ -265,7 +265,7 @@ extension Kernel {
 
     // MARK: Files
 
-    /// Opens a file only if it is regular: opening a FIFO could block the thread, and opening a device may have side effects.
+    /// Opens only a regular file: opening a FIFO could block the thread, and opening a device may have side effects.
     func openRegularFile(
         _ entry: DirectoryEntry, _ flags: CInt, followsLinks: Bool
     ) throws(FileError) -> OpenedFile {

@@ -11,24 +11,23 @@ public import Foundation
 extension FileIO {
     /// Copies a directory and its contents to a new directory.
     ///
-    /// Nothing may exist at the destination, but its directory must exist, outside the source. If the source is a symbolic link to a
-    /// directory, that link is followed. The copy is one job, which uses a thread until it is done.
+    /// Nothing may exist at the destination, but its parent directory must, and must be outside the source. If the source is a symbolic
+    /// link to a directory, that link is followed. The copy is one job, which occupies a thread until it is done.
     ///
-    /// Names are copied byte for byte, at any depth. If another process replaces a directory with a symbolic link during the
-    /// copy, on either side, the link isn't followed. Files are copied as in ``copy(_:to:options:progress:)``. Symbolic links and
-    /// FIFOs are recreated. Hard links within the tree stay hard links if the destination's file system supports them. A
-    /// directory gets its mode and times after its contents have been copied. Until then, only the current user can open it or the file
-    /// that is being copied, if the modes are kept.
+    /// Names are copied byte for byte, at any depth. If another process replaces a directory with a symbolic link during the copy, on
+    /// either side, the link isn't followed. Files are copied as in ``copy(_:to:options:progress:)``. Symbolic links and FIFOs are
+    /// recreated. Hard links within the tree stay hard links if the destination's file system supports them. A directory gets its mode and
+    /// times after its contents have been copied. Until then, if modes are kept, only the current user can open it or the file being
+    /// copied.
     ///
-    /// An original that is removed during the copy is left out. If it is a directory, the entries that were copied stay, in a directory
-    /// that only its owner can open.
+    /// An original that is removed during the copy is skipped. If it is a directory, the entries copied so far stay, in a directory that
+    /// only its owner can open.
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between two pieces of at
-    ///   most 4 MiB.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between pieces of at most 4 MiB.
     /// - Failure: A ``FileError`` for the first entry that can't be copied.
     ///
-    /// After a failure or a cancellation, the partial copy is removed, unless ``TreeCopyOptions/removingOnFailure`` is false.
-    /// Without removal, it contains only complete files, and its directories may lack their mode and times.
+    /// After a failure or a cancellation, the partial copy is removed, unless ``TreeCopyOptions/removingOnFailure`` is false. If it isn't
+    /// removed, it contains only complete files, and its directories may lack their mode and times.
     @discardableResult
     public func copyTree(
         _ source: URL, to destination: URL, options: TreeCopyOptions = .init(),
@@ -54,7 +53,7 @@ extension FileIO {
                 try? await run(mustRun: true) { [kernel] cancellation in
                     // Only the directory that this copy created: another process may have put a different one there.
                     if try kernel.status(of: to, followsLinks: false)?.isSameFile(as: status) == true {
-                        // Its finished directories may be read-only, as the originals are.
+                        // Its finished directories may be read-only, like the originals.
                         try kernel.removeTree(to, cancellation, changingModes: true)
                     }
                 }
@@ -74,21 +73,21 @@ public struct TreeCopyOptions: Sendable, Hashable {
     /// with the mode of the original, as masked by the umask.
     public var keeping: FileCopyOptions.Attributes
 
-    /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: those of
-    /// the copy, and the one that the copy is in.
+    /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: the copied
+    /// directories, and the one that contains the copy.
     public var durability: Durability
 
-    /// What happens at a socket or device.
+    /// What happens to a socket or device.
     public var specialFiles: SpecialFiles
 
     /// Whether a partial copy is removed after a failure or a cancellation. If false, it stays, and every file in it is complete.
     public var removingOnFailure: Bool
 
-    /// What happens at a socket or device, which can't be copied.
+    /// What happens to a socket or device, which can't be copied.
     public enum SpecialFiles: Sendable, Hashable {
         /// The copy fails with ``FileError/Code/notRegularFile``.
         case fail
-        /// The socket or device is left out.
+        /// The socket or device is skipped.
         case skip
     }
 
@@ -104,7 +103,7 @@ public struct TreeCopyOptions: Sendable, Hashable {
     }
 }
 
-/// The number of entries that a copy of a tree created. See ``FileIO/copyTree(_:to:options:progress:)``.
+/// The number of entries that a tree copy created. See ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyResult: Sendable, Hashable {
     /// The number of regular files. A hard link counts as a file.
     public var files = 0
@@ -114,7 +113,7 @@ public struct TreeCopyResult: Sendable, Hashable {
     public var symbolicLinks = 0
     /// The number of FIFOs.
     public var fifos = 0
-    /// The number of sockets and devices that were left out.
+    /// The number of sockets and devices that were skipped.
     public var skipped = 0
     /// The size of all files in bytes, including holes. A file with several names is counted once.
     public var bytes: Int64 = 0
@@ -122,14 +121,14 @@ public struct TreeCopyResult: Sendable, Hashable {
 
 // MARK: - Copying
 
-/// A copy of a tree: a walk through the source, and the path down to the directory of the destination that is being filled.
-/// As in the walk, only the lowest directories of the destination are open. Those above are opened again through "..".
+/// A tree copy: a walk through the source, and the path down to the destination directory that is being filled. As in the walk, only the
+/// lowest destination directories are open. The ones above are reopened through "..".
 final class TreeCopy {
     struct Level {
         var directory: OpenDirectory?
         let path: DirectoryPath
         let identity: FileIdentity
-        /// The status of the original, before any of its entries was read.
+        /// The status of the original, before any of its entries were read.
         let source: RawStatus
     }
 
@@ -195,8 +194,8 @@ final class TreeCopy {
             if batch.isEmpty { break }
             for item in batch {
                 try cancellation.check()
-                // The walk doesn't leave a directory that was removed before it could enter it. A directory that the walk
-                // entered, but that was removed before it was copied, has no level here; neither have its entries.
+                // The walk doesn't leave a directory that was removed before it could enter it. A directory that the walk entered, but that
+                // was removed before it was copied, has no level here, and neither do its entries.
                 let wanted = item.visit == .leaving ? item.depth + 1 : item.depth
                 while levels.count > wanted { try leave(from: nil) }
                 guard levels.count == wanted else { continue }
@@ -304,8 +303,8 @@ final class TreeCopy {
         return nil
     }
 
-    /// Copies the attributes of a directory after all its entries have been created. If the original is gone, the copy gets what its
-    /// status said: the times, the owner, and of the mode the bits of the owner, because its access control list is unknown.
+    /// Copies the attributes of a directory after all its entries have been created. If the original is gone, the copy gets what the
+    /// recorded status says: the times, the owner, and only the owner's mode bits, because the access control list is unknown.
     private func finish(_ level: Level, from source: CInt?, _ sourcePath: String) throws(FileError) {
         guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
         let path = directory.path.shown()
@@ -329,7 +328,7 @@ final class TreeCopy {
     }
 
     private func checkIsOutside(_ destination: String) throws(FileError) {
-        // The directories above may be ones that this process may search but not list.
+        // This process may be allowed to search the directories above but not to list them.
         var directory: OpenDirectory? = try OpenDirectory.open(
             Path.directory(of: destination), io, toSearch: true, for: "copy to")
         while let current = directory {
@@ -425,7 +424,7 @@ extension TreeCopy {
     private func openAgain(_ path: DirectoryPath) throws(FileError) -> OpenDirectory {
         let names = path.names
         guard let top = levels[0].directory else {
-            // The top was closed to save descriptors. Opens it by its path, and checks that it is the same directory.
+            // The top was closed to save descriptors. Reopens it by its path, and checks that it is the same directory.
             let path = levels[0].path.shown()
             let directory = try OpenDirectory(
                 try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].path, io)
@@ -498,7 +497,7 @@ extension TreeCopy {
         }
     }
 
-    /// PATH_MAX, the longest target of a link.
+    /// PATH_MAX, the longest link target.
     private static var longestTarget: Int { 4096 }
 }
 

@@ -9,11 +9,11 @@ public import Foundation
 extension FileIO {
     /// Removes a directory and its contents, or a single file.
     ///
-    /// Symbolic links are removed but never followed, even if another process replaces a directory with a link during the call.
-    /// The tree may have any depth. The removal is one job, which uses a thread until it is done. Entries that were removed before an
-    /// error stay removed.
+    /// Symbolic links are removed but never followed, even if another process replaces a directory with a link during the call. The tree
+    /// may have any depth. The removal is one job, which occupies a thread until it is done. Entries that were removed before an error stay
+    /// removed.
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two entries.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between entries.
     /// - Failure: A ``FileError`` for the first entry that can't be removed: ``FileError/Code/notFound`` if nothing exists at the
     ///   URL, and ``FileError/Code/notEmpty`` for a directory that other processes keep filling. See openat(2), unlinkat(2).
     public func removeTree(_ url: URL, progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
@@ -38,14 +38,14 @@ extension DirectoryEntry {
 }
 
 extension Kernel {
-    /// The number of directories that are open concurrently. Directories further up are opened again through "..".
+    /// The number of directories that are open at a time. Directories further up are reopened through "..".
     static var maximumOpenDirectories: Int { 16 }
 
-    /// The number of entries that one listing of a directory reads. When they are removed, the directory is read again from its start.
+    /// The number of entries to read per listing. Once they are removed, the directory is read again from the start.
     static var entriesPerListing: Int { 1024 }
 
-    /// With `changingModes`, for a tree that this process has created: if a directory may not be read or changed, its owner gets all
-    /// permissions first.
+    /// `changingModes` is for a tree that this process created: if a directory can't be read or changed, its owner gets all permissions
+    /// first.
     func removeTree(
         _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter? = nil,
         changingModes: Bool = false
@@ -104,7 +104,7 @@ private struct RemovalWalk: ~Copyable {
         var name: [CChar]?
         var status: RawStatus
         var entries: [RawEntry] = []
-        /// The number of consecutive listings whose entries all couldn't be removed, because each was gone or was filled again.
+        /// The number of consecutive listings in which no entry could be removed, because each was gone or had been refilled.
         var fruitlessListings = 0
     }
 
@@ -153,7 +153,7 @@ private struct RemovalWalk: ~Copyable {
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
             if result == 0 { removed(in: last) }
             if result == 0 || result == -ENOENT { return true }
-            // Linux reports EISDIR for a directory, POSIX specifies EPERM.
+            // Linux reports EISDIR for a directory; POSIX specifies EPERM.
             guard result == -EISDIR || (result == -EPERM && entry.isDirectory == nil) else {
                 try check(result, entry.name)
                 return true
@@ -163,7 +163,7 @@ private struct RemovalWalk: ~Copyable {
         switch child {
         case -ENOENT: return true
         case -ENOTDIR, -ELOOP:
-            // Another process replaced it by a file or a link after the listing.
+            // Another process replaced it with a file or a link after the listing.
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
             if result == 0 { removed(in: last) }
             if result != -ENOENT { try check(result, entry.name) }
@@ -213,7 +213,7 @@ private struct RemovalWalk: ~Copyable {
         return kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
     }
 
-    /// Opens a directory. EACCES may be about the directory above, which may not be searched, or about the directory itself.
+    /// Opens a directory. EACCES may be about the directory above, if searching it isn't allowed, or about the directory itself.
     private func open(_ name: UnsafePointer<CChar>, in directory: CInt) -> CInt {
         let result = kernel.openDirectory(name, in: directory)
         guard result == -EACCES, makeUsable(directory) else { return result }

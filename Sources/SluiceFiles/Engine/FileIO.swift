@@ -18,12 +18,12 @@ internal import Foundation
 /// Each operation (open, read to the end, close) is one job on a bounded pool of threads that may block. Bytes that are already in
 /// memory are read on the calling thread, which never waits: see ``Lane``.
 ///
-/// - Cancellation: A queued call throws `CancellationError` immediately. A running job is awaited, because the kernel uses its buffer.
-///   Long reads, listings, copies and removals stop between two system calls. See <doc:CancelFileWork>.
+/// - Cancellation: A queued call throws `CancellationError` immediately. A running job is awaited, because the kernel uses its buffer. Long
+///   reads, listings, copies and removals stop between system calls. See <doc:CancelFileWork>.
 /// - Exhaustion: Jobs wait for a free thread in order of arrival. Operations that wait for another process (a FIFO without a writer,
-///   standard input) share one more thread. An open without a descriptor left throws ``FileError/Code/tooManyOpenFiles``.
-/// - Teardown: When the last reference is released, the threads finish the submitted jobs and end. ``shutdown()`` does the same and
-///   waits for that.
+///   standard input) share one more thread. Opening a file when no descriptors are left throws ``FileError/Code/tooManyOpenFiles``.
+/// - Teardown: When the last reference is released, the threads finish the submitted jobs and exit. ``shutdown()`` does the same and waits
+///   for them.
 public final class FileIO: Sendable {
     let kernel: Kernel
     let inline: InlineLane
@@ -91,7 +91,7 @@ public final class FileIO: Sendable {
         }
     }
 
-    /// Waits until a descriptor is ready for any of the given directions, without a thread of the pool. See ``ReadinessLane``.
+    /// Waits until a descriptor is ready for any of the given directions, without using a pool thread. See ``ReadinessLane``.
     ///
     ///     try await io.waitUntilReady(socket, [.reading, .writing], "socket")
     ///
@@ -105,7 +105,7 @@ public final class FileIO: Sendable {
 
     /// Runs a call that may block, such as one that looks up a name, on a thread of the pool.
     ///
-    /// In a cancelled task a waiting call doesn't begin and `CancellationError` is thrown. A call that has begun is awaited.
+    /// If the task is cancelled, a queued call doesn't start and throws `CancellationError`. A call that has started is awaited.
     package func runBlocking<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await run { _ in try body() }
     }
@@ -124,7 +124,7 @@ extension FileIO {
         /// The number of operations that may run concurrently, each on its own thread. By default ``defaultConcurrency``.
         public var concurrency: Int
 
-        /// The stack size of each thread in bytes. A value below ``minimumStackSize`` has the same effect as that size.
+        /// The stack size of each thread in bytes. Values below ``minimumStackSize`` are raised to it.
         public var stackSize: Int
 
         /// The lanes that operations may use. The pool and the readiness lane are always used.
@@ -141,7 +141,7 @@ extension FileIO {
             self.lanes = lanes
         }
 
-        /// The smallest stack that runs every operation, and closures of yours that need little: 256 KiB.
+        /// The smallest stack that can run every operation, plus closures of yours that don't need much: 256 KiB.
         public static var minimumStackSize: Int { 256 << 10 }
 
         /// The number of processors, but at least 4 and at most 16.
@@ -164,7 +164,7 @@ extension FileIO {
         public var withdrawnCount: Int
         /// The tasks that wait for a pipe, FIFO, terminal or socket, without using a thread each.
         public var readinessWaitingCount: Int
-        /// The current threads: the threads of the pool, and one for the readiness lane.
+        /// The current threads: the pool's threads, and one for the readiness lane.
         public var threadCount: Int
         /// The operations that ended on each lane.
         public var completions: Completions
@@ -174,7 +174,7 @@ extension FileIO {
     public struct Completions: Sendable, Hashable {
         /// Operations on the calling thread.
         public var inline = 0
-        /// Operations that moved from the calling thread to another lane because a byte wasn't in memory.
+        /// Operations that moved from the calling thread to another lane because some bytes weren't in memory.
         public var inlineMisses = 0
         /// Operations on the pool's threads.
         public var pool = 0
@@ -182,7 +182,7 @@ extension FileIO {
         public var readiness = 0
     }
 
-    /// A snapshot of the counters. Reading it takes a lock for a short time.
+    /// A snapshot of the counters. Reading it briefly takes a lock.
     public var statistics: Statistics {
         let jobs = pool.statistics
         return Statistics(
@@ -207,7 +207,7 @@ extension FileIO {
 // MARK: - Cancellation
 
 extension FileIO {
-    /// Runs file operations to their end even if the task is cancelled.
+    /// Runs file operations to completion even if the task is cancelled.
     ///
     ///     do {
     ///         try await play(list)
@@ -216,13 +216,13 @@ extension FileIO {
     ///         throw CancellationError()
     ///     }
     ///
-    /// In a cancelled task, every file operation throws `CancellationError` before it starts. Inside `body`, the operations of every
-    /// engine start and run to their end: whole files, streams, random access, renames, removals, copies. Use it for work that must
-    /// finish, such as saving state, and keep the work short, because nothing ends it early.
+    /// In a cancelled task, every file operation throws `CancellationError` before it starts. Inside `body`, the operations of every engine
+    /// start and run to completion: whole files, streams, random access, renames, removals, copies. Use it for work that must finish, such
+    /// as saving state, and keep the work short, because nothing can stop it early.
     ///
-    /// - Cancellation: `body` sees it in `Task.isCancelled`. It still ends operations that may wait forever for another process: reads
-    ///   and writes of pipes, FIFOs, terminals and sockets, waits for a lock, and changes of a directory. It also ends loops over chunks.
-    ///   To print a last message, use `print` or `FileHandle.write(contentsOf:)`.
+    /// - Cancellation: `body` still sees it in `Task.isCancelled`. It still stops operations that may wait forever for another process:
+    ///   reads and writes of pipes, FIFOs, terminals and sockets, waits for a lock, and waits for changes of a directory. It also ends
+    ///   loops over chunks. To print a last message, use `print` or `FileHandle.write(contentsOf:)`.
     /// - Failure: The error of `body`. An engine that was shut down refuses these operations too.
     /// - Inheritance: Tasks that `body` creates with `Task { }`, `async let` or a group inherit this. A `Task.detached` doesn't.
     public static func uninterrupted<R>(_ body: () async throws -> R) async rethrows -> R {
@@ -249,7 +249,7 @@ extension FileIO {
         case readiness
     }
 
-    /// The lanes of this engine's configuration that the system offers: all three on Linux 5.12 and later. See <doc:LanesAndStatistics>.
+    /// The configured lanes that the system supports: all three on Linux 5.12 and later. See <doc:LanesAndStatistics>.
     public var lanes: Set<Lane> {
         var lanes = configuration.lanes.union([.pool, .readiness])
         if !inline.isUsed { lanes.remove(.inline) }
@@ -258,7 +258,7 @@ extension FileIO {
 }
 
 extension FileIO.Configuration {
-    /// All lanes, or those that the environment variable `SLUICE_FILES_LANES` names, separated by commas. Unknown names are ignored: the
+    /// All lanes, or the ones listed in the environment variable `SLUICE_FILES_LANES`, separated by commas. Unknown names are ignored: the
     /// pool and the readiness lane, which can't be turned off, do the work.
     public static var defaultLanes: Set<FileIO.Lane> {
         guard let names = ProcessInfo.processInfo.environment["SLUICE_FILES_LANES"], !names.isEmpty else {
@@ -300,7 +300,8 @@ final class StatisticsChanges: Sendable {
 
 // MARK: - Scopes
 
-/// Runs `body` and then `end`, even if `body` throws, like a `defer` that can await. An error of `body` takes precedence over one of `end`.
+/// Runs `body` and then `end`, even if `body` throws, like a `defer` that can await. An error from `body` takes precedence over one from
+/// `end`.
 package func scoped<R>(_ body: () async throws -> R, finally end: () async throws -> Void) async throws -> R {
     let result: R
     do {

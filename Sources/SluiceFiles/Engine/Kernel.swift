@@ -1,8 +1,8 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// The system calls as operations: they are repeated after an interruption, throw their errors, and count descriptors. Every method
-/// may block the thread and runs only in jobs.
+/// The system calls as operations: they retry after an interruption, throw errors, and count descriptors. Every method may block its
+/// thread, and runs only in jobs.
 final class Kernel: Sendable {
     let calls: SystemCalls
 
@@ -19,7 +19,7 @@ final class Kernel: Sendable {
         return "\(prefix)\(String(seed, radix: 36))-\(String(count, radix: 36))"
     }
 
-    /// Calls `create` with paths of new names in a directory until one isn't taken.
+    /// Calls `create` with new paths in a directory until one isn't taken.
     func withUniquePath<R>(
         in directory: String, prefix: String = ".sluice-", suffix: String = "",
         _ create: (String) throws(FileError) -> R
@@ -36,7 +36,7 @@ final class Kernel: Sendable {
 
     // MARK: Results
 
-    /// Repeats a call that a signal interrupts, which happens if a handler was installed without SA_RESTART.
+    /// Retries a call that a signal interrupts, which happens if a handler was installed without SA_RESTART.
     func retrying<R: FixedWidthInteger>(_ call: () -> R) -> R {
         while true {
             let result = call()
@@ -80,11 +80,11 @@ final class Kernel: Sendable {
         return error
     }
 
-    /// Closes a descriptor once: even after EINTR it's closed, and its number may already be another file's. See close(2), "Dealing with
-    /// error returns from close()".
+    /// Closes a descriptor once: even after EINTR it's closed, and its number may already belong to another file. See close(2), "Dealing
+    /// with error returns from close()".
     ///
-    /// `isLocked` says that the descriptor holds a lock. Closing alone may not release it: a forked child process that hasn't called
-    /// exec yet holds a copy of the descriptor, and with it the lock. See flock(2).
+    /// `isLocked` means that the descriptor holds a lock. Closing alone may not release it: a forked child process that hasn't called exec
+    /// yet holds a copy of the descriptor, and with it the lock. See flock(2).
     func close(_ descriptor: CInt, isLocked: Bool = false, _ path: String) throws(FileError) {
         if isLocked { _ = retrying { calls.unlock(descriptor) } }
         let result = calls.close(descriptor)
@@ -143,7 +143,7 @@ final class Kernel: Sendable {
 
     /// Renames a file. Unless `existing` is `.replace`, never replaces an existing one. See rename(2), renameat2(2).
     ///
-    /// If both names lead to one file, rename(2) succeeds and does nothing. Then the old name is removed.
+    /// If both names refer to the same file, rename(2) succeeds and does nothing, so the old name is removed separately.
     func rename(_ source: String, to destination: String, existing: ExistingFile) throws(FileError) {
         if existing == .replace, try areLinks(source, destination) {
             return try removeLink(source, to: destination)
@@ -151,20 +151,20 @@ final class Kernel: Sendable {
         try renameUnique(source, to: destination, existing: existing)
     }
 
-    /// Returns whether two different names lead to one file.
+    /// Returns whether two different names refer to the same file.
     private func areLinks(_ source: String, _ destination: String) throws(FileError) -> Bool {
         guard let old = try status(of: source, followsLinks: false), old.links > 1, !old.isDirectory,
             let new = try status(of: destination, followsLinks: false), new.isSameFile(as: old)
         else { return false }
-        // Byte by byte: strings with the same characters can be different names.
+        // Compares bytes: strings with the same characters can be different names.
         if !Path.name(of: source).utf8.elementsEqual(Path.name(of: destination).utf8) { return true }
         let directories = (try status(of: Path.directory(of: source)), try status(of: Path.directory(of: destination)))
         guard let above = directories.0, let other = directories.1 else { return false }
         return !above.isSameFile(as: other)
     }
 
-    /// Moves a name out of the way and then over the other one. Unlike removing the name, this is right even if another process changes
-    /// one of the names meanwhile, and if both are one name in a directory that doesn't distinguish case.
+    /// Moves a name out of the way and then over the other one. Unlike removing the name, this is correct even if another process changes
+    /// one of the names in the meantime, or if both are the same name in a case-insensitive directory.
     private func removeLink(_ source: String, to destination: String) throws(FileError) {
         let aside = Path.join(Path.directory(of: source), uniqueName(prefix: ".sluice-"))
         try renameUnique(source, to: aside, existing: .fail)
@@ -233,12 +233,12 @@ final class Kernel: Sendable {
 
 // MARK: - Transfers
 
-// Complete reads and writes, in spite of short results, interruptions and descriptors that aren't ready.
+// Reads and writes that run to completion despite short results, interruptions and descriptors that aren't ready.
 extension Kernel {
-    /// The largest number of bytes of one read or write. Linux transfers no more; macOS refuses more than INT_MAX.
+    /// The largest number of bytes in one read or write. Linux transfers no more; macOS refuses more than INT_MAX.
     static var largestTransfer: Int { 2_147_479_552 }
 
-    /// IOV_MAX, the largest number of pieces of one writev(2).
+    /// IOV_MAX, the largest number of pieces in one writev(2).
     static var maximumPieces: Int { 1024 }
 
     // MARK: Reading
@@ -286,7 +286,7 @@ extension Kernel {
         _ descriptor: CInt, limit: Int, expected: Int, _ path: String, _ cancellation: borrowing Cancellation,
         _ progress: ProgressCounter? = nil
     ) throws -> ReadBuffer {
-        // One byte more than the limit shows an excess; one more than expected finds the end in one call.
+        // One byte more than the limit detects an excess; one more than expected finds the end in one call.
         let most = limit == .max ? limit : limit + 1
         let buffer = try read(
             descriptor, upToCount: most, expected: expected == .max ? expected : expected + 1, path, cancellation,
@@ -303,7 +303,7 @@ extension Kernel {
 
     // MARK: Writing
 
-    /// Writes all bytes. The error counts those that were written, including the `written` bytes before this call. See write(2).
+    /// Writes all bytes. The error counts the bytes that were written, including the `written` bytes before this call. See write(2).
     func write(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, after written: Int = 0, _ path: String
     ) throws(FileError) {
@@ -333,7 +333,7 @@ extension Kernel {
         }
     }
 
-    /// Returns as many pieces as one call accepts. Their sum stays within one transfer, because a sum over SSIZE_MAX fails with EINVAL.
+    /// Returns as many pieces as one call accepts. Their total stays within one transfer, because a total over SSIZE_MAX fails with EINVAL.
     private static func batch(of pieces: ArraySlice<UnsafeRawBufferPointer>) -> ArraySlice<UnsafeRawBufferPointer> {
         var total = 0
         var batch = pieces.prefix(maximumPieces)
@@ -358,7 +358,7 @@ extension Kernel {
                 try wait(for: descriptor, .writing, path)
                 continue
             }
-            // POSIX has no result of 0 for a write of at least 1 byte. Without this line it would cause an endless loop.
+            // POSIX doesn't allow a result of 0 for a write of at least 1 byte. Without this line, it would cause an endless loop.
             throw FileError(
                 operation: "write", path: path, systemError: result == 0 ? EIO : CInt(-result), bytesWritten: written)
         }
@@ -372,8 +372,8 @@ extension Kernel {
 
 // MARK: - Renaming without replacing
 
-/// A rename that never replaces, made of calls without that option: for old kernels, and for file systems without RENAME_NOREPLACE
-/// (NFS, some FUSE).
+/// A rename that never replaces, built from calls without that option: for old kernels, and for file systems without RENAME_NOREPLACE (NFS,
+/// some FUSE).
 ///
 /// ```text
 /// a file       link(2), which never replaces, then unlink(2). A crash between them leaves both names of one file.
@@ -381,10 +381,10 @@ extension Kernel {
 ///              between them leaves an empty directory at the destination.
 /// ```
 ///
-/// If the old name can't be removed, the new one is removed again. In a sticky directory neither can be, if they belong to another user, so
-/// that is checked first. A directory to which names can only be added (chattr +a) keeps both.
+/// If the old name can't be removed, the new one is removed again. In a sticky directory, neither can be removed if they belong to another
+/// user, so that is checked first. An append-only directory (chattr +a) keeps both.
 ///
-/// Every call returns minus the error number when it fails.
+/// On failure, every call returns minus the error number.
 struct RenameInSteps {
     enum Name {
         case old, new
@@ -400,8 +400,8 @@ struct RenameInSteps {
     let rename: () -> CInt
     let removeDirectory: () -> CInt
 
-    /// Returns whether the single call isn't available. Sandboxes deny it with EPERM, and so does a sticky directory. Only a sandbox also
-    /// denies the call that has no names.
+    /// Returns whether the single call is unavailable. Sandboxes deny it with EPERM, and so does a sticky directory. Only a sandbox also
+    /// denies the call without names.
     static func isWanted(after result: CInt, ofNoNames call: () -> CInt) -> Bool {
         result == -EINVAL || result == -ENOSYS || (result == -EPERM && call() == -EPERM)
     }

@@ -6,7 +6,7 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// Memory that grows with the bytes that arrive and becomes a `Data` without a copy. It isn't filled with zeros first.
+/// Memory that grows with the bytes that arrive and becomes a `Data` without a copy. It isn't zero-filled first.
 ///
 /// A file's reported size is trusted only if that costs nothing:
 ///
@@ -16,7 +16,7 @@ package import Foundation
 ///                2 MiB instead of 512. A file that reports 128 TiB, such as /proc/kcore, gets no more memory than it fills.
 /// ```
 ///
-/// To grow, small memory is copied, and large memory is moved by its page tables. See mmap(2), madvise(2), mremap(2).
+/// To grow, a small buffer is copied, and a large one is moved by remapping its pages. See mmap(2), madvise(2), mremap(2).
 package struct ReadBuffer: ~Copyable {
     package private(set) var count = 0
     private var memory: UnsafeMutableRawPointer?
@@ -27,11 +27,11 @@ package struct ReadBuffer: ~Copyable {
     /// Returns `count` bytes of aligned address space, or `nil`.
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
 
-    /// The size from which a page fault for every 4 KiB costs more than returning memory to the kernel each time.
+    /// The size from which a page fault per 4 KiB costs more than returning memory to the kernel each time.
     package static var minimumMapped: Int { 4 << 20 }
-    /// The largest address space that is reserved at first. More is reserved when the bytes arrive.
+    /// The largest address space to reserve at first. More is reserved as the bytes arrive.
     package static var maximumReserved: Int { 64 << 30 }
-    /// The reservation for a large file of unknown size, and the second attempt where the system refuses a larger one.
+    /// The reservation for a large file of unknown size, and the fallback if the system refuses a larger one.
     private static var reservedUnknown: Int { 64 << 20 }
     /// The largest number of bytes that one call fills, so that a cancelled job stops soon.
     package static var maximumGrowth: Int { 32 << 20 }
@@ -47,8 +47,8 @@ package struct ReadBuffer: ~Copyable {
         if let memory { Self.free(memory, capacity, isMapped) }
     }
 
-    /// Calls `fill` to write at the end of the buffer and return the number of bytes it wrote, and returns that number. If the system
-    /// has no more memory, returns `nil` without calling `fill`, and the bytes stay.
+    /// Calls `fill` to write at the end of the buffer and return the number of bytes it wrote, and returns that number. If the system has
+    /// no more memory, returns `nil` without calling `fill`, and keeps the bytes.
     @discardableResult
     package mutating func append<Failure: Error>(
         atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -86,7 +86,7 @@ package struct ReadBuffer: ~Copyable {
         guard let memory else { return allocate(capacity) }
         guard count == capacity else { return true }
         if isMapped { return move(memory, to: capacity + min(capacity, most)) }
-        // By half, so that each byte is copied a bounded number of times on average, and never beyond `most`.
+        // Grows by half, so that each byte is copied a bounded number of times on average, and never beyond `most`.
         let grown = capacity + min(max(capacity / 2, 64 << 10), most)
         if grown > Self.minimumMapped,
             copy(memory, toMapped: min(capacity + min(most, Self.reservedUnknown), Self.reservedUnknown))
