@@ -14,7 +14,7 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. A call that waits for a pipe, socket
     ///   or terminal also stops immediately, even inside ``uninterrupted(_:)``: it throws `CancellationError` if no byte was written, and
     ///   otherwise a ``FileError`` with ``FileError/Code/cancelled``. Once started, a write to a regular file completes.
-    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call wrote.
     public func write(_ data: Data, descriptor: CInt, name: String) async throws {
         try FileIO.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .writing, self, name) {
@@ -84,7 +84,7 @@ extension FileIO {
     /// must keep the descriptor open; `name` identifies it in errors. If two tasks iterate, each byte goes to one of them.
     ///
     /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
-    /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.
+    /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
     public func chunks(
         descriptor: CInt, name: String, upTo size: Int = 64 << 10
     ) -> FileChunks {
@@ -110,7 +110,7 @@ extension FileHandle {
     /// ahead, and waiting uses no thread. The iteration keeps the handle alive.
     ///
     /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
-    /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.
+    /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
     public func chunks(of size: Int = 64 << 10, using files: FileIO = .shared) -> FileChunks {
         precondition(size > 0, "A chunk's size must be at least 1; it is \(size).")
         return FileChunks(.descriptor(fileDescriptor, name: asyncName, owner: self), size: size, files)

@@ -23,17 +23,17 @@ extension FileIO {
     /// The sequence contains all changes after the call has returned. To miss none, read the directory *after* the call. For a
     /// directory, the sequence contains changes of its own entries, but not of entries in its subdirectories.
     ///
-    /// - Order: Changes are reported in the order in which they happened. Consecutive equal changes may be reported as one.
+    /// - Order: Changes are reported in the order in which they happened. Consecutive identical changes may be reported as one.
     /// - Overflow: The kernel keeps 16,384 changes (fs.inotify.max_queued_events) for a slow loop. If it drops changes, the loop
     ///   receives ``FileChange/Kind/overflow``.
     /// - Renames: A rename within the directory nearly always has both names. If its halves can't be read together, it is
     ///   reported as two changes.
-    /// - End: The sequence ends after ``FileChange/Kind/removed`` without a name, or ``FileChange/Kind/unmounted``. A file that
-    ///   is still open counts as removed when it is closed. `kinds` excludes neither these changes nor overflows.
+    /// - End: The sequence ends after ``FileChange/Kind/removed`` without a name, or ``FileChange/Kind/unmounted``. A file that is still
+    ///   open counts as removed when it is closed. `kinds` can't filter out these changes or overflows.
     /// - Limitations: Changes by other machines on a file server, writes to mapped memory, and changes in /proc and /sys aren't
     ///   reported.
-    /// - Resources: One descriptor and one inotify instance, of which a user may have 128 (fs.inotify.max_user_instances).
-    ///   Waiting uses no thread.
+    /// - Resources: One descriptor and one inotify instance; a user may have 128 of those (fs.inotify.max_user_instances). Waiting uses no
+    ///   thread.
     /// - Cancellation: A queued call throws `CancellationError` immediately. In the loop, the next change throws it, and the
     ///   watch is removed.
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` on systems other than Linux, which have no inotify(7).
@@ -58,7 +58,7 @@ public struct FileChanges: AsyncSequence, Sendable {
 
     let watch: Watch
 
-    /// Continues with the changes that haven't been taken.
+    /// Continues with the changes that haven't been received yet.
     public func makeAsyncIterator() -> Iterator { Iterator(watch: watch) }
 
     /// An iterator over the changes.
@@ -139,7 +139,7 @@ public struct FileChange: Sendable, Hashable {
 
 // MARK: - State machine
 
-/// Converts the events that the kernel writes to changes, in order. A pure value.
+/// Converts the kernel's events to changes, in order. A pure value.
 ///
 /// ```text
 /// read    moved from "a" (cookie 7), modified "x"     holds both: the new name of "a" isn't known yet
@@ -158,7 +158,7 @@ package struct FileChangeMachine {
 
     private var items = Deque<Item>()
 
-    /// Whether the kernel has ended the watch. No events follow after the changes that are held.
+    /// Whether the kernel has ended the watch. No events follow the pending changes.
     package private(set) var isEnded = false
 
     package init() {}
@@ -167,7 +167,7 @@ package struct FileChangeMachine {
 
     package mutating func next() -> FileChange? { isReady ? items.popFirst()?.change : nil }
 
-    /// Marks that nothing more can be read for now. A half of a rename is then a move to or from another directory.
+    /// Records that nothing more can be read for now. An unmatched half of a rename then counts as a move to or from another directory.
     package mutating func settle() {
         for index in items.indices { items[index].awaited = nil }
     }
@@ -211,7 +211,7 @@ package struct FileChangeMachine {
         }
         if has(mask, csluice_changed_moved_to) {
             if let first = items.firstIndex(where: { $0.awaited == cookie }) {
-                // At the position of the first half: changes between the halves happened after the rename.
+                // Keeps the position of the first half: changes between the halves happened after the rename.
                 items[first].change.kind = .renamed(from: items[first].change.name, to: name)
                 items[first].change.name = name
                 items[first].awaited = nil

@@ -14,8 +14,8 @@ public import Foundation
 ///         print(error)   // Couldn't write '/data/song.mp3': No space left on device (ENOSPC). Free some space …
 ///     }
 ///
-/// A cancelled operation throws `CancellationError`, with one exception: a cancelled write to a pipe, terminal or socket that
-/// wrote a part of its bytes throws a `FileError` with code ``Code/cancelled``. Its ``bytesWritten`` is the number of these bytes.
+/// A cancelled operation throws `CancellationError`, with one exception: a cancelled write to a pipe, terminal or socket that wrote some of
+/// its bytes throws a `FileError` with code ``Code/cancelled``. Its ``bytesWritten`` counts those bytes.
 ///
 /// Comparing and hashing ignore ``cause``.
 public struct FileError: Error, Sendable {
@@ -31,7 +31,7 @@ public struct FileError: Error, Sendable {
     /// What to do: one sentence, or `nil` if there is no advice.
     public var remedy: String?
 
-    /// The underlying error of another layer.
+    /// The underlying error from another layer.
     public var cause: (any Error)?
 
     /// The operation as a verb phrase: `open`, `write`, `sync`, `copy '/music/song.mp3' to`. Empty if the error was created with
@@ -58,7 +58,7 @@ public struct FileError: Error, Sendable {
         bytesWritten = 0
     }
 
-    /// Creates the error of an operation. The code and the remedy are derived from the error number unless they are given.
+    /// Creates the error for an operation. The code and the remedy are derived from the error number unless they are given.
     package init(
         code: Code? = nil, operation: String, path: String, systemError: CInt = 0, remedy: String? = nil,
         bytesWritten: Int = 0
@@ -158,14 +158,14 @@ extension FileError.Code {
         "differentFileSystems", "source and destination are on different file systems")
     /// Source and destination are the same file, possibly under two names.
     public static let sameFile = Self("sameFile", "source and destination are the same file")
-    /// A device, FIFO or socket is where a regular file was expected. For an open with a lock, also a directory.
+    /// A device, FIFO or socket is where a regular file was expected. When opening with a lock, also a directory.
     public static let notRegularFile = Self("notRegularFile", "it isn't a regular file")
     /// The file has no extended attribute of that name.
     public static let noAttribute = Self("noAttribute", "the file has no such attribute")
 
     // MARK: Permission
 
-    /// The process has no permission for the operation.
+    /// The process isn't allowed to perform the operation.
     public static let permissionDenied = Self("permissionDenied", "permission was denied")
     /// The file system is mounted read-only.
     public static let readOnly = Self("readOnly", "the file system is read-only")
@@ -193,9 +193,9 @@ extension FileError.Code {
 
     /// The device or the network failed to read or write.
     public static let inputOutput = Self("inputOutput", "the device failed")
-    /// The task was cancelled after a part of the bytes was written; `bytesWritten` is their number.
+    /// The task was cancelled after some of the bytes were written; `bytesWritten` counts them.
     public static let cancelled = Self("cancelled", "it was cancelled")
-    /// The reader of the pipe has gone.
+    /// The pipe's reader is gone.
     public static let brokenPipe = Self("brokenPipe", "the reader has closed it")
     /// The file system has no such operation.
     public static let unsupported = Self("unsupported", "the file system doesn't support it")
@@ -215,7 +215,7 @@ extension FileError.Code {
 /// unlink(2), mkdir(2), rmdir(2), stat(2), chmod(2), utimensat(2), truncate(2), fallocate(2), copy_file_range(2), getxattr(2),
 /// setxattr(2), inotify(7), flock(2), mmap(2), poll(2), epoll_ctl(2), close(2), quotactl(2), nfs(5), fuse(4) and errno(3).
 ///
-/// Numbers that file operations never return (those of sockets, messages and terminals) become ``FileError/Code/other``.
+/// Numbers that file operations never return (the ones for sockets, messages and terminals) become ``FileError/Code/other``.
 enum ErrorNumber {
     struct Entry {
         var name: String

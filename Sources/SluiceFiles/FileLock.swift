@@ -9,7 +9,7 @@ public import Foundation
 
 /// An advisory lock on a whole file, across processes and across the tasks of one process. See <doc:KeepOthersOut> and flock(2).
 ///
-/// On mounts without locks (some of FUSE, SMB and NFS), `URL.withFileLock` throws an error, but `openForWriting(locked: true)` opens
+/// On mounts without locks (some FUSE, SMB and NFS mounts), `URL.withFileLock` throws an error, but `openForWriting(locked: true)` opens
 /// the file without a lock, and a second writer isn't excluded.
 public enum FileLock: Sendable, Hashable {
     /// Any number of holders, as long as no task or process holds the exclusive lock.
@@ -32,19 +32,19 @@ extension URL {
     /// A lock is advisory: it excludes only tasks and processes that take it. **Lock a separate file, and never remove or replace
     /// it.** The call creates a missing lock file and leaves it in place. See <doc:KeepOthersOut>.
     ///
-    /// After locking, the call checks that the path still leads to the locked file, and starts again if it doesn't. The system
-    /// releases the lock when the process ends, even after a crash. Child processes don't inherit it.
+    /// After locking, the call checks that the path still leads to the locked file, and starts over if it doesn't. The system releases the
+    /// lock when the process ends, even after a crash. Child processes don't inherit it.
     ///
-    /// - Order: None. A waiting task polls with backoff: after 1 ms, then 2, 4, … up to 100 ms, each shortened at random by up
-    ///   to a half. It holds neither a thread nor a descriptor in between. Overlapping holders of the shared lock can exclude an
-    ///   exclusive one forever.
+    /// - Order: None. A waiting task polls with backoff: after 1 ms, then 2, 4, … up to 100 ms, each randomly shortened by up to half. It
+    ///   holds neither a thread nor a descriptor in between. Overlapping holders of the shared lock can starve a task that wants the
+    ///   exclusive one.
     /// - Nesting: A task that takes a lock that it already holds waits forever, unless both are shared.
     /// - Cancellation: A waiting call throws `CancellationError` immediately. The lock is released even if the task is cancelled. `body`,
     ///   which runs in the caller's isolation, must check for cancellation itself.
-    /// - Failure: The error of `body`, or a ``FileError``: ``FileError/Code/unsupported`` if the file system has no locks;
+    /// - Failure: An error from `body`, or a ``FileError``: ``FileError/Code/unsupported`` if the file system has no locks;
     ///   ``FileError/Code/notRegularFile``; ``FileError/Code/tooManyLinks`` for a symbolic link, which isn't followed;
-    ///   ``FileError/Code/permissionDenied``, also for an exclusive lock on a file that may be read but not written (NFS requires a
-    ///   file that is open for writing).
+    ///   ``FileError/Code/permissionDenied``, also for an exclusive lock on a file that may be read but not written (NFS requires a file
+    ///   that is open for writing).
     public func withFileLock<R>(
         _ lock: FileLock = .exclusive, permissions: FilePermissions = .newFile, using files: FileIO = .shared,
         _ body: () async throws -> R
@@ -59,9 +59,9 @@ extension URL {
     ///
     ///     let entries = try await lock.withFileLock(.shared, timeout: .seconds(5)) { try await load(index) }
     ///
-    /// The timeout limits the wait for the lock, not `body`. A timeout of zero tries once. If the lock isn't free in time, the call
-    /// throws `DeadlineExceeded` of SluiceConcurrency, whose cause is the ``FileError`` that names the file. Everything else is the
-    /// same as in `withFileLock(_:permissions:using:_:)`.
+    /// The timeout limits the wait for the lock, not `body`. A timeout of zero tries once. If the lock isn't free in time, the call throws
+    /// SluiceConcurrency's `DeadlineExceeded`, whose cause is the ``FileError`` that names the file. Everything else is the same as in
+    /// `withFileLock(_:permissions:using:_:)`.
     public func withFileLock<R>(
         _ lock: FileLock = .exclusive, timeout: Duration, permissions: FilePermissions = .newFile,
         using files: FileIO = .shared, _ body: () async throws -> R
@@ -75,8 +75,8 @@ extension URL {
     ///
     ///     try await lock.withFileLock(until: .now + .seconds(5), clock: .suspending) { try await rebuild(index) }
     ///
-    /// The clock also measures the pauses between two attempts. If the deadline has passed, the call tries once. Everything else is the
-    /// same as in `withFileLock(_:timeout:permissions:using:_:)`.
+    /// The clock also measures the pauses between attempts. If the deadline has passed, the call tries once. Everything else is the same as
+    /// in `withFileLock(_:timeout:permissions:using:_:)`.
     public func withFileLock<R, C: Clock>(
         _ lock: FileLock = .exclusive, until deadline: C.Instant, clock: C, permissions: FilePermissions = .newFile,
         using files: FileIO = .shared, _ body: () async throws -> R
@@ -124,7 +124,7 @@ extension URL {
 
 // MARK: - Waiting for a lock
 
-/// The pauses between two attempts: exponential backoff with jitter, so that tasks that began to wait together don't retry together.
+/// The pauses between attempts: exponential backoff with jitter, so that tasks that started waiting together don't retry together.
 struct LockPauses {
     private var length = Duration.milliseconds(1)
 
@@ -153,8 +153,8 @@ extension Kernel {
     ///                    close, open again
     /// ```
     ///
-    /// Without the last step, this process would write into the finished file "song". A second name has the same danger: a crash
-    /// between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as names of one file. So a file that must be
+    /// Without the last step, this process would write into the finished file "song". A second name is just as dangerous: a crash between
+    /// link and unlink (see `renameWithoutReplacing`) leaves one file with both names, "song" and "song.part". So a file that must be
     /// truncated and has other names isn't touched; its name is removed and a new file is created. See flock(2).
     ///
     /// Other users can often guess the name ("song.part"). So a symbolic link isn't followed (O_NOFOLLOW), and opening a FIFO doesn't
@@ -170,7 +170,7 @@ extension Kernel {
             let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
             do throws(FileError) {
                 let opened = try status(ofDescriptor: descriptor, path)
-                // Before the lock's result: for a FIFO that another process has locked, the error must say that it's a FIFO.
+                // Checked before the lock's result: if another process has locked a FIFO, the error must say that it's a FIFO.
                 guard opened.isRegularFile else {
                     throw FileError(
                         code: .notRegularFile, operation: "lock", path: path, remedy: Self.onlyRegularFiles)
@@ -200,8 +200,8 @@ extension Kernel {
         throw Self.keepsChanging(path)
     }
 
-    /// Creates a file and locks it. If a file with this name exists and isn't locked, a process that was killed has left it there. It is
-    /// removed and not written to, because it may be open in other processes, or have other rights.
+    /// Creates a file and locks it. If a file with this name exists and isn't locked, a killed process left it there. It is removed rather
+    /// than reused, because other processes may have it open, or its rights may differ.
     func createLocked(_ path: String, permissions: UInt32, for operation: String) throws(FileError) -> OpenedFile {
         for _ in 0..<Self.maximumLockAttempts {
             do throws(FileError) {
@@ -213,7 +213,7 @@ extension Kernel {
         throw Self.keepsChanging(path)
     }
 
-    /// Returns `nil` if another process has removed the file before this one locked it.
+    /// Returns `nil` if another process removed the file before this one locked it.
     private func createOnceLocked(
         _ path: String, permissions: UInt32, for operation: String
     ) throws(FileError) -> OpenedFile? {
@@ -241,7 +241,7 @@ extension Kernel {
         } catch  where error.systemError == ENOENT {
             return
         }
-        // While this process holds the lock, the name is its own.
+        // While this process holds the lock, it owns the name.
         defer { closeQuietly(stale.descriptor, isLocked: stale.isLocked) }
         try unlink(path)
     }

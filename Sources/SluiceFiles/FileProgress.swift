@@ -4,10 +4,10 @@ internal import SluiceLock
 ///
 /// Every long operation of this module, such as ``FileIO/copy(_:to:options:progress:)``, passes its progress to a closure:
 ///
-/// - The closure is called on a thread of the engine, after each 4 MiB or 128 entries, and once more with ``isFinished`` at the end. A
-///   whole read of a FIFO or terminal uses no such thread: its only report, the last one, comes on the thread of the calling task. If the
-///   operation throws, there is no last report.
-/// - Reports come one after the other, never go backwards, and end before the operation returns.
+/// - The closure is called on a thread of the engine, after every 4 MiB or 128 entries, and once more with ``isFinished`` at the end.
+///   Reading a whole FIFO or terminal is the exception: its only report, the last one, comes on the calling task's thread. If the operation
+///   throws, there is no last report.
+/// - Reports come one at a time, never go backwards, and end before the operation returns.
 /// - The operation waits for the closure, so pass the value on (to a `Mutex`, an `AsyncStream`) and return.
 public struct FileProgress: Sendable, Hashable {
     /// The number of bytes done. A copy counts holes and shared blocks too.
@@ -47,7 +47,7 @@ public struct FileProgress: Sendable, Hashable {
         return nil
     }
 
-    /// Stays below 1: the file may be larger than reported, and the sync follows.
+    /// Stays below 1: the file may be larger than reported, and the sync is still to come.
     private static func fraction<Count: BinaryInteger>(_ completed: Count, of total: Count) -> Double {
         max(0, min(Double(completed) / Double(total), 0.999))
     }
@@ -55,10 +55,10 @@ public struct FileProgress: Sendable, Hashable {
 
 // MARK: - Counting
 
-/// Counts the work of one operation's jobs and reports it from time to time.
+/// Counts the work of one operation's jobs and reports it periodically.
 ///
-/// A thread that finds a report due calls the closure, unless another thread is calling it. So the reports are in order, no other
-/// thread waits, and the closure is called without a lock.
+/// A thread that finds a report due calls the closure, unless another thread is already calling it. So the reports are in order, no thread
+/// waits for another, and the closure is called without holding a lock.
 package final class ProgressCounter: Sendable {
     package typealias Report = @Sendable (FileProgress) -> Void
 
@@ -88,7 +88,7 @@ package final class ProgressCounter: Sendable {
     private let state: Lock<State>
     private let report: Report
 
-    /// Returns `nil` without a closure, so that unused progress costs one test per piece.
+    /// Returns `nil` if there is no closure, so that unused progress costs one check per piece.
     package init?(_ report: Report?, totalBytes: Int64? = nil, totalEntries: Int? = nil) {
         guard let report else { return nil }
         self.report = report
@@ -118,7 +118,7 @@ package final class ProgressCounter: Sendable {
         }
     }
 
-    /// Makes the last report. The caller must ensure that no thread calls `add` any more.
+    /// Makes the last report. The caller must ensure that no thread calls `add` anymore.
     package func finish() {
         let progress = state.withLock { state in
             state.progress.isFinished = true
@@ -129,7 +129,7 @@ package final class ProgressCounter: Sendable {
 }
 
 extension FixedWidthInteger {
-    /// The sum, or the largest value if it is larger: a file with holes may have 2^63 - 1 bytes, and a tree many of them.
+    /// The sum, or the largest value on overflow: a file with holes may have 2^63 - 1 bytes, and a tree may have many such files.
     func addingOrMaximum(_ other: Self) -> Self {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? .max : sum

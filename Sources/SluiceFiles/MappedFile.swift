@@ -14,17 +14,17 @@ public import Foundation
 ///         return file.bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self)
 ///     }
 ///
-/// Use a mapping for lookups in large files that seldom change: an index, a font, a model. The memory belongs to the page cache. All
-/// processes that map the file share it, and the system takes it back when memory is short.
+/// Use a mapping for lookups in large files that rarely change: an index, a font, a model. The memory belongs to the page cache. All
+/// processes that map the file share it, and the system reclaims it when memory is short.
 ///
 /// A mapping has risks that `read` doesn't have:
 ///
-/// - **An access may block the thread** for as long as the device takes, and with it a thread of the cooperative pool.
-///   ``prefetch(_:)`` reads a range on a thread that may block. Its pages stay in memory until the system takes them back. If that
-///   isn't enough, or if the device is a network, read the file instead.
-/// - **A file that is truncated while it's mapped kills the process.** An access after the new end raises SIGBUS, and so does a byte
-///   that the device can't read. Map only files that no process truncates. Replacing the file atomically is harmless: the mapping
-///   keeps the old file.
+/// - **An access may block the thread**, which may belong to the cooperative pool, for as long as the device takes. ``prefetch(_:)`` reads
+///   a range on a thread that may block. Its pages stay in memory until the system reclaims them. If that isn't enough, or if the device is
+///   a network, read the file instead.
+/// - **A file that is truncated while it's mapped kills the process.** An access past the new end raises SIGBUS, and so does a byte that
+///   the device can't read. Map only files that no process truncates. Replacing the file atomically is harmless: the mapping keeps the old
+///   file.
 /// - **Bytes change while another process writes to the file.** A value that you checked may be different when you use it, so don't
 ///   parse untrusted files this way.
 ///
@@ -38,8 +38,8 @@ public struct MappedFile: ~Copyable, Sendable {
 
     /// Maps the whole file for reading.
     ///
-    /// Prefer the scoped form, `URL.withMappedFile`. The call reads no byte, so it takes the same time for any size. An empty file has
-    /// no bytes.
+    /// Prefer the scoped form, `URL.withMappedFile`. The call doesn't read any bytes, so it takes the same time for any size. An empty file
+    /// has no bytes.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``: ``FileError/Code/isDirectory``, ``FileError/Code/notRegularFile``, and
@@ -78,8 +78,8 @@ extension URL {
     ///
     ///     let magic = try await url.withMappedFile { $0.bytes.unsafeLoadUnaligned(as: UInt32.self) }
     ///
-    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is unmapped even if the task is cancelled.
-    /// - Failure: A ``FileError`` from opening, mapping or unmapping, or the error of `body`.
+    /// - Cancellation: Same as for opening the file and for the operations in `body`. The file is unmapped even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening, mapping or unmapping, or an error from `body`.
     public func withMappedFile<R>(
         using files: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R
     ) async throws -> R {
@@ -98,11 +98,11 @@ extension URL {
 extension MappedFile {
     /// Reads a range, or the whole file, into memory, so that accessing it soon afterwards doesn't block.
     ///
-    /// The call returns when the pages are in memory. The system may take them back at any time. On Linux 5.14 and later it uses
-    /// MADV_POPULATE_READ of madvise(2). Elsewhere a thread of the engine reads a byte of each page, and if the file was truncated, that
-    /// ends the process (see ``MappedFile``) instead of throwing an error.
+    /// The call returns when the pages are in memory. The system may reclaim them at any time. On Linux 5.14 and later, the call uses
+    /// madvise(2) with MADV_POPULATE_READ. Elsewhere a thread of the engine reads a byte of each page, and if the file was truncated, that
+    /// kills the process (see ``MappedFile``) instead of throwing an error.
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two steps of 32 MiB.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between steps of 32 MiB.
     /// - Failure: A ``FileError``: ``FileError/Code/inputOutput`` if the file was truncated or its device fails.
     public borrowing func prefetch(_ range: Range<Int>? = nil) async throws {
         let range = checked(range)
@@ -198,9 +198,8 @@ extension Kernel {
                 remedy: "Open it for reading instead, because only a regular file can be mapped.")
         }
         guard status.size > 0 else {
-            // An empty file, or a file of the kernel, which reports a size of 0 but has bytes. Reading a byte to find out could wait,
-            // or take the byte from another reader. One page of an ordinary file can be mapped even if it is empty; a page of a
-            // kernel's file can't.
+            // An empty file, or a kernel file, which reports a size of 0 but has bytes. Reading a byte to find out could block, or take the
+            // byte from another reader. One page of an ordinary file can be mapped even if it is empty; a page of a kernel file can't.
             try unmap(try map(descriptor, 1, path), path)
             return UnsafeMutableRawBufferPointer(start: nil, count: 0)
         }

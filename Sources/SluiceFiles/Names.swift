@@ -17,7 +17,7 @@ extension FileIO {
     /// directory by mkdir(2) and rename(2). This isn't atomic: for a moment, both names of the file exist, or an empty directory
     /// exists at the destination.
     ///
-    /// If both URLs are names of the same file (hard links), replacing removes the old name, although rename(2) would do nothing.
+    /// If both URLs are names of the same file (hard links), replacing removes the old name, even though rename(2) would do nothing.
     ///
     /// Both URLs must be on the same file system. `.skip` is the same as `.fail`. The new name isn't synced: see
     /// <doc:WhatSurvivesACrash>.
@@ -62,7 +62,7 @@ extension FileIO {
 extension Kernel {
     func remove(_ path: String) throws(FileError) {
         let unlinked = path.withCString { path in retrying { calls.unlink(path) } }
-        // Linux reports EISDIR for a directory, POSIX specifies EPERM.
+        // Linux reports EISDIR for a directory; POSIX specifies EPERM.
         guard unlinked == -EISDIR || unlinked == -EPERM else { return try check(unlinked, "remove", path) }
         let removed = path.withCString { path in retrying { calls.removeDirectory(path) } }
         // It isn't a directory, so the first error is the cause.
@@ -75,7 +75,7 @@ extension Kernel {
         try check(made, "create directory", path)
     }
 
-    /// Creates a directory and the missing ones above it. Starts with the last name, because usually only that is missing.
+    /// Creates a directory and the missing ones above it. Starts with the last name, because usually only that one is missing.
     func makeDirectories(_ path: String, _ permissions: UInt32) throws(FileError) {
         var missing = [path]
         do {
@@ -88,7 +88,7 @@ extension Kernel {
                     missing.append(Path.directory(of: current))
                 }
             }
-            // From here on ENOENT is an error: /proc returns it for any name, although /proc exists.
+            // From here on, ENOENT is an error: /proc returns it for any name, even though /proc exists.
             while let next = missing.popLast() { try createDirectory(next, permissions) }
         } catch  where error.code == .notDirectory {
             throw error.with(operation: error.operation, path: try file(inTheWayOf: path) ?? error.subject)
@@ -150,7 +150,7 @@ extension FileIO {
 
     /// Creates a hard link: a second name for a file, equivalent to the first. The file exists until its last name is removed.
     ///
-    /// Both names are on one file system. If `existing` is a symbolic link and `followsLinks` is false, the new name is one of the
+    /// Both names must be on the same file system. If `existing` is a symbolic link and `followsLinks` is false, the new name refers to the
     /// link itself. The call fails atomically if a file exists at `url`. See linkat(2).
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
@@ -196,7 +196,7 @@ extension FileIO {
 }
 
 extension Kernel {
-    /// The largest buffer for the target of a link or a resolved path. Linux has no targets of more than 4096 bytes.
+    /// The largest buffer for a link target or a resolved path. Linux limits targets to 4096 bytes.
     static var longestPath: Int { 1 << 20 }
 
     func linkTarget(of path: String) throws(FileError) -> [CChar] {
@@ -240,7 +240,7 @@ extension Kernel {
 // MARK: - Paths
 
 enum Path {
-    /// Returns the path of a file URL, without a slash at its end.
+    /// Returns the path of a file URL, without a trailing slash.
     static func of(_ url: URL, for operation: String) throws(FileError) -> String {
         guard url.isFileURL else {
             throw FileError(

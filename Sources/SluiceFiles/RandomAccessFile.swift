@@ -20,13 +20,13 @@ public import Foundation
 ///     let both = try await (head, tail)
 ///     try await file.close()
 ///
-/// Every operation takes an offset. If a read or write overlaps a concurrent write, their order is undefined, and a read may see a
-/// part of the write. To order two operations, await the first one.
+/// Every operation takes an offset. If a read or write overlaps a concurrent write, their order is undefined, and a read may see part of
+/// the write. To order two operations, await the first one.
 ///
 /// Only regular files and devices with offsets can be opened. A FIFO or socket throws an error.
 ///
-/// ``close()`` waits for running and queued operations and refuses later ones. A file that is dropped without it is closed on a
-/// thread of the engine, and errors of closing are lost.
+/// ``close()`` waits for running and queued operations and refuses later ones. A file that is dropped without it is closed on a thread of
+/// the engine, and errors from the close are lost.
 public final class RandomAccessFile: Sendable {
     let file: OpenFile
     private let use = Lock(DescriptorUse<CheckedContinuation<ClosingTurn, Never>>())
@@ -38,7 +38,7 @@ public final class RandomAccessFile: Sendable {
 
     // MARK: Closing
 
-    /// Closes the file. Throws errors of the close, including those of delayed writes. See close(2).
+    /// Closes the file. Throws errors from the close, including delayed write errors. See close(2).
     ///
     /// The call first waits for running and queued operations. Later operations throw a ``FileError`` with code
     /// ``FileError/Code/invalidArgument``. Further calls do nothing and return when the file is closed.
@@ -92,8 +92,8 @@ extension URL {
     ///
     /// Operations of tasks that outlive the scope throw, because the file is closed.
     ///
-    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
-    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the file.
+    /// - Cancellation: Same as for opening the file and for the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or an error from `body`. Bytes that `body` has written stay in the file.
     public func withRandomAccessFile<R>(
         _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,
         using files: FileIO = .shared, _ body: (RandomAccessFile) async throws -> R
@@ -180,7 +180,7 @@ extension RandomAccessFile {
     ///
     /// Memory is bounded by the bytes read, not by `count`. See pread(2).
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls.
     /// - Failure: A ``FileError``.
     public func read(at offset: Int64, upToCount count: Int) async throws -> Data {
         precondition(offset >= 0, "The offset must not be negative; it is \(offset).")
@@ -190,7 +190,7 @@ extension RandomAccessFile {
         }
     }
 
-    /// Reads bytes at an offset into memory of the caller until the memory is full or the file ends.
+    /// Reads bytes at an offset into the caller's memory until the memory is full or the file ends.
     ///
     ///     var page = [UInt8](repeating: 0, count: 4096)
     ///     var span = page.mutableSpan
@@ -252,7 +252,7 @@ extension Kernel {
         _ descriptor: CInt, at offset: Int64, upToCount count: Int, _ path: String,
         _ cancellation: borrowing Cancellation
     ) throws -> ReadBuffer {
-        // No byte is behind the largest offset, and a request that reaches beyond it fails with EINVAL.
+        // There are no bytes past the largest offset, and a request that extends past it fails with EINVAL.
         let count = min(count, Int(clamping: .max - offset))
         var expected = count
         if count > Self.smallRead {
@@ -305,7 +305,7 @@ extension RandomAccessFile {
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. Once started, the operation
     ///   completes.
-    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call wrote.
     public func write(_ data: Data, at offset: Int64) async throws {
         precondition(offset >= 0, "The offset must not be negative; it is \(offset).")
         try await run("write") { [file] _ in
@@ -349,7 +349,7 @@ extension Kernel {
             let piece = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(done).prefix(Self.largestTransfer))
             let result = retrying { calls.randomAccess.writeAt(descriptor, piece, offset + Int64(done)) }
             guard result > 0 else {
-                // POSIX has no result of 0 for a write of at least 1 byte. Without this check it would cause an endless loop.
+                // POSIX doesn't allow a result of 0 for a write of at least 1 byte. Without this check, it would cause an endless loop.
                 throw FileError(
                     operation: "write", path: path, systemError: result == 0 ? EIO : CInt(-result), bytesWritten: done)
             }
@@ -386,10 +386,10 @@ extension RandomAccessFile {
 
     /// Reserves space on the device for a range, so that writing there doesn't run out of space later.
     ///
-    /// Unless `keepingSize` is true, the file grows to the end of the range. Existing bytes stay; new ones read as zeros. On file systems
-    /// that write to a different place each time (Btrfs, ZFS, APFS), the space isn't guaranteed. If the file system can't reserve space,
-    /// the method throws. It doesn't write zeros instead, as posix_fallocate(3) does, because that races with other writers. See
-    /// fallocate(2); on Apple platforms F_PREALLOCATE of fcntl(2).
+    /// Unless `keepingSize` is true, the file grows to the end of the range. Existing bytes stay; new ones read as zeros. On copy-on-write
+    /// file systems (Btrfs, ZFS, APFS), the space isn't guaranteed. If the file system can't reserve space, the method throws. It doesn't
+    /// write zeros instead, as posix_fallocate(3) does, because that races with other writers. See fallocate(2); on Apple platforms
+    /// F_PREALLOCATE of fcntl(2).
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve space.
@@ -401,7 +401,7 @@ extension RandomAccessFile {
         }
     }
 
-    /// Returns the space of a range to the file system. Its bytes read as zeros afterwards, and the size stays the same.
+    /// Gives the space of a range back to the file system. Its bytes then read as zeros, and the size stays the same.
     ///
     /// On Linux the range may have any bounds, and the whole blocks in it are freed. On Apple platforms it must consist of whole blocks.
     /// See fallocate(2), "Deallocating file space".
@@ -446,7 +446,7 @@ extension Kernel {
 ///
 /// See posix_fadvise(2), and madvise(2) for a ``MappedFile``.
 public enum AccessAdvice: Sendable, Hashable, CaseIterable {
-    /// No particular order. Withdraws earlier advice.
+    /// No particular order. Cancels earlier advice.
     case normal
     /// From start to end: the system reads far ahead.
     case sequential
@@ -484,9 +484,9 @@ extension RandomAccessFile {
 
 /// Counts the operations on a shared descriptor and decides when it may be closed. A pure value.
 ///
-/// After close(2) the kernel gives the descriptor's number to the next file that is opened, and an operation that was still running
-/// would write into that file. So an operation counts from before it is queued until it has returned. Closing refuses new operations,
-/// and the descriptor is closed when the count reaches 0:
+/// After close(2) the kernel gives the descriptor's number to the next file that is opened, and an operation still in flight would write
+/// into that file. So an operation counts from before it is queued until it has returned. Closing refuses new operations, and the
+/// descriptor is closed when the count reaches 0:
 ///
 /// ```text
 /// task A                 task B                     task C
@@ -502,7 +502,7 @@ extension RandomAccessFile {
 package struct DescriptorUse<Waiter> {
     private enum Phase {
         case open
-        /// `closer` waits until the operations have ended. It's `nil` after it was woken.
+        /// `closer` waits until the operations have ended. It's `nil` once it has been woken.
         case closing(closer: Waiter?)
         case closed
     }
@@ -520,7 +520,7 @@ package struct DescriptorUse<Waiter> {
         return true
     }
 
-    /// Notes the end of an operation. Returns the waiter that must now close the descriptor, if any.
+    /// Records the end of an operation. Returns the waiter that must now close the descriptor, if any.
     package mutating func end() -> Waiter? {
         precondition(operations > 0, "An operation may end only once.")
         operations -= 1
@@ -544,7 +544,7 @@ package struct DescriptorUse<Waiter> {
         }
     }
 
-    /// Notes that the descriptor is closed. Returns the waiters to wake with ``ClosingTurn/nothing``.
+    /// Records that the descriptor is closed. Returns the waiters to wake with ``ClosingTurn/nothing``.
     package mutating func closed() -> [Waiter] {
         phase = .closed
         defer { later = [] }

@@ -14,14 +14,14 @@ extension FileIO {
     ///         return try await convert(file)
     ///     }
     ///
-    /// The file has a unique name between `prefix` and `suffix`, and only the current user can read or write it (mode 0600). By default
-    /// it is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's
-    /// isolation, returns or throws, and so is a file that has replaced it under its name, for example one written by a tool. To keep
-    /// the file, rename it in `body`. If the process is killed, the file stays.
+    /// The file has a unique name between `prefix` and `suffix`, and only the current user can read or write it (mode 0600). By default it
+    /// is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's isolation,
+    /// returns or throws. So is a file that has replaced it under the same name, for example one that a tool wrote. To keep the file,
+    /// rename it in `body`. If the process is killed, the file stays.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately, without calling `body`. The file is removed even if the
     ///   task is cancelled.
-    /// - Failure: The error of `body`; otherwise a ``FileError`` if the file can't be created or removed. See open(2), O_EXCL.
+    /// - Failure: An error from `body`; otherwise a ``FileError`` if the file can't be created or removed. See open(2), O_EXCL.
     public func withTemporaryFile<R>(
         prefix: String = "sluice", suffix: String = "", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
@@ -64,13 +64,13 @@ extension FileIO {
     ///         try await data.asyncWrite(to: directory.appending(path: "page.html"))
     ///     }
     ///
-    /// The directory has a unique name that begins with `prefix`, and only the current user can access it (mode 0700). By default it
-    /// is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's isolation,
-    /// returns or throws, and so are directories in it that `body` has made read-only.
+    /// The directory has a unique name that begins with `prefix`, and only the current user can access it (mode 0700). By default it is in
+    /// the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's isolation, returns or
+    /// throws, including directories in it that `body` has made read-only.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately, without calling `body`. The directory is removed even
     ///   if the task is cancelled.
-    /// - Failure: The error of `body`; otherwise a ``FileError`` if the directory can't be created or removed.
+    /// - Failure: An error from `body`; otherwise a ``FileError`` if the directory can't be created or removed.
     public func withTemporaryDirectory<R>(
         prefix: String = "sluice", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {

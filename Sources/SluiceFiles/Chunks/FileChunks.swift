@@ -29,7 +29,7 @@ extension URL {
     /// - A chunk of a FIFO is returned when it is full or at the end. Waiting for it uses no thread.
     /// - Cancellation: The next chunk throws `CancellationError`, which ends the iteration. A chunk that is being read when the
     ///   task is cancelled may still be returned.
-    /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.
+    /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
     public func chunks(of size: Int = 256 << 10, readAhead: Int = 1, using files: FileIO = .shared) -> FileChunks {
         precondition(size > 0, "A chunk's size must be at least 1; it is \(size).")
         precondition(readAhead >= 0, "The number of chunks to read ahead must not be negative; it is \(readAhead).")

@@ -118,8 +118,8 @@ private struct ContentsCopy: ~Copyable {
         progress?.add(bytes: count)
     }
 
-    /// Reads on past the size at opening. If the bytes there were appended during the copy, they aren't copied. If the reported size was
-    /// wrong, they are.
+    /// Keeps reading past the size at opening. If the bytes there were appended during the copy, they aren't copied. If the reported size
+    /// was wrong, they are.
     private mutating func copyUntold(_ cancellation: borrowing Cancellation) throws {
         while true {
             try cancellation.check()

@@ -12,7 +12,7 @@ extension FileIO {
     /// The call is one job. A symbolic link to a directory is followed. An entry that is added or removed during the call may or may not
     /// be returned; every other entry is returned once. For a directory with millions of entries, use ``listing(of:)``. See getdents64(2).
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls.
     /// - Failure: A ``FileError``: ``FileError/Code/notDirectory`` for a file, and ``FileError/Code/limitExceeded`` for more than
     ///   `maximumCount` entries.
     public func entries(of directory: URL, maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {

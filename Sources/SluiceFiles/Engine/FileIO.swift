@@ -223,7 +223,7 @@ extension FileIO {
     /// - Cancellation: `body` still sees it in `Task.isCancelled`. It still stops operations that may wait forever for another process:
     ///   reads and writes of pipes, FIFOs, terminals and sockets, waits for a lock, and waits for changes of a directory. It also ends
     ///   loops over chunks. To print a last message, use `print` or `FileHandle.write(contentsOf:)`.
-    /// - Failure: The error of `body`. An engine that was shut down refuses these operations too.
+    /// - Failure: An error from `body`. An engine that was shut down refuses these operations too.
     /// - Inheritance: Tasks that `body` creates with `Task { }`, `async let` or a group inherit this. A `Task.detached` doesn't.
     public static func uninterrupted<R>(_ body: () async throws -> R) async rethrows -> R {
         try await $ignoresCancellation.withValue(true, operation: body)

@@ -8,11 +8,10 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The inline lane reads bytes that are in memory on the calling thread. A switch to another thread would take ten times as long as
-/// the read.
+/// The inline lane reads bytes that are in memory on the calling thread. A thread hop would take ten times as long as the read.
 ///
-/// Nothing here waits for a device, another machine or another process. Everything unusual is left to the other lanes: this lane
-/// reports no errors, and no end of a file that only a short read indicates.
+/// Nothing here waits for a device, another machine or another process. Everything unusual is left to the other lanes: this lane reports no
+/// errors, and never takes a short read alone for the end of a file.
 final class InlineLane: Sendable {
     let isUsed: Bool
     private let isClosed = Atomic(false)
@@ -20,7 +19,7 @@ final class InlineLane: Sendable {
     let missed = Atomic(0)
     let localDirectories = LocalDirectories()
 
-    /// Tries the call on an invalid descriptor: a kernel that has non-blocking reads returns EBADF.
+    /// Probes the call with an invalid descriptor: a kernel that has non-blocking reads returns EBADF.
     init(isWanted: Bool, _ calls: SystemCalls) {
         isUsed =
             isWanted && calls.inline.read(-1, UnsafeMutableRawBufferPointer(start: nil, count: 0), 0) == -Int(EBADF)
@@ -40,14 +39,14 @@ final class InlineLane: Sendable {
 // MARK: - Reading
 
 extension FileIO {
-    /// The largest size of one read. Copying that many bytes takes some 50 µs. On another thread it takes twice as long, because of the
-    /// switch, and because neither side of the copy is in that processor's cache.
+    /// The largest size of one read. Copying that many bytes takes about 50 µs. On another thread it takes twice as long, because of the
+    /// thread hop, and because neither side of the copy is in that processor's cache.
     static var maximumInline: Int { 1 << 20 }
 
     // MARK: Open files
 
-    /// Reads the bytes that are in memory, at the file's position or at `offset`, with one preadv2(2) with RWF_NOWAIT. If the result is
-    /// less than the buffer's size, another lane must continue: it may not be the end.
+    /// Reads the bytes that are in memory, at the file's position or at `offset`, with one RWF_NOWAIT call to preadv2(2). If the result is
+    /// less than the buffer's size, another lane must continue, because this may not be the end.
     func readInline(_ file: OpenFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64 = -1) -> Int {
         guard inline.isOpen, file.mayReadInline, !buffer.isEmpty, buffer.count <= Self.maximumInline else { return 0 }
         let result = kernel.retrying { kernel.calls.inline.read(file.descriptor, buffer, offset) }
@@ -56,8 +55,8 @@ extension FileIO {
             return result
         }
         inline.missed.add(1, ordering: .relaxed)
-        // EAGAIN means that a page isn't in memory. Any other error would come again: the file system or the kernel has no such
-        // reads, or the disk fails.
+        // EAGAIN means that a page isn't in memory. Any other error would recur: the file system or the kernel doesn't support such reads,
+        // or the disk is failing.
         if result < 0, result != -Int(EAGAIN) { file.refuseInline() }
         return max(0, result)
     }
@@ -75,7 +74,7 @@ extension FileIO {
     ///
     /// Works only in directories that are known to be local, because opening a file on NFS or FUSE waits for another machine or process.
     /// Works only for regular files, and only if the read confirms the size that fstat returned. Otherwise returns `nil`, and another lane
-    /// starts again. A FIFO is returned open, because opening it may have released a writer that waited for a reader.
+    /// starts over. A FIFO is returned open, because opening it may have released a writer that was waiting for a reader.
     func contentsInline(of path: String, limit: Int) -> FileContents? {
         guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }
         var data: Data?
@@ -113,10 +112,10 @@ extension FileIO {
 
     private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
         let size = Int(clamping: status.size)
-        // The end of an empty file can't be confirmed: a read of a page that isn't in memory returns no bytes either.
+        // The end of an empty file can't be confirmed, because reading a page that isn't in memory returns no bytes either.
         guard status.isRegularFile, size > 0, size <= Self.maximumInline, size <= limit else { return nil }
         var buffer = ReadBuffer(expected: size + 1)
-        // Room for one byte more. If the read returns exactly as many bytes as fstat reported, both agree about the end.
+        // Room for one extra byte. If the read returns exactly as many bytes as fstat reported, both agree on the end.
         var result = 0
         buffer.append(atMost: size + 1) { free in
             result = kernel.retrying { kernel.calls.inline.read(descriptor, free, 0) }
@@ -130,8 +129,8 @@ extension FileIO {
 
 /// The directories on local file systems, where opening a file never waits for another machine or process, with their devices.
 ///
-/// Lanes that may block add the directory of an open file. The inline lane looks directories up. If another file system is mounted over
-/// a directory later, the device of the next opened file shows it. When the table is full, it is emptied.
+/// Lanes that may block add the directory of an open file. The inline lane looks directories up. If another file system is mounted over a
+/// directory later, the device of the next opened file reveals it. A full table is cleared.
 final class LocalDirectories: Sendable {
     private static var most: Int { 4096 }
 
@@ -160,7 +159,7 @@ final class LocalDirectories: Sendable {
         state.withLock { _ = $0.devices.removeValue(forKey: directory) }
     }
 
-    /// Removes all directories and adds none from now on, because the kernel can't open files from memory.
+    /// Removes all directories and stops adding more, because the kernel can't open files from memory.
     func stop() {
         state.withLock { state in
             state.isStopped = true
@@ -168,7 +167,7 @@ final class LocalDirectories: Sendable {
         }
     }
 
-    /// Returns a `Substring`, so that a lookup allocates no string.
+    /// Returns a `Substring`, so that a lookup doesn't allocate a string.
     private static func directory(of path: String) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return path[..<slash]

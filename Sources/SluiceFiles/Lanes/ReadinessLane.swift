@@ -4,14 +4,14 @@ internal import Synchronization
 
 /// The lane that waits for descriptors: pipes, FIFOs, terminals, sockets, notifications.
 ///
-/// One thread waits for all tasks, in epoll(7) or poll(2). It starts with the first wait and ends with the lane. Readiness is a hint:
-/// another task or process may have taken the bytes. A task that finds none waits again.
+/// One thread waits on behalf of all tasks, in epoll(7) or poll(2). It starts with the first wait and ends with the lane. Readiness is a
+/// hint: another task or process may have taken the bytes. A task that finds none waits again.
 ///
 /// - Order: An event wakes all tasks that wait for that direction, in order of arrival.
 /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` for a descriptor that can't be waited for, such as a regular file's;
-///   ``FileError/Code/invalidArgument`` for one that is closed. The kernel doesn't report that a descriptor was closed. Code that
-///   closes a descriptor must end the waits for it first. If other code may close it, pass `watching`: the lane then checks the
-///   descriptor twice a second.
+///   ``FileError/Code/invalidArgument`` for one that is closed. The kernel doesn't report that a descriptor was closed. Code that closes a
+///   descriptor must end the waits for it first. If other code may close it, pass `watching`: the lane then polls the descriptor twice a
+///   second.
 /// - Teardown: Closing the lane ends all waits with ``FileError/Code/shutDown``.
 final class ReadinessLane: Sendable {
     private let storage: ReadinessStorage
@@ -73,20 +73,21 @@ final class ReadinessLane: Sendable {
 /// the second task is cancelled           the second task; .remove(7)
 /// ```
 ///
-/// A registration with the kernel gives one event and is then disarmed. It exists only while a task waits. Its token contains the
-/// descriptor and a serial number, so an event that arrives after the number became another file's wakes no task. An event wakes all
-/// tasks that wait for its direction. Those that find no bytes wait again.
+/// A registration with the kernel is one-shot: it delivers one event and is then disarmed. It exists only while a task waits. Its token
+/// contains the descriptor and a serial number, so an event that arrives after the descriptor was reused for another file doesn't wake any
+/// task. An event wakes all tasks that wait for its direction. Those that find no bytes wait again.
 package struct ReadinessStateMachine<Waiter> {
     package typealias WaiterID = UInt64
 
     package enum Change: Hashable, Sendable {
-        /// Arms for one event. A new registration is added. An existing one is modified; that fails if the number is another file's now.
+        /// Arms for one event. A new registration is added. An existing one is modified, which fails if the descriptor now belongs to
+        /// another file.
         case set(ReadinessEntry, isNew: Bool)
         case remove(CInt)
     }
 
     private struct Entry {
-        /// Its number in the order of arrival.
+        /// Its position in the order of arrival.
         var order: UInt64
         var readiness: Readiness
         var isWatching: Bool
@@ -97,7 +98,7 @@ package struct ReadinessStateMachine<Waiter> {
     private struct Registration {
         let serial: UInt32
         private(set) var waiters: [WaiterID: Entry] = [:]
-        /// The number of waiters for each direction, and of those with `watching`, whose descriptor other code may close.
+        /// The number of waiters for each direction, and the number with `watching`, whose descriptor other code may close.
         private var reading = 0
         private var writing = 0
         private(set) var watching = 0
@@ -143,7 +144,7 @@ package struct ReadinessStateMachine<Waiter> {
 
     // MARK: Events
 
-    /// Adds a waiter. `watching` means that other code may close the descriptor meanwhile, which the kernel doesn't report.
+    /// Adds a waiter. `watching` means that other code may close the descriptor in the meantime, which the kernel doesn't report.
     package mutating func wait(
         _ id: WaiterID, for descriptor: CInt, _ readiness: Readiness, watching: Bool, _ waiter: Waiter
     ) -> Change {
@@ -163,7 +164,7 @@ package struct ReadinessStateMachine<Waiter> {
         end(descriptor)
     }
 
-    /// Replaces a registration after its number has become another file's. Returns its waiters except the newcomer, and a new
+    /// Replaces a registration whose descriptor was reused for another file. Returns its waiters except the newcomer, and a new
     /// registration for the newcomer.
     package mutating func replaced(_ descriptor: CInt, by newcomer: WaiterID) -> (stale: [Waiter], Change?) {
         guard let entry = remove(newcomer, descriptor) else { return (end(descriptor), nil) }
@@ -177,7 +178,7 @@ package struct ReadinessStateMachine<Waiter> {
         guard let registration = registrations[descriptor], registration.serial == Self.serial(of: event.token) else {
             return ([], nil)
         }
-        // Tasks that wait for either direction of a descriptor that failed or hung up learn the reason from their next call.
+        // If the descriptor failed or hung up, tasks waiting for either direction learn the reason from their next call.
         let wakesAll = !event.readiness.isDisjoint(with: [.hungUp, .failed, .notOpen])
         let woken = registration.waiters.filter { wakesAll || !event.readiness.isDisjoint(with: $0.value.readiness) }
         for id in woken.keys { _ = remove(id, descriptor) }
@@ -191,7 +192,7 @@ package struct ReadinessStateMachine<Waiter> {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
-        // The registration stays armed for too much. A superfluous event wakes no task and arms it correctly.
+        // The registration stays armed for more than it needs. A spurious event wakes no task and rearms it correctly.
         return (waiter, nil)
     }
 
@@ -203,7 +204,7 @@ package struct ReadinessStateMachine<Waiter> {
         return all
     }
 
-    /// Returns the registrations of descriptors that other code may close. Arming them again fails for those that were closed.
+    /// Returns the registrations of descriptors that other code may close. Rearming fails for the ones that were closed.
     package func checks() -> [ReadinessEntry] {
         registrations.compactMap { descriptor, registration in
             registration.watching > 0 ? entry(descriptor, registration) : nil
@@ -266,7 +267,7 @@ extension ReadinessStateMachine {
 // MARK: - Storage
 
 /// The readiness lane's lock, poller and thread. Each event goes to the state machine under the lock. The system calls that the machine
-/// requests are short and are made under the lock too. Woken tasks are resumed after the unlock.
+/// requests are short, and are made under the lock too. Woken tasks are resumed after unlocking.
 final class ReadinessStorage: Sendable {
     typealias Waiter = CheckedContinuation<ReadinessOutcome, Never>
 
@@ -281,7 +282,7 @@ final class ReadinessStorage: Sendable {
         var poller: (any ReadinessPoller)?
         var threads = 0
         var isClosed = false
-        /// Whether the thread sleeps without a time limit, and must be woken to check descriptors that other code may close.
+        /// Whether the thread sleeps without a timeout, and must be woken to check descriptors that other code may close.
         var sleepsForGood = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
@@ -350,20 +351,21 @@ final class ReadinessStorage: Sendable {
         if isNew || !Self.isAnotherFile(result) {
             return [Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(-result))]
         }
-        // The number was closed while other tasks waited for it. Now it's another file's, or not open.
+        // The descriptor was closed while other tasks waited for it. Now it belongs to another file, or isn't open.
         let (stale, next) = state.machine.replaced(entry.descriptor, by: newcomer)
         let told = Woken(waiters: stale, outcome: .refused(EBADF))
         guard let next else { return [told] }
         return [told] + apply(next, of: newcomer, &state)
     }
 
-    /// Returns whether arming a registration again failed because its number is closed or is now another file's. That file has no
-    /// registration, or can't have one.
+    /// Returns whether rearming failed because the descriptor was closed or now belongs to another file, which has no registration or can't
+    /// have one.
     private static func isAnotherFile(_ result: CInt) -> Bool {
         [-ENOENT, -EBADF, -EPERM].contains(result)
     }
 
-    /// Arms for the tasks that still wait, or removes a registration without waiters. Returns the tasks that must receive an error.
+    /// Rearms for the tasks that are still waiting, or removes a registration without waiters. Returns the tasks that must receive an
+    /// error.
     @discardableResult
     private func apply(_ change: ReadinessStateMachine<Waiter>.Change, _ state: inout State) -> Woken {
         switch change {
@@ -424,10 +426,10 @@ final class ReadinessStorage: Sendable {
         refused?.resume()
     }
 
-    /// The interval, in milliseconds, between two checks for descriptors that other code has closed.
+    /// The interval, in milliseconds, between checks for descriptors that other code has closed.
     private static var checkInterval: CInt { 500 }
 
-    /// Finds closed descriptors. Closing one wakes no task, but removes its registration, so arming it again fails.
+    /// Finds closed descriptors. Closing one wakes no task, but removes its registration, so rearming it fails.
     private func check() {
         for entry in state.withLock({ $0.machine.checks() }) {
             // One at a time, because other threads need the lock too.
@@ -485,7 +487,7 @@ enum ReadinessOutcome: Sendable {
     case ready
     case cancelled
     case shutDown
-    /// This descriptor can't be waited for, with the error number.
+    /// The descriptor can't be waited for, for the reason given by the error number.
     case refused(CInt)
     case failed(FileError)
 }

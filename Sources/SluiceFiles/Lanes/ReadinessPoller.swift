@@ -11,11 +11,11 @@ protocol ReadinessPoller: Sendable {
 
     func remove(_ descriptor: CInt)
 
-    /// Blocks the thread until a descriptor is ready, `wake` is called or the time is over (-1: never). Returns minus the error
-    /// number on failure.
+    /// Blocks the thread until a descriptor is ready, `wake` is called or the timeout expires (-1: never). Returns minus the error number
+    /// on failure.
     func wait(milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt
 
-    /// Makes the current `wait` return, or else the next one.
+    /// Makes the current `wait` return or, if there is none, the next one.
     func wake()
 
     /// Closes the poller's own descriptors. No thread may be in `wait`.
@@ -92,7 +92,8 @@ struct EpollPoller: ReadinessPoller {
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
         let result = kernel.retrying { calls.setInterest(queue, entry, isNew) }
-        // The descriptor was closed while a duplicate was open, so its registration remained. Now the file has this number again: dup2(2).
+        // The descriptor was closed while a duplicate was open, so its registration remained. Now the file has this descriptor again:
+        // dup2(2).
         if isNew, result == -EEXIST { return kernel.retrying { calls.setInterest(queue, entry, false) } }
         return result
     }
@@ -148,7 +149,7 @@ final class PollPoller: ReadinessPoller {
         if result < 0 { return result }
         wakeup.take(from: &found)
         entries.withLock { entries in
-            // One event for each registration, as with epoll. The lane arms it again for tasks that still wait.
+            // One event for each registration, as with epoll. The lane rearms it for tasks that are still waiting.
             for event in found where entries[event.descriptor]?.token == event.token {
                 entries[event.descriptor] = nil
             }

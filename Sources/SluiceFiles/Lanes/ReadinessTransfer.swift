@@ -7,20 +7,19 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// One operation of the readiness lane. It makes calls that don't block, on the calling thread, and waits in between.
+/// One operation of the readiness lane. It makes non-blocking calls on the calling thread, and waits in between.
 ///
-/// Calls on the engine's own descriptors don't block because these are non-blocking. Calls on the caller's descriptors use one of the
-/// ``Access`` cases. O_NONBLOCK is never set on those: the flag belongs to the open file, which other processes share (a terminal
-/// with its shell).
+/// The engine's own descriptors are set to non-blocking. Calls on the caller's descriptors use one of the ``Access`` cases. O_NONBLOCK is
+/// never set on these, because the flag belongs to the open file, which other processes share (as a shell shares its terminal).
 ///
-/// Memory is copied on the calling thread, at most `maximumPerCall` bytes at a time. A transfer that never has to wait yields the
-/// thread after each `maximumPerTurn` bytes.
+/// Memory is copied on the calling thread, at most `maximumPerCall` bytes at a time. A transfer that never has to wait yields the thread
+/// after every `maximumPerTurn` bytes.
 final class ReadinessTransfer {
     enum Access {
-        /// With a call that doesn't block, on the descriptor itself or on its file opened a second time.
+        /// With a non-blocking call, on the descriptor itself or on its reopened file.
         case now(CInt, ReadinessCalls.Manner)
-        /// With one bounded read or write on the pool each time the descriptor is ready, because there is no call that doesn't block.
-        /// If another process takes the bytes in between, the pool's thread waits for the next ones.
+        /// With one bounded read or write on the pool each time the descriptor is ready, because there is no non-blocking call. If another
+        /// process takes the bytes first, the pool thread waits for the next ones.
         case onceReady
     }
 
@@ -48,7 +47,8 @@ final class ReadinessTransfer {
         access = .now(file.descriptor, .plain)
     }
 
-    /// Creates a transfer of the caller's descriptor. Returns `nil` for a file that isn't waited for: a regular file, directory or disk.
+    /// Creates a transfer for the caller's descriptor. Returns `nil` for a file that doesn't need waiting: a regular file, directory or
+    /// disk.
     init?(
         of descriptor: CInt, for direction: SystemCalls.Direction, _ io: FileIO, _ path: String
     ) throws(FileError) {
@@ -70,7 +70,7 @@ final class ReadinessTransfer {
         }
         let flags = kernel.retrying { calls.flags(descriptor) }
         try kernel.check(flags, "read the status of", path)
-        // read(2) and write(2) return EBADF here too. Opening the file a second time would open the other end of a pipe.
+        // read(2) and write(2) return EBADF here too. Reopening the file would open the other end of a pipe.
         if flags & O_ACCMODE == (direction == .reading ? O_WRONLY : O_RDONLY) {
             throw FileError(operation: direction == .reading ? "read" : "write", path: path, systemError: EBADF)
         }
@@ -78,13 +78,13 @@ final class ReadinessTransfer {
     }
 
     deinit {
-        // On this thread: closing doesn't wait, because the owner still has the FIFO or terminal open.
+        // Closes on this thread, which doesn't block, because the owner still has the FIFO or terminal open.
         if let reopened { io.kernel.closeQuietly(reopened) }
     }
 
     // MARK: Without waiting
 
-    /// Makes one call that doesn't block. Returns `nil` if there is no such call for this descriptor.
+    /// Makes one non-blocking call. Returns `nil` if there is none for this descriptor.
     private func attempt(_ call: (CInt, ReadinessCalls.Manner) -> Int) -> Int? {
         while true {
             guard case .now(let number, let manner) = access else { return nil }
@@ -94,12 +94,12 @@ final class ReadinessTransfer {
         }
     }
 
-    /// Returns whether this kernel, descriptor or sandbox lacks the call that doesn't block. Sandboxes return EPERM.
+    /// Returns whether this kernel, descriptor or sandbox lacks the non-blocking call. Sandboxes return EPERM.
     private static func isMissing(_ result: Int) -> Bool {
         [EOPNOTSUPP, ENOSYS, EPERM].contains(CInt(truncatingIfNeeded: -result))
     }
 
-    /// Opens the file a second time, as non-blocking: for FIFOs and terminals, and for pipes of older kernels.
+    /// Reopens the file as non-blocking: for FIFOs and terminals, and for pipes on older kernels.
     private func accessOnceMore() -> Access {
         let kernel = io.kernel
         let result = kernel.retrying {
@@ -128,7 +128,7 @@ final class ReadinessTransfer {
         try await io.readiness.wait(for: descriptor, readiness, watching: !isOurs, path)
     }
 
-    /// Checks for cancellation before a call, and yields the thread if this transfer has used it for long.
+    /// Checks for cancellation before a call, and yields the thread if this transfer has used it for a while.
     private func takeTurns() async throws {
         if sinceTurn >= Self.maximumPerTurn {
             sinceTurn = 0
@@ -156,8 +156,8 @@ extension ReadinessTransfer {
         return buffer.data()
     }
 
-    /// Reads up to `count` bytes, of which `start` holds the first. Stops earlier only at the end. After an error or a cancellation,
-    /// `start` has all bytes that were read.
+    /// Reads until `start`, which may already hold the first bytes, has `count` bytes. Stops earlier only at the end. After an error or a
+    /// cancellation, `start` has all bytes read so far.
     func read(upToCount count: Int, after start: inout Data) async throws {
         if start.count >= count { return }
         var buffer = ReadBuffer(expected: min(count - start.count, Self.maximumPerCall))
@@ -175,12 +175,12 @@ extension ReadinessTransfer {
     }
 
     func readToEnd(limit: Int, after start: inout Data) async throws {
-        // One byte more than the limit shows an excess.
+        // One byte more than the limit detects an excess.
         try await read(upToCount: limit == .max ? limit : limit + 1, after: &start)
         if start.count > limit { throw Kernel.excess(over: limit, path) }
     }
 
-    /// Appends the available bytes, or waits until there are some. Returns their number, 0 only at the end.
+    /// Appends the available bytes, or waits until there are some. Returns how many, 0 only at the end.
     private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         let most = min(most, Self.maximumPerCall)
         let calls = io.kernel.calls.readiness
@@ -207,8 +207,8 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Waits until bytes are available, and reads them on a thread of the pool. The caller limits `most` to the room in the buffer, so that
-    /// no byte is lost.
+    /// Waits until bytes are available, and reads them on a pool thread. The caller limits `most` to the room in the buffer, so no byte is
+    /// lost.
     private func appendOnceReady(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         try await wait()
         let (data, result) = try await io.run { [kernel = io.kernel, descriptor] _ in
@@ -231,9 +231,9 @@ extension ReadinessTransfer {
 
     /// Returns whether a result of 0 or less is the end. If it isn't, the caller must wait for the descriptor.
     ///
-    /// A read of a FIFO also returns 0 before the first writer has opened it, where a blocking open would wait. poll(2) reports no hang-up
-    /// then. After a result of 0 it may report bytes of a writer that came and went in between. On Linux, a terminal fails with EIO when
-    /// its other side has gone. See fifo(7), poll(2).
+    /// Reading a FIFO also returns 0 before the first writer has opened it, where a blocking open would wait. In that case poll(2) doesn't
+    /// report a hang-up. After a result of 0, it may report bytes from a writer that came and went in between. On Linux, reading a terminal
+    /// fails with EIO once the other side is gone. See fifo(7), poll(2).
     private func isEnd(_ result: Int) throws(FileError) -> Bool {
         switch result {
         case 0:
@@ -253,7 +253,7 @@ extension ReadinessTransfer {
 
 // MARK: - Writing
 
-/// The bytes of a write. They aren't moved or freed while they are written.
+/// The bytes of a write. They aren't moved or freed during the write.
 enum BytesToWrite: Sendable {
     case data(Data)
     case borrowed(BorrowedBytes)
@@ -331,8 +331,7 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Waits until there is room, and writes on a thread of the pool. A pipe that is ready has room for at least PIPE_BUF bytes. See
-    /// pipe(7).
+    /// Waits until there is room, and writes on a pool thread. A pipe that is ready has room for at least PIPE_BUF bytes. See pipe(7).
     private func writeOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         try await wait()
         return try await io.run { [kernel = io.kernel, descriptor] _ in
@@ -342,7 +341,7 @@ extension ReadinessTransfer {
         }
     }
 
-    /// PIPE_BUF of Linux; elsewhere, the minimum that POSIX guarantees.
+    /// PIPE_BUF on Linux; elsewhere, the minimum that POSIX guarantees.
     private static var maximumPerPoolWrite: Int {
         #if os(Linux)
         4096
@@ -353,7 +352,7 @@ extension ReadinessTransfer {
 }
 
 extension [Data] {
-    /// The same bytes in fewer pieces. Small ones are joined, because each piece is a system call.
+    /// The same bytes in fewer pieces. Small ones are joined, because each piece costs a system call.
     var piecesToWrite: [BytesToWrite] {
         var pieces: [BytesToWrite] = []
         var small = Data()

@@ -1,11 +1,11 @@
 internal import DequeModule
 internal import Synchronization
 
-/// A bounded number of threads that may block, started when they are needed.
+/// A bounded number of threads that may block, started on demand.
 ///
-/// A job waits while all threads are busy. Operations that depend on another process, such as reading a FIFO without a writer, aren't
-/// jobs: see ``ReadinessLane``. The queue isn't bounded, because each waiting job belongs to a suspended task, which exists anyway.
-/// The pool holds no lock while it delivers a result.
+/// A job waits while all threads are busy. Operations that depend on another process, such as reading a FIFO without a writer, aren't jobs:
+/// see ``ReadinessLane``. The queue isn't bounded, because each waiting job belongs to a suspended task that exists anyway. The pool holds
+/// no lock while it delivers a result.
 final class WorkerPool: Sendable {
     private let limit: Int
     private let stackSize: Int
@@ -17,7 +17,7 @@ final class WorkerPool: Sendable {
         var queue = JobQueue<Job>()
         var statistics = Statistics()
         var idle = 0
-        /// The number of idle threads that were signaled but don't run yet.
+        /// The number of idle threads that were signaled but aren't running yet.
         var woken = 0
         var isClosed = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
@@ -79,7 +79,7 @@ final class WorkerPool: Sendable {
         if job.isCancelled.load(ordering: .sequentiallyConsistent) { withdraw(job) }
     }
 
-    /// Refuses a job that hasn't begun, immediately. Does nothing for a job that has begun or that was never submitted.
+    /// Immediately refuses a job that hasn't started. Does nothing if the job has started or was never submitted.
     func withdraw(_ job: Job) {
         if job.mustRun { return }
         let removed = storage.withLock { state -> Job? in
@@ -99,8 +99,8 @@ final class WorkerPool: Sendable {
         if result != 0 { standIn(forThreadThatFailed: -result) }
     }
 
-    /// Handles a thread that didn't start. If the pool has other threads, they empty the queue. Otherwise this thread, which submitted
-    /// a job, empties it:
+    /// Handles a thread that failed to start. If the pool has other threads, they drain the queue. Otherwise this thread, which submitted a
+    /// job, drains it:
     ///
     /// ```text
     /// a job that must run    runs here. It may block a thread of the cooperative pool, but otherwise a descriptor or a partial
@@ -108,8 +108,8 @@ final class WorkerPool: Sendable {
     /// any other job          is refused with the error
     /// ```
     ///
-    /// Until the queue is empty this thread counts as one of the pool, so that `waitUntilClosed` waits for it. Threads that are being
-    /// started count too: if they fail as well, the last one empties the queue.
+    /// Until the queue is empty, this thread counts as a pool thread, so that `waitUntilClosed` waits for it. Threads that are being
+    /// started count too: if they also fail, the last one drains the queue.
     private func standIn(forThreadThatFailed error: CInt) {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         while true {
@@ -133,7 +133,7 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Counts a thread as ended. If it was the last one of a closed pool, returns the continuations to resume.
+    /// Records that a thread has ended. If it was the last one of a closed pool, returns the continuations to resume.
     private static func endThread(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         state.statistics.threads -= 1
         guard state.isClosed, state.statistics.threads == 0 else { return [] }
@@ -189,7 +189,7 @@ final class WorkerPool: Sendable {
 
     // MARK: The end
 
-    /// Accepts only jobs that must run from now on, finishes the submitted ones, and then ends the threads. Returns immediately.
+    /// From now on, accepts only jobs that must run. Finishes the submitted ones, and then ends the threads. Returns immediately.
     func close() {
         storage.withLock { $0.isClosed = true }
         storage.wakeAll()
@@ -247,7 +247,7 @@ final class DetachedJob: Job, @unchecked Sendable {
 }
 
 final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
-    // No lock, but an order of events: `continuation` is set before `submit` and `result` before `deliver`, and the pool takes its
+    // No lock, but a fixed order of events: `continuation` is set before `submit` and `result` before `deliver`, and the pool takes its
     // lock in between.
     private var body: (@Sendable (borrowing Cancellation) throws -> Value)?
     private var continuation: CheckedContinuation<Value, any Error>?
@@ -278,8 +278,8 @@ final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
     }
 }
 
-/// Tells a running job whether its task is cancelled. A system call can't be interrupted, because the kernel uses its buffer. Long
-/// jobs check between two calls.
+/// Tells a running job whether its task is cancelled. A system call can't be interrupted, because the kernel uses its buffer. Long jobs
+/// check between calls.
 struct Cancellation: ~Copyable {
     let job: Job
 

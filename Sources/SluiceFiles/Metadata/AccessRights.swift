@@ -8,7 +8,7 @@ internal import Foundation
 
 /// The access rights of a file: its owner, its group, its mode and its access control list.
 ///
-/// A file that replaces another one takes over its rights. Where that isn't possible, no user gets more access than before:
+/// A file that replaces another one inherits its rights. Where that isn't possible, no user gets more access than before:
 ///
 /// ```text
 /// 4755 alice:staff, replaced by bob                755 bob:users     no set-ID bits with another owner or group
@@ -38,7 +38,7 @@ struct AccessRights: Sendable, Equatable {
         var kept = withoutList()
         (kept.user, kept.group) = (user, group)
         var (owner, members, others) = (mode >> 6 & 7, kept.mode >> 3 & 7, kept.mode & 7)
-        // The former owner is now one of the group or of the others.
+        // The former owner now counts as a group member or as one of the others.
         if user == self.user { owner = 7 }
         (members, others) = (members & owner, others & owner)
         // Members of the former group are now among the others, and some of the others are members of the new one.
@@ -47,7 +47,7 @@ struct AccessRights: Sendable, Equatable {
         return kept
     }
 
-    /// The rights of a file without the list: what all that the list names may do, at most.
+    /// The rights of a file without the list: at most what every user and group on the list may do.
     func withoutList() -> AccessRights {
         guard let list else { return self }
         var narrow = self
@@ -63,7 +63,7 @@ struct AccessRights: Sendable, Equatable {
         return narrow
     }
 
-    /// The kinds of entries in a list. The numbers are those of Linux.
+    /// The kinds of entries in a list. The numbers are the ones that Linux uses.
     private enum Tag: UInt16 {
         case owner = 1
         case namedUser = 2
@@ -103,7 +103,7 @@ extension Kernel {
             }
             last = try status(of: path, followsLinks: false)
             guard let after = last, after.isRegularFile else { return nil }
-            // The status and the list are two calls. The change time tells whether they belong together.
+            // The status and the list take two calls. The change time tells whether they belong together.
             if after.isSameFile(as: before), after.changed == before.changed { return AccessRights(after, list: list) }
         }
         return last.map { status in
@@ -113,12 +113,12 @@ extension Kernel {
         }
     }
 
-    /// Returns the rights that a new file in a directory gets, from the umask or from the directory's default list. Asks the file system
-    /// with an empty file, because the umask can't be read without changing it for all threads. Returns `nil` if the file system has no
-    /// room for another file, not even an empty one.
+    /// Returns the rights that a new file in a directory gets, from the umask or from the directory's default list. Finds out by creating
+    /// an empty file, because the umask can't be read without changing it for all threads. Returns `nil` if the file system has no room for
+    /// another file, even an empty one.
     ///
-    /// - Parameter temporary: The path of the empty file, in the directory, or `nil` for a new name. What a process leaves there when it is
-    ///   killed is removed by the next one.
+    /// - Parameter temporary: The path of the empty file, in the directory, or `nil` for a new name. If a process is killed and leaves it
+    ///   there, the next process removes it.
     func rightsOfNewFile(
         in directory: String, permissions: UInt32, temporary: String? = nil
     ) throws(FileError) -> AccessRights? {
@@ -140,8 +140,8 @@ extension Kernel {
         return try rights(ofDescriptor: probe.descriptor, probe.path)
     }
 
-    /// Gives rights to an open file, as far as the system permits. At no moment does a user have access that it has neither
-    /// before nor afterwards.
+    /// Gives rights to an open file, as far as the system permits. At no point does a user have access that they lack both before and
+    /// afterwards.
     ///
     /// ```text
     /// 1 mode    only the owner's bits
@@ -150,7 +150,7 @@ extension Kernel {
     /// 4 mode
     /// ```
     ///
-    /// `known` are the file's rights, if the caller has read them.
+    /// `known` is the file's current rights, if the caller has read them.
     func give(
         _ rights: AccessRights, to descriptor: CInt, instead known: AccessRights? = nil, _ path: String
     ) throws(FileError) {
@@ -170,7 +170,7 @@ extension Kernel {
         if let list = wanted.list, !(try setAccessList(list, of: descriptor, path)) { wanted = wanted.withoutList() }
         if wanted.list == nil, hadList { try removeAccessList(of: descriptor, path) }
         if wanted.list != nil || hadList { now.mode = try status(ofDescriptor: descriptor, path).permissions }
-        // Only if it differs: FAT and SMB have one mode for all files and refuse to set any.
+        // Only if it differs: FAT and SMB have one mode for all files and refuse to set it.
         if now.mode == wanted.mode { return }
         try check(retrying { calls.changeMode(descriptor, wanted.mode) }, "set the mode of", path)
     }
@@ -196,7 +196,7 @@ extension Kernel {
     #if os(Linux)
     static let accessListName: [CChar] = "system.posix_acl_access".utf8.map { CChar(bitPattern: $0) } + [0]
 
-    /// Returns the access control list, or `nil` if the file has none or its file system has none.
+    /// Returns the access control list, or `nil` if the file has none or its file system doesn't support them.
     func accessList(of target: MetadataCalls.Target, _ path: String) throws(FileError) -> [UInt8]? {
         do throws(FileError) {
             return try attribute(Self.accessListName, of: target, path)
@@ -223,7 +223,7 @@ extension Kernel {
         }
     }
     #else
-    // Lists of Apple platforms aren't extended attributes. A new file inherits one only from its directory, and a mode doesn't widen it.
+    // On Apple platforms, lists aren't extended attributes. A new file inherits one only from its directory, and a mode doesn't widen it.
     func accessList(of target: MetadataCalls.Target, _ path: String) throws(FileError) -> [UInt8]? { nil }
     private func setAccessList(_ list: [UInt8], of descriptor: CInt, _ path: String) throws(FileError) -> Bool { false }
     private func removeAccessList(of descriptor: CInt, _ path: String) throws(FileError) {}

@@ -149,7 +149,7 @@ extension Kernel {
         try checkAttribute(result, "remove", name, path)
     }
 
-    /// Returns the bytes of a call that fails with ERANGE if its buffer is too small, and returns the size if its buffer is empty.
+    /// Returns the bytes from a call that fails with ERANGE if its buffer is too small, and returns the size if its buffer is empty.
     private func growing(
         _ operation: @autoclosure () -> String, _ path: String, _ call: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(FileError) -> [UInt8] {

@@ -105,7 +105,7 @@ extension FileStatus.Kind {
 public struct FileIdentity: Sendable, Hashable, Codable {
     /// The file system of the file. Stable while it is mounted.
     public var device: UInt64
-    /// The number of the file in its file system (inode).
+    /// The file's number within its file system (inode).
     public var inode: UInt64
 
     /// Creates an identity from the two numbers.
@@ -141,7 +141,7 @@ public struct FileTime: Sendable, Hashable {
 
     /// Creates a time from a date. A date outside the range becomes the earliest or latest time.
     public init(_ date: Date) {
-        // Uses the date's own number, which counts from 2001: adding the years since 1970 first would round it.
+        // Starts from the date's internal value, which counts from 2001: adding the years since 1970 first would round it.
         let interval = date.timeIntervalSinceReferenceDate
         let whole = interval.rounded(.down)
         if let seconds = Int64(exactly: whole),
@@ -282,7 +282,7 @@ extension FileIO {
         of url: URL, user: UInt32? = nil, group: UInt32? = nil, followsLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set the owner of")
-        // chown(2) interprets all ones as "keep". Passing that ID throws an error instead of being ignored.
+        // chown(2) takes an ID of all ones as "don't change". So passing that ID throws an error instead of being ignored.
         guard user != .max, group != .max else {
             throw FileError(operation: "set the owner of", path: path, systemError: EINVAL)
         }

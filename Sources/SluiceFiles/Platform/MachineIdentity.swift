@@ -5,9 +5,9 @@ internal import SluiceLock
 internal import Darwin
 #endif
 
-/// The name of this machine, as hostname(1) prints it. Asks no name service.
+/// The name of this machine, as hostname(1) prints it. Doesn't query a name service.
 package enum MachineName {
-    /// Read once. See gethostname(2); a name that is too long is cut off.
+    /// Read once. See gethostname(2); a name that is too long is truncated.
     package static let current: String = {
         var buffer = [CChar](repeating: 0, count: 257)
         _ = csluice_host_name(&buffer, buffer.count - 1)
@@ -15,8 +15,8 @@ package enum MachineName {
     }()
 }
 
-/// An identifier of the current run of the operating system, or `nil` if the system has none. Bytes that were written but not synced
-/// survive their process, but not a restart of the system.
+/// An identifier of the current boot, or `nil` if the system has none. Bytes that were written but not synced survive the process, but not
+/// a reboot.
 enum BootIdentity {
     private static let known = Lock<String?>(nil)
 

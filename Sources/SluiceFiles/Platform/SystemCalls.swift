@@ -1,13 +1,13 @@
 internal import CSluiceFiles
 
-/// All system calls of this module, replaceable one by one in tests.
+/// All system calls of this module, individually replaceable in tests.
 ///
 ///     var calls = SystemCalls.system
 ///     calls.sync = { _ in -EIO }                  // every fsync fails
 ///     let files = FileIO(calls: calls)
 ///
-/// A call returns the kernel's result, 0 or more, or *minus* the error number. Paths and names end in a zero byte. Calls run
-/// concurrently on threads of a lane.
+/// A call returns the kernel's result, 0 or more, or *minus* the error number. Paths and names are zero-terminated. Calls run concurrently
+/// on threads of a lane.
 package struct SystemCalls: Sendable {
     package typealias Path = UnsafePointer<CChar>
 
@@ -123,7 +123,7 @@ extension SystemCalls {
     }
 }
 
-/// A name in a directory as bytes that end in zero. It may not be valid UTF-8.
+/// A name in a directory, as zero-terminated bytes. It may not be valid UTF-8.
 package struct RawEntry: Sendable {
     package var name: [CChar]
     /// Whether the entry is a directory; `nil` if its file system doesn't report it.
@@ -142,7 +142,7 @@ package struct RawEntry: Sendable {
 
 // MARK: - Random access
 
-/// The system calls of random access, mapped memory and preallocation, replaceable one by one like those of ``SystemCalls``.
+/// The system calls of random access, mapped memory and preallocation, individually replaceable like those in ``SystemCalls``.
 package struct RandomAccessCalls: Sendable {
     // MARK: Positions
 
@@ -199,7 +199,7 @@ extension AccessAdvice {
 
 // MARK: - Metadata
 
-/// The system calls for times, modes, links and extended attributes, replaceable one by one like those of ``SystemCalls``.
+/// The system calls for times, modes, links and extended attributes, individually replaceable like those in ``SystemCalls``.
 package struct MetadataCalls: Sendable {
     package typealias Path = SystemCalls.Path
 
@@ -298,7 +298,7 @@ extension AttributeWriting {
 
 // MARK: - Copying
 
-/// The system calls that copy within the kernel, replaceable one by one like those of ``SystemCalls``.
+/// The system calls that copy within the kernel, individually replaceable like those in ``SystemCalls``.
 package struct CopyCalls: Sendable {
     /// Makes the destination share all blocks of the source. See ioctl_ficlone(2).
     package var clone: @Sendable (_ source: CInt, _ destination: CInt) -> CInt
@@ -319,7 +319,7 @@ package struct CopyCalls: Sendable {
 
 // MARK: - Directories
 
-/// The system calls that list directories and work relative to them, replaceable one by one like those of ``SystemCalls``.
+/// The system calls that list directories and work relative to them, individually replaceable like those in ``SystemCalls``.
 package struct DirectoryCalls: Sendable {
     package typealias Path = SystemCalls.Path
 
@@ -396,8 +396,8 @@ package struct RawDirectoryEntry: Sendable, Hashable {
 
 // MARK: - Change notification
 
-/// The system calls of change notification, replaceable one by one like those of ``SystemCalls``. `SystemCalls.read` reads the queue,
-/// and the bytes have the layout of inotify(7).
+/// The system calls of change notification, individually replaceable like those in ``SystemCalls``. `SystemCalls.read` reads the queue, and
+/// the bytes have the layout of inotify(7).
 package struct WatchCalls: Sendable {
     package var makeQueue: @Sendable () -> CInt
     package var addWatch: @Sendable (_ queue: CInt, _ path: SystemCalls.Path, _ mask: UInt32) -> CInt
@@ -410,7 +410,7 @@ package struct WatchCalls: Sendable {
 
 // MARK: - Readiness
 
-/// The system calls of the readiness lane, replaceable one by one like those of ``SystemCalls``.
+/// The system calls of the readiness lane, individually replaceable like those in ``SystemCalls``.
 ///
 /// Only `waitForEvents` and `poll` block, and only the lane's own thread makes them. The others run on any thread.
 package struct ReadinessCalls: Sendable {
@@ -426,7 +426,7 @@ package struct ReadinessCalls: Sendable {
     /// Keeps the entries that are ready, with what they are ready for. See poll(2).
     package var poll: @Sendable (_ milliseconds: CInt, _ entries: inout [ReadinessEntry]) -> CInt = poll
 
-    /// Opens the two ends of the lane's wake-up, which may be one descriptor.
+    /// Opens the two ends of the lane's wake-up, which may be the same descriptor.
     package var makeWakeup: @Sendable (_ ends: inout (reading: CInt, writing: CInt)) -> CInt = makeWakeup
     package var signal: @Sendable (_ writing: CInt) -> CInt = { csluice_wakeup_signal($0) }
     package var clear: @Sendable (_ reading: CInt) -> CInt = { csluice_wakeup_clear($0) }
@@ -439,13 +439,13 @@ package struct ReadinessCalls: Sendable {
     package var write: @Sendable (_ descriptor: CInt, _ from: UnsafeRawBufferPointer, _ manner: Manner) -> Int = {
         csluice_write_now($0, $1.baseAddress, $1.count, CInt($2.rawValue))
     }
-    /// Returns the kind of file (S_IFMT), without asking a file server.
+    /// Returns the kind of file (S_IFMT), without contacting a file server.
     package var kind: @Sendable (_ descriptor: CInt) -> CInt = { csluice_kind($0) }
     package var readiness: @Sendable (_ descriptor: CInt) -> CInt = { csluice_readiness_now($0) }
     package var canBeWaitedFor: @Sendable (_ descriptor: CInt) -> CInt = { csluice_can_be_waited_for($0) }
     package var flags: @Sendable (_ descriptor: CInt) -> CInt = { csluice_get_flags($0) }
     package var setFlags: @Sendable (_ descriptor: CInt, _ flags: CInt) -> CInt = { csluice_set_flags($0, $1) }
-    /// Opens a descriptor's file a second time, as non-blocking.
+    /// Reopens a descriptor's file as non-blocking.
     package var reopen: @Sendable (_ descriptor: CInt, _ flags: CInt) -> CInt = { csluice_reopen($0, $1) }
 
     package enum Manner: UInt32, Sendable {
@@ -520,7 +520,7 @@ package struct ReadinessEntry: Sendable, Hashable {
 
 // MARK: - Reading without waiting
 
-/// The system calls that never wait for a device, replaceable one by one like those of ``SystemCalls``.
+/// The system calls that never wait for a device, individually replaceable like those in ``SystemCalls``.
 package struct InlineCalls: Sendable {
     /// Opens a file for reading if its path is in memory. Doesn't follow a symbolic link at the end. See openat2(2), RESOLVE_CACHED.
     package var open: @Sendable (_ path: SystemCalls.Path) -> CInt
@@ -536,7 +536,7 @@ package struct InlineCalls: Sendable {
         read: { csluice_read_cached($0, $1.baseAddress, $1.count, $2) },
         isLocal: { csluice_is_local($0) })
 
-    /// The calls of a kernel that has none of them.
+    /// The calls on a kernel that has none of them.
     package static let missing = InlineCalls(
         open: { _ in -ENOSYS }, read: { _, _, _ in -Int(ENOSYS) }, isLocal: { _ in -ENOSYS })
 }
@@ -552,7 +552,7 @@ package struct RawStatus: Sendable, Hashable {
     package var user: UInt32 = 0
     package var group: UInt32 = 0
     package var size: Int64 = 0
-    /// The number of bytes of its blocks.
+    /// The number of bytes in its blocks.
     package var allocated: Int64 = 0
     package var accessed = FileTime.epoch
     package var modified = FileTime.epoch
@@ -592,7 +592,7 @@ package struct RawStatus: Sendable, Hashable {
 extension FileTime {
     init(_ time: csluice_time) { self.init(seconds: time.seconds, clamping: time.nanoseconds) }
 
-    /// Creates a time from numbers of the kernel. A damaged file system reports nanoseconds outside the range.
+    /// Creates a time from the kernel's numbers. A damaged file system may report nanoseconds out of range.
     package init(seconds: Int64, clamping nanoseconds: Int64) {
         self.init(seconds: seconds, nanoseconds: Int(min(max(0, nanoseconds), 999_999_999)))
     }

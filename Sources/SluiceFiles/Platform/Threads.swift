@@ -17,7 +17,7 @@ package enum DetachedThread {
         return result
     }
 
-    /// The error if the system has no thread for `purpose`. pthread_create(3) returns EAGAIN for all of its reasons.
+    /// The error if the system has no thread for `purpose`. pthread_create(3) returns EAGAIN whatever the reason.
     package static func missing(for purpose: String, _ error: CInt) -> FileError {
         FileError(
             code: .exhausted, operation: "start a thread for", path: purpose, systemError: error,
@@ -27,8 +27,8 @@ package enum DetachedThread {
     }
 }
 
-/// A lock with a condition: unlike `Synchronization.Mutex`, it lets a thread sleep until the state changes.
-/// `body` must be short and must not run user code. See pthread_cond_wait(3p).
+/// A lock with a condition variable: unlike `Synchronization.Mutex`, it lets a thread sleep until the state changes. `body` must be short
+/// and must not run user code. See pthread_cond_wait(3p).
 package final class ConditionLock<State>: @unchecked Sendable {
     // `mutex` protects `state`. The primitives don't move, and are destroyed with the last reference.
     private var state: State

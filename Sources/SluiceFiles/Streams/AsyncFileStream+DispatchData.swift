@@ -1,5 +1,6 @@
 #if canImport(Dispatch)
-// A file of its own: beside an import of Foundation, which exports Dispatch on Apple's platforms, this one would be superfluous there.
+// In a separate file, because Foundation re-exports Dispatch on Apple platforms, and next to an import of it this one would be redundant
+// there.
 public import Dispatch
 
 extension AsyncFileStream where Mode == WriteMode {
@@ -9,7 +10,7 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func write(_ data: DispatchData) async throws {
         var pieces: [UnsafeRawBufferPointer] = []
         data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
-        // The regions stay in place while the data lives, which is until the job has ended or can no longer start.
+        // The regions stay in place while the data is alive, which is until the job has ended or can no longer start.
         defer { withExtendedLifetime(data) {} }
         if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
         try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in

@@ -23,15 +23,15 @@ public enum WriteMode: Sendable {}
 ///     let rest = try await stream.readToEnd()
 ///     try await stream.close()                                               // use after close does not compile
 ///
-/// Prefer the scoped forms `URL.withFileForReading` and `URL.withFileForWriting`. A stream can't be copied, so you can't close it
-/// in a `defer`. A stream that is dropped without ``close()`` is closed on a worker, and errors of the close are lost.
+/// Prefer the scoped forms `URL.withFileForReading` and `URL.withFileForWriting`. A stream can't be copied, so you can't close it in a
+/// `defer`. A stream that is dropped without ``close()`` is closed on a worker, and errors from the close are lost.
 ///
 /// Only a stream in ``ReadMode`` has methods for reading, and only one in ``WriteMode`` has methods for writing.
 ///
 /// ## Moving a stream to another task
 ///
-/// A stream has one position and one owner. It isn't `Sendable`: the compiler refuses code in which two tasks share it. To use a
-/// file from several tasks, open a ``RandomAccessFile``. You can move a stream to another task in two ways.
+/// A stream has one position and one owner. It isn't `Sendable`: the compiler rejects code in which two tasks share it. To use a file from
+/// several tasks, open a ``RandomAccessFile``. You can move a stream to another task in two ways.
 ///
 /// A `consuming sending` parameter moves the stream into a function, an actor or another isolation domain:
 ///
@@ -64,7 +64,7 @@ public struct AsyncFileStream<Mode>: ~Copyable {
     /// The path that the stream was opened with.
     public var path: String { file.path }
 
-    /// Closes the file. Throws errors of the close, including those of delayed writes. See close(2).
+    /// Closes the file. Throws errors from the close, including delayed write errors. See close(2).
     ///
     /// - Cancellation: Runs even if the task is cancelled, and doesn't throw `CancellationError`.
     /// - Failure: A ``FileError``. The file is closed in any case.
@@ -78,8 +78,8 @@ public struct AsyncFileStream<Mode>: ~Copyable {
 extension URL {
     /// Opens the file for reading, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
-    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`.
+    /// - Cancellation: Same as for opening the file and for the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or an error from `body`.
     public func withFileForReading<R>(
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
     ) async throws -> R {
@@ -94,9 +94,8 @@ extension URL {
 
     /// Opens the file for writing, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    /// - Cancellation: As for opening the file, and for the operations in `body`. The file is closed even if the task is cancelled.
-    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the
-    ///   file.
+    /// - Cancellation: Same as for opening the file and for the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or an error from `body`. Bytes that `body` has written stay in the file.
     public func withFileForWriting<R>(
         existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
@@ -133,10 +132,10 @@ extension URL {
     ///
     ///     let part = try await url.openForWriting(locked: true)
     ///
-    /// With `locked: true`, the stream holds an exclusive lock until it is closed. A second opener, in this or another process,
-    /// gets ``FileError/Code/locked`` immediately. The contents are truncated only once the lock is held. If the contents must be
-    /// truncated and the file has further names (hard links), these keep the old file, and a new file is created with this name.
-    /// Where the file system has no locks (see ``FileLock``), the file is opened without one.
+    /// With `locked: true`, the stream holds an exclusive lock until it is closed. A second opener, in this or another process, gets
+    /// ``FileError/Code/locked`` immediately. The contents are truncated only once the lock is held. If the contents must be truncated and
+    /// the file has other hard links, they keep the old file, and a new file is created with this name. Where the file system has no locks
+    /// (see ``FileLock``), the file is opened without one.
     ///
     /// Only a regular file can be locked. A FIFO, device, socket or directory throws ``FileError/Code/notRegularFile``. A
     /// symbolic link isn't followed and throws ``FileError/Code/tooManyLinks``. The call doesn't wait for any of these, and
@@ -186,9 +185,9 @@ extension AsyncFileStream where Mode == ReadMode {
     /// On a FIFO or terminal, the call waits until it has `count` bytes or all writers have closed the other end. On a FIFO, it first
     /// waits until a writer has opened it. Waiting uses no thread. Memory is bounded by the bytes read, not by `count`. See read(2).
     ///
-    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls,
-    ///   and the bytes that it has read are lost. While a call waits for a FIFO or terminal, it throws immediately, and no byte is
-    ///   lost: the next read returns the bytes that had arrived.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls, and the bytes
+    ///   that it has read are lost. While a call waits for a FIFO or terminal, it throws immediately, and no byte is lost: the next read
+    ///   returns the bytes that had arrived.
     /// - Failure: A ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {
         precondition(count >= 0, "The count must not be negative; it is \(count).")
@@ -234,7 +233,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// - Cancellation: A queued call throws `CancellationError` immediately, and no byte is written. Once started, it continues
     ///   to the last byte or the first failure. A call that waits for room in a FIFO or terminal stops immediately: it throws
     ///   `CancellationError` if no byte was written, and otherwise a ``FileError`` with ``FileError/Code/cancelled``.
-    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call wrote.
     public borrowing func write(_ data: Data) async throws {
         if file.isWaitedFor { return try await file.writeWhenReady([.data(data)]) }
         try await file.io.run { [file] _ in
@@ -311,7 +310,7 @@ extension [Data] {
             var pieces: [UnsafeRawBufferPointer] = []
             pieces.reserveCapacity(count)
             var used = 0
-            // Neighbors in the scratch memory form one piece.
+            // Adjacent chunks in the scratch memory form one piece.
             var open = 0
             func flush() {
                 if used > open { pieces.append(UnsafeRawBufferPointer(rebasing: scratch[open..<used])) }
@@ -371,9 +370,9 @@ extension AsyncFileStream where Mode == WriteMode {
     ///     let output = try await url.openForWriting()
     ///     try await output.preallocate(upTo: song.size)                    // throws .noSpace now, if at all
     ///
-    /// The size of the file doesn't change until bytes are written, so after a crash the file doesn't end in zeros. Unused space
-    /// stays allocated; to release it, call `truncate(to:)` with the current size. On file systems that write to a different
-    /// place each time (Btrfs, ZFS, APFS), the space isn't guaranteed. See fallocate(2), FALLOC_FL_KEEP_SIZE.
+    /// The size of the file doesn't change until bytes are written, so after a crash the file doesn't end in zeros. Unused space stays
+    /// allocated; to release it, call `truncate(to:)` with the current size. On copy-on-write file systems (Btrfs, ZFS, APFS), the space
+    /// isn't guaranteed. See fallocate(2), FALLOC_FL_KEEP_SIZE.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve
@@ -419,12 +418,12 @@ extension AsyncFileStream where Mode == WriteMode {
     /// Until then, the file has the mode that it was opened with. To replace a file that others can't read, open the new one with
     /// `permissions: 0o600`.
     ///
-    /// The destination must be on the same file system. An existing file there is an error by default, and `.skip` is the same as
-    /// `.fail`. `durability` says what is guaranteed after a power failure, and so which syncs are made.
+    /// The destination must be on the same file system. An existing file there is an error by default, and `.skip` is the same as `.fail`.
+    /// `durability` determines what is guaranteed after a power failure, and so which syncs happen.
     ///
-    /// The file is closed in any case. A lock is held until the file has been renamed or removed. With `removingOnFailure`, the
-    /// file is removed if the method fails before the rename, but only if the path still leads to it, so the file of a process that
-    /// waits for the lock isn't removed.
+    /// The file is closed in any case. A lock is held until the file has been renamed or removed. With `removingOnFailure`, the file is
+    /// removed if the method fails before the rename, but only if the path still leads to it, so it never removes the file of a process
+    /// that was waiting for the lock.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately, which counts as a failure before the rename. Once
     ///   started, the operation completes.
@@ -438,8 +437,8 @@ extension AsyncFileStream where Mode == WriteMode {
         try await publish(as: destination, existing, durability, newFile: nil, removingOnFailure: removingOnFailure)
     }
 
-    /// Publishes the file. If it replaces none and `newFile` isn't `nil`, it gets these permissions as a new file would. `temporary` is a
-    /// path in the directory of the destination, for an empty file that tells which.
+    /// Publishes the file. If it doesn't replace another file and `newFile` isn't `nil`, it gets these permissions as a new file would.
+    /// `temporary` is a path in the destination's directory, for an empty file that reveals the resulting rights.
     consuming func publish(
         as destination: URL, _ existing: ExistingFile, _ durability: Durability,
         newFile: (permissions: FilePermissions, temporary: String)?,
@@ -498,7 +497,7 @@ extension OpenFile {
         do throws(FileError) {
             if durability == .fullAndDirectory {
                 try kernel.syncDirectory(of: final)
-                // Byte by byte: strings with the same characters can be different names.
+                // Compares bytes: strings with the same characters can be different names.
                 let isSame = Path.directory(of: final).utf8.elementsEqual(Path.directory(of: path).utf8)
                 if !isSame { try kernel.syncDirectory(of: path) }
             }
@@ -518,7 +517,7 @@ extension OpenFile {
 
     private func takeRightsOfNewFile(_ permissions: FilePermissions, _ temporary: String) throws(FileError) {
         let kernel = io.kernel
-        // Nil if no further file fits. Then only its owner can open this one, which was complete before.
+        // Nil if there is no room for another file. Then only its owner can open this one, which is already complete.
         let new = try kernel.rightsOfNewFile(
             in: Path.directory(of: temporary), permissions: permissions.rawValue, temporary: temporary)
         guard var rights = new else { return }

@@ -21,7 +21,7 @@ final class OpenFile: Sendable {
     /// The bytes taken by a read that failed or was cancelled, from a file that is waited for. The next read starts with them.
     private let unread = Lock(Data())
     private let isClosed = Atomic(false)
-    /// Whether the first inline read found that the file system doesn't support reads that never wait.
+    /// Whether the first inline read found that the file system doesn't support non-blocking reads.
     private let isRefusingInline = Atomic(false)
 
     init(_ opened: OpenedFile, _ io: FileIO) {
@@ -41,7 +41,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Returns whether the caller must close the descriptor. Returns true once.
+    /// Returns whether the caller must close the descriptor. Returns true only once.
     func takeDescriptor() -> Bool {
         !isClosed.exchange(true, ordering: .acquiringAndReleasing)
     }
@@ -143,10 +143,9 @@ extension Kernel {
 
     /// Opens without waiting for a FIFO's other side or a terminal's carrier, and finds out whether the file must be waited for.
     ///
-    /// The kind of a file is known only once it is open, so O_NONBLOCK is always set first. On a FIFO, a terminal or a socket it
-    /// stays set: no other process shares the flags of this open file. Otherwise it is cleared. It affects the opening of a
-    /// regular file only if another process holds a lease. Then the file is opened again without the flag, to wait for the end of
-    /// the lease.
+    /// The kind of a file is known only once it is open, so O_NONBLOCK is always set first. On a FIFO, a terminal or a socket it stays set:
+    /// no other process shares the flags of this open file. Otherwise it is cleared. It affects opening a regular file only if another
+    /// process holds a lease. Then the file is reopened without the flag, to wait for the lease to end.
     func openWithoutWaiting(
         _ path: String, _ flags: CInt, permissions: UInt32 = 0
     ) throws(FileError) -> OpenedFile {

@@ -10,7 +10,8 @@ internal import CSluiceFiles
 //      6 rename
 //      7 sync the directory       depends on the durability
 //
-// A chosen temporary name is locked until the rename. Then step 5 comes after step 6, because closing releases the lock.
+// A temporary file with a chosen name is locked until the rename. In that case step 5 comes after step 6, because closing releases the
+// lock.
 extension Kernel {
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
@@ -45,7 +46,7 @@ extension Kernel {
             }
             try renameUnique(temporary.path, to: path, existing: options.existing)
         } catch {
-            // Remove first: while this process holds the lock, the name is its own.
+            // Remove first: while this process holds the lock, it owns the name.
             unlinkQuietly(temporary.path)
             if let descriptor { closeQuietly(descriptor, isLocked: temporary.isLocked) }
             throw error
@@ -69,11 +70,11 @@ extension Kernel {
         }
     }
 
-    /// The mode of a file that gets its own rights once its bytes are written.
+    /// The mode of a file that gets its final rights once its bytes are written.
     static var privateFile: UInt32 { 0o600 }
 
-    /// Returns the rights of the file that is replaced. They are read when the bytes are written, which may take long. If the file was
-    /// removed in the meantime, returns those of a new one. `known` is its status from before.
+    /// Returns the rights of the file that is replaced. They are read once the bytes are written, which may take a while. If the file was
+    /// removed in the meantime, returns the rights of a new file. `known` is its status from before.
     func rightsForReplacing(
         _ path: String, known: RawStatus, permissions: UInt32
     ) throws(FileError) -> AccessRights? {

@@ -16,15 +16,14 @@ extension Data {
     /// The method reads until the end, whatever size the file reports, so it also reads files in /proc and /sys, files that grow
     /// during the read, and FIFOs. Memory is bounded by the bytes read. See open(2), read(2), fifo(7).
     ///
-    /// There is no limit by default, as for `Data(contentsOf:)`. Set `maximumSize` for a file that someone else chose: it may be very
-    /// large, or endless as `/dev/zero` is.
+    /// There is no limit by default, as with `Data(contentsOf:)`. Set `maximumSize` for a file that someone else chose: it may be very
+    /// large, or endless, like `/dev/zero`.
     ///
     /// The call is one job. A small file that is in the page cache may be read on the calling thread (see ``FileIO/Lane/inline``).
     /// A FIFO or terminal uses a thread only while it is opened, not while the call waits for its writers, and reports its progress
     /// only at the end. To map the file into memory instead of reading it, see ``FileReadOptions/mappedIfSafe``.
     ///
-    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running read throws it between two
-    ///   system calls.
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running read throws it between system calls.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if the file has more than `maximumSize` bytes,
     ///   ``FileError/Code/exhausted`` if it doesn't fit into memory.
     public init(
@@ -67,13 +66,13 @@ public struct FileReadOptions: OptionSet, Sendable, Hashable {
 
     /// Maps the file into memory if that is safe. Otherwise the file is read.
     ///
-    /// Mapping is safe for a regular file that isn't empty and is on a local file system: ext4, XFS, Btrfs, F2FS or tmpfs on
-    /// Linux, a local volume on Apple platforms. Everything else is read: pipes, devices, files in /proc and /sys, files on NFS,
-    /// SMB or FUSE mounts (a lost connection would end the process), and files on an overlay (its layers may be anywhere).
+    /// Mapping is safe for a regular file that isn't empty and is on a local file system: ext4, XFS, Btrfs, F2FS or tmpfs on Linux, a local
+    /// volume on Apple platforms. Everything else is read: pipes, devices, files in /proc and /sys, files on NFS, SMB or FUSE mounts (a
+    /// lost connection would kill the process), and files on an overlay (its layers may be anywhere).
     ///
-    /// The risks are the same as for a ``MappedFile``. An access may block the thread, and data has no ``MappedFile/prefetch(_:)``. **If another
-    /// process truncates the file, this process may crash**, so map only files that are never truncated in place. If another process
-    /// writes to the file in place, the data changes. Changing the data doesn't change the file.
+    /// The risks are the same as for a ``MappedFile``. An access may block the thread, and there is no ``MappedFile/prefetch(_:)`` for a
+    /// `Data`. **If another process truncates the file, this process may crash**, so map only files that are never truncated in place. If
+    /// another process writes to the file in place, the data changes. Changing the data doesn't change the file.
     ///
     /// After the last copy of the data is gone, the file is unmapped on a thread of the engine. See mmap(2).
     public static let mappedIfSafe = Self(rawValue: 1 << 0)
@@ -87,9 +86,9 @@ extension Data {
     ///     try await data.asyncWrite(to: url)
     ///     try await data.asyncWrite(to: other, options: .init(durability: .none))         // faster; may be lost with the power
     ///
-    /// By default the bytes are on the disk before the file has its name (``Durability/full``). On the machine of the Benchmarks, that costs
-    /// 40% of the rate for files of 4 KiB on an SSD. It still writes as many files a second as `Data.write(to:options: .atomic)`.
-    /// Choose ``Durability/none`` for contents that can be made again, as a cache does.
+    /// By default, the bytes are on disk before the file gets its name (``Durability/full``). On the benchmark machine's SSD, that cuts the
+    /// rate for 4 KiB files by 40%. It still writes as many files per second as `Data.write(to:options: .atomic)`. Choose
+    /// ``Durability/none`` for contents that can be regenerated, such as a cache.
     ///
     /// One job creates a temporary file in the same directory, writes and syncs it, renames it, and syncs the directory, as
     /// `durability` requires. If a step fails, the temporary file is removed and the destination is unchanged. Only two failures are
@@ -137,11 +136,12 @@ public struct FileWriteOptions: Sendable, Hashable {
     /// The mode of a new file, as masked by the umask.
     ///
     /// A file that replaces another one gets the owner, the group, the mode and the access control list of that file. Until its bytes are
-    /// written, only its owner can open it. What the process may not set, or the file system can't store, never widens access:
+    /// written, only its owner can open it. If the process isn't allowed to set some of these, or the file system can't store them, access
+    /// is never widened:
     ///
-    /// - With another owner or group, the file has no set-user-ID and set-group-ID bits, and the group and all others can do only what
-    ///   both could do before.
-    /// - Without its list, the group and all others can do only what each user and group of the list could do as well.
+    /// - With a different owner or group, the file loses its set-user-ID and set-group-ID bits, and the group and everyone else get only
+    ///   the access that both had before.
+    /// - Without its list, the group and everyone else get only the access that every user and group on the list also had.
     ///
     /// Other extended attributes, such as capabilities, aren't kept.
     public var permissions: FilePermissions
@@ -158,7 +158,7 @@ public struct FileWriteOptions: Sendable, Hashable {
     }
 }
 
-/// A guarantee about written data in case the machine loses power after the write has returned.
+/// What is guaranteed about written data if the machine loses power after the write has returned.
 ///
 /// A crash of the *process* alone loses no written data at any level. Each level waits for the device longer than the one before.
 public enum Durability: Sendable, Hashable {
@@ -175,7 +175,7 @@ public enum Durability: Sendable, Hashable {
     case fullAndDirectory
 }
 
-/// What happens when something is at the destination already.
+/// What happens if something already exists at the destination.
 ///
 /// Operations that put a file under a name, such as a rename, a copy or a link, fail by default. Those that write a file's
 /// contents, such as `Data.asyncWrite(to:)`, replace by default.
@@ -255,9 +255,9 @@ extension Kernel {
 
 // MARK: - Files of a known size
 
-// Files whose size is known from elsewhere, such as an index. Another size or kind of file is an answer and not an error.
+// Files whose size is known from elsewhere, such as an index. A different size or kind of file is a result, not an error.
 extension FileIO {
-    /// Reads a regular file that has `size` bytes, in one job. Returns `nil` if it has another size, or is another kind of file.
+    /// Reads a regular file that has `size` bytes, in one job. Returns `nil` if it has a different size, or is a different kind of file.
     ///
     /// A symbolic link at the end of the path isn't followed (``FileError/Code/tooManyLinks``). A FIFO is opened, but not waited for.
     package func contents(of url: URL, size: Int) async throws -> Data? {
@@ -290,8 +290,8 @@ extension FileIO {
         return data
     }
 
-    /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a part of the bytes while
-    /// they are written, and also after a kill. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if something has
+    /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a partial file while the
+    /// bytes are being written, and after a kill. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if something has
     /// the name already.
     package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
         let path = try Path.of(url, for: "write")
