@@ -143,7 +143,7 @@ extension KeyedLimiter {
     /// Runs a body as soon as a capacity of `weight` is free for its key and in total.
     ///
     ///     let memory = KeyedLimiter<User.ID>(perKey: 64 << 20, total: 512 << 20)
-    ///     let image = try await memory.run(for: user.id, weight: file.byteCount) { try await decode(file) }
+    ///     let image = try await memory.run(for: user, weight: file.byteCount) { try await decode(file) }
     ///
     /// - Throws: The same errors as `run(for:_:)`; ``WeightExceedsLimit`` if the body didn't run because a limit is or becomes less than
     ///   `weight`.

@@ -1,7 +1,7 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// Transforms the elements concurrently, and returns a sequence of the results.
     ///
-    ///     for try await image in urls.concurrentMap(concurrency: 8, { try await network.download($0) }) {
+    ///     for try await image in links.concurrentMap(concurrency: 8, { try await network.download($0) }) {
     ///         show(image)
     ///     }
     ///
@@ -23,8 +23,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 
 /// A sequence of results, computed concurrently from the elements of a base sequence. See `concurrentMap(concurrency:ordered:_:)`.
 ///
-///     let sizes = urls.concurrentMap(concurrency: 8) { try await network.size(of: $0) }
-///     for try await size in sizes { total += size }
+///     let images = links.concurrentMap(concurrency: 8, ordered: false) { try await network.download($0) }
+///     for try await image in images { show(image) }
 ///
 /// **Reading ahead.** At most `concurrency` elements have been taken from the base whose results the loop hasn't received. A slow loop
 /// therefore stops the work, and results don't accumulate. In an ordered sequence, results wait for the results before them: if one

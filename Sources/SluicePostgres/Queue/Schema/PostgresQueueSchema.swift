@@ -63,6 +63,7 @@ enum PostgresQueueSchema {
     /// - A lookup has an equality for each column of a key, and no other index begins with one of them.
     /// - Tables are joined by `CROSS JOIN LATERAL (… OFFSET 0)`, which the planner doesn't turn around.
     /// - What an UPDATE or DELETE joins brings the number of the queue as a column, so that nothing else can be searched first.
+    /// - An UPDATE or DELETE of a table whose key has no queue joins nothing: it finds the rows by an array, and their values by subqueries.
     /// - A range of an index is read with its ORDER BY, because only that index has the order.
     static let planning = """
         SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
