@@ -78,13 +78,13 @@ struct MemoryQueueState {
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
         let target = request.targetPath
-        let url = request.url.absoluteString
+        let resource = DownloadRequest.resource(of: request.url.absoluteString)
         let found = (byTarget[target] ?? []).compactMap { jobs[$0]?.download }
-        if let other = found.first(where: { !$0.state.isFinal && $0.request.url.absoluteString != url }) {
+        if let other = found.first(where: { !$0.state.isFinal && $0.resource != resource }) {
             return EnqueuedJob(id: other.id, outcome: .conflict(with: other.request.url))
         }
         let element = JobMembers.Element(request, batch: options.batch)
-        if let same = found.first(where: { $0.request.url.absoluteString == url }) {
+        if let same = found.first(where: { $0.resource == resource }) {
             let id = same.id
             if !same.state.isFinal {
                 join(id, element)
@@ -606,4 +606,8 @@ struct MemoryQueueLine {
         }
         return range.lowerBound
     }
+}
+
+extension QueuedDownload {
+    fileprivate var resource: Substring { DownloadRequest.resource(of: request.url.absoluteString) }
 }

@@ -94,6 +94,7 @@ public struct DownloadRequest: Sendable, Hashable {
     ///     DownloadRequest(resolving: song.id, to: music, user: me)
     ///
     /// The closure `resolve` of the coordinator returns the URL when the download starts, before each attempt. Only the identifier is stored.
+    /// Requests with the same identifier and target are one download, whatever host they name.
     /// ``url`` contains the identifier, with the scheme `sluice-id`.
     ///
     /// - Parameters:
@@ -141,6 +142,13 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     package var isUnresolved: Bool { url.scheme == Self.unresolvedScheme }
+
+    /// What two requests for one target must have in common to be the same download: the URL, or the identifier without the host, which is
+    /// only a hint.
+    package static func resource(of url: String) -> Substring {
+        let scheme = unresolvedScheme + "://"
+        return url.hasPrefix(scheme) ? url.dropFirst(scheme.count).drop { $0 != "/" } : url[...]
+    }
 
     private static let unresolvedScheme = "sluice-id"
 

@@ -70,6 +70,29 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `requests for one identifier are one download, whatever host they name`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let directory = URL(string: "file:///music/")!
+            func request(_ id: String, host: String?) -> DownloadRequest {
+                DownloadRequest(resolving: id, host: host, to: directory, name: "song")
+            }
+            let first = try await fixture.store.enqueue([request("song/1", host: "a.example")], options: .init())
+            let second = try await fixture.store.enqueue([request("song/1", host: nil)], options: .init())
+            let third = try await fixture.store.enqueue(
+                [request("song/1", host: "b.example"), .named("x")], options: .init())
+            let conflict = try await fixture.store.enqueue([request("song/2", host: "a.example")], options: .init())
+
+            #expect([second[0].id, third[0].id] == [first[0].id, first[0].id])
+            #expect((first + second + third).map(\.outcome) == [.added, .joined, .joined, .added])
+            guard case .conflict = conflict[0].outcome else {
+                Issue.record("Another identifier is \(conflict[0].outcome).")
+                return
+            }
+            #expect(try await fixture.counts() == [.waiting: 2])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `names of 255 bytes keep their jobs apart`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in
             let stem = String(repeating: "\u{e9}", count: 127)

@@ -101,17 +101,19 @@ extension Database {
 
     fileprivate func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions, now: Int64) throws -> EnqueuedJob {
         let target = Data(request.targetPath.bytes)
-        let url = request.url.absoluteString
+        let resource = DownloadRequest.resource(of: request.url.absoluteString)
         let found = try Row.fetchAll(
             cachedStatement(sql: "SELECT id, url, state FROM job WHERE target = ?"), arguments: [target])
         for row in found {
             let other: String = try row.value("url")
-            guard other != url, try !QueuedDownload.State(column: row.value("state")).isFinal else { continue }
+            guard DownloadRequest.resource(of: other) != resource,
+                try !QueuedDownload.State(column: row.value("state")).isFinal
+            else { continue }
             return EnqueuedJob(
                 id: JobID(rawValue: try row.value("id")), outcome: .conflict(with: URL(string: other) ?? request.url))
         }
         let element = JobMembers.Element(request, batch: options.batch)
-        for row in found where try row.value("url") == url {
+        for row in found where DownloadRequest.resource(of: try row.value("url")) == resource {
             let id: Int64 = try row.value("id")
             let state = QueuedDownload.State(column: try row.value("state"))
             if !state.isFinal {
@@ -406,9 +408,10 @@ extension Database {
     /// Returns the members of the unfinished job for this request, unless it is being cancelled.
     private func unfinishedMembers(of request: DownloadRequest) throws -> JobMembers? {
         let query =
-            "SELECT id FROM job WHERE target = ? AND url = ? AND state IN (\(JobState.unfinished)) AND NOT is_cancelled"
-        let id = try Int64.fetchOne(
-            cachedStatement(sql: query), arguments: [Data(request.targetPath.bytes), request.url.absoluteString])
-        return try id.map { try members(of: $0) }
+            "SELECT id, url FROM job WHERE target = ? AND state IN (\(JobState.unfinished)) AND NOT is_cancelled"
+        let found = try Row.fetchAll(cachedStatement(sql: query), arguments: [Data(request.targetPath.bytes)])
+        let resource = DownloadRequest.resource(of: request.url.absoluteString)
+        let same = try found.first { DownloadRequest.resource(of: try $0.value("url")) == resource }
+        return try same.map { try members(of: try $0.value("id")) }
     }
 }

@@ -105,11 +105,11 @@ extension PostgresQueueSchema {
             outcome := 3;
             SELECT job.id, url INTO id, other FROM job
                 WHERE sha256(target) = sha256(p_target) AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
-                    AND target = p_target AND url <> p_url AND state IN (\(unfinished)) LIMIT 1;
+                    AND target = p_target AND \(resource("url")) <> \(resource("p_url")) AND state IN (\(unfinished)) LIMIT 1;
             IF FOUND THEN RETURN; END IF;
             SELECT job.id, state, is_cancelled INTO id, v_state, v_is_cancelled FROM job
                 WHERE sha256(target) = sha256(p_target) AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
-                    AND target = p_target AND url = p_url LIMIT 1;
+                    AND target = p_target AND \(resource("url")) = \(resource("p_url")) LIMIT 1;
             IF v_state IN (\(unfinished)) THEN
                 outcome := 1;
                 IF v_is_cancelled THEN
@@ -175,7 +175,7 @@ extension PostgresQueueSchema {
                         FROM unnest(p_urls, p_targets, p_places) WITH ORDINALITY AS request (url, target, place, position)
                         CROSS JOIN LATERAL (
                             SELECT count(*) AS number, min(job.id) AS job,
-                                bool_and(job.url = request.url AND state IN (\(unfinished)) AND NOT is_cancelled) AS is_open
+                                bool_and(\(resource("job.url")) = \(resource("request.url")) AND state IN (\(unfinished)) AND NOT is_cancelled) AS is_open
                             FROM job WHERE sha256(job.target) = sha256(request.target) AND job.target = request.target
                                 AND \(machine("job.queue", "job.place")) = \(machine("p_queue", "request.place"))
                             ) AS found) AS request
@@ -251,7 +251,7 @@ extension PostgresQueueSchema {
             SELECT array_agg(member) INTO v_known FROM (
                 SELECT job.id FROM job WHERE sha256(target) = sha256(p_target)
                     AND \(machine("queue", "place")) = \(machine("p_queue", "p_place"))
-                    AND target = p_target AND url = p_url AND state IN (\(unfinished)) AND NOT is_cancelled) AS same
+                    AND target = p_target AND \(resource("url")) = \(resource("p_url")) AND state IN (\(unfinished)) AND NOT is_cancelled) AS same
                 CROSS JOIN LATERAL (SELECT * FROM member WHERE queue = p_queue AND job = same.id OFFSET 0) AS member;
             v_known := coalesce(v_known, '{}');
             SELECT added.id, added.outcome, added.other INTO id, outcome, other FROM enqueue_one(

@@ -73,6 +73,9 @@ enum PostgresQueueSchema {
     /// The number of the last event. The planner may compute `max(number)` from all events of a queue that it takes for empty.
     static let lastEvent = "(SELECT number FROM event WHERE queue = p_queue ORDER BY number DESC LIMIT 1)"
 
+    /// What two requests for one target must have in common; see `DownloadRequest.resource(of:)`.
+    static func resource(_ url: String) -> String { "regexp_replace(\(url), '^sluice-id://[^/]*', '')" }
+
     /// One value for a queue and a machine (the column `place`), for an index that doesn't begin with the queue.
     static func machine(_ queue: String, _ machine: String) -> String { "(\(queue)::text || '/' || \(machine))" }
 
