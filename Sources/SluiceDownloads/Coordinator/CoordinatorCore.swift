@@ -9,17 +9,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What works behind a ``DownloadCoordinator``: the queue, its rules, and the engine while a caller wants one.
+/// The inside of a ``DownloadCoordinator``: the queue, its rules, and the engine while a caller needs one.
 ///
-/// Tasks hold the core and not the coordinator, so the last reference to a coordinator can go while its queue runs, and that stops what
+/// Tasks hold the core, not the coordinator. So the last reference to a coordinator can go away while its queue runs, which stops what
 /// ``DownloadCoordinator/start()`` began.
 ///
 /// ```text
 /// run(), download(_:), start() ── callers ──▶ one CoordinatorRun, in a task of its own ── turns ──▶ store
 /// ```
 ///
-/// The first caller starts the engine, later ones join it, and it ends with the last one. An engine that is ending can't be joined; the next
-/// caller waits for its end and starts another.
+/// The first caller starts the engine, later callers join it, and it ends when the last one leaves. An engine that is ending can't be
+/// joined; the next caller waits until it has ended, and starts another one.
 final class CoordinatorCore: Sendable {
     let store: any QueueStore
     let transport: any Transport
@@ -30,7 +30,7 @@ final class CoordinatorCore: Sendable {
     let timing: CoordinatorTiming
     let observers = QueueObservers()
     let knownTargets = KnownTargets()
-    /// Called at each step of each job; for tests that kill the process there.
+    /// Called at each step of each job, for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     private let state = Lock(State())
 
@@ -38,7 +38,7 @@ final class CoordinatorCore: Sendable {
         var engine: Engine?
         /// The task of `start()`.
         var background: Task<Void, Never>?
-        /// The task that `stop()` has cancelled last.
+        /// The task that `stop()` cancelled last.
         var stopping: Task<Void, Never>?
         var failure: (any Error)?
         var isClosed = false
@@ -64,8 +64,8 @@ final class CoordinatorCore: Sendable {
         self.onPhase = onPhase
     }
 
-    /// No other process can take over the jobs of a store that isn't shared. Their leases would only end while this process is suspended,
-    /// and it would then run them twice.
+    /// If a store isn't shared, no other process can take over its jobs. Their leases could only expire while this process is suspended,
+    /// and it would then run the jobs twice.
     var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
 
     /// The number of downloads that this process can run concurrently. Each has a task that waits for it from the start.
@@ -99,11 +99,11 @@ final class CoordinatorCore: Sendable {
         do {
             try await engine.task.value
         } catch is CancellationError where Task.isCancelled || isClosed {
-            // The engine was cancelled while the store was opened.
+            // The engine was cancelled while it opened the store.
         }
     }
 
-    /// Returns `nil` if the task is cancelled while an ending engine is waited for.
+    /// Returns `nil` if the task is cancelled while it waits for an engine to end.
     private func join(_ caller: RunCaller) async throws -> Engine? {
         while true {
             let (engine, isClosed) = state.withLock { state -> (Engine?, Bool) in
@@ -175,7 +175,7 @@ final class CoordinatorCore: Sendable {
         try await store.close()
     }
 
-    /// Runs the queue again and again, after pauses that grow from a second to a minute while it fails.
+    /// Keeps the queue running. While it fails, it is restarted after pauses that grow from a second to a minute.
     private func keepRunning() async {
         var pause = Duration.seconds(1)
         while !Task.isCancelled {
@@ -207,8 +207,8 @@ final class CoordinatorCore: Sendable {
         if hasChanged { observers.changes.note() }
     }
 
-    /// The store has answered, so its failure has passed. A failure of this worker passes when there is nothing to do, or with the next
-    /// download that succeeds.
+    /// The store has answered, so its failure is over. A failure of this worker is over when there is nothing to do, or when the next
+    /// download succeeds.
     func noteAnswer(isEmpty: Bool) {
         guard let failure, isEmpty || failure is QueueStoreError else { return }
         setFailure(nil)
@@ -217,7 +217,7 @@ final class CoordinatorCore: Sendable {
     // MARK: Files
 
     func checkWriting(in directory: URL) async throws {
-        // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
+        // An unstructured task, because a cancellation between the two steps would leave the probe file behind.
         try await Task { try await probeWriting(in: directory) }.value
     }
 
@@ -232,10 +232,10 @@ final class CoordinatorCore: Sendable {
     }
 }
 
-/// One caller of the engine: what it wants, and whom to tell.
+/// One caller of the engine: what it wants, and how to notify it.
 final class RunCaller: Sendable {
     let end: DownloadCoordinator.RunEnd
-    /// Whether the caller waits for the downloads of a list, so that they fail instead of waiting for long. It picks its events itself.
+    /// Whether the caller is waiting for a list of downloads, which then fail rather than wait for long. It filters its events itself.
     let isAwaited: Bool
     let onEvent: @Sendable (DownloadEvent) -> Void
     let onWarning: @Sendable (QueueStoreError) -> Void

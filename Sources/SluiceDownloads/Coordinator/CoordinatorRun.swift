@@ -17,9 +17,9 @@ import Foundation
 ///   └──────────────── turn: settlements in, claims out ◀── settled ────────────────┘
 /// ```
 ///
-/// One task at a time settles and claims in the store, for all tasks. Meanwhile the other tasks only add their settlements.
-/// So an idle worker gets its next job directly, and many small files share a transaction. That task touches no file: a file system that
-/// hangs stops the worker that uses it, and not the turn of all others.
+/// One task at a time settles and claims in the store on behalf of all tasks. Meanwhile, the others only add their settlements. So an idle
+/// worker gets its next job right away, and many small files share a transaction. That task touches no file: if a file system hangs, it
+/// stops the worker that uses it, not everyone else's turn.
 final class CoordinatorRun: Sendable {
     let core: CoordinatorCore
     let state: Lock<CoordinatorState>
@@ -31,7 +31,7 @@ final class CoordinatorRun: Sendable {
 
     /// What the workers do.
     private enum WorkItem: Sendable {
-        /// Makes the decisions about claimed jobs that need no server.
+        /// Decides what can be decided about claimed jobs without the server.
         case prepare([DownloadAttempt])
         case attempt(DownloadAttempt)
         /// Removes the checkpoints of jobs whose outcomes the store has recorded, and reports their ends.
@@ -65,14 +65,14 @@ final class CoordinatorRun: Sendable {
         for signal in state.withLock({ $0.removeCallers() }) { signal.signal() }
     }
 
-    /// Whether callers only wait for the downloads of lists, which fail instead of waiting for long.
+    /// Whether all callers are waiting for lists, whose downloads fail rather than wait for long.
     var isAwaited: Bool { state.withLock { $0.isAwaited } }
 
-    /// Stops the downloads that no caller wants any more. They keep their partial files. For a caller that leaves, returns a condition: they
-    /// have stopped, and the store has recorded that or can't be reached.
+    /// Stops the downloads that no caller wants anymore. They keep their partial files. For a caller that leaves, returns a condition that
+    /// is signalled when they have stopped, and the store has recorded that or can't be reached.
     @discardableResult
     func stopUnwanted(isLeaving: Bool = false) async -> Condition? {
-        // The caller's task may be cancelled, which ends no operation of the store. Without an answer they continue.
+        // The caller's task may be cancelled, but store operations ignore that. If the store doesn't answer, the downloads continue.
         guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return nil }
         let (tasks, recorded) = state.withLock { $0.stopUnwanted(jobs, isLeaving: isLeaving) }
         for task in tasks { task.cancel() }
@@ -83,7 +83,7 @@ final class CoordinatorRun: Sendable {
         for signal in state.withLock({ $0.noteRecorded(jobs) }) { signal.signal() }
     }
 
-    /// Looks up to which batches the running downloads belong, if a caller gets only the events of one batch. Call it before they report
+    /// Looks up which batches the running downloads belong to, if a caller gets only the events of one batch. Call this before they report
     /// their next events.
     func learnBatches() async {
         let unknown = state.withLock { $0.jobsOfUnknownBatches }
@@ -111,10 +111,10 @@ final class CoordinatorRun: Sendable {
             }
             group.cancelAll()
         }
-        // A cancelled worker takes no more work items: the last turn carries out its own.
+        // A cancelled worker takes no more work items, so the last turn performs its own.
         queue.finish()
         while let item = queue.tryDequeue() { if case .conclude(let settled) = item { await conclude(settled) } }
-        // Settles the jobs that a failed turn has left.
+        // Settles the jobs that a failed turn left behind.
         await settleAndClaim(isLast: true)
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
@@ -162,7 +162,7 @@ final class CoordinatorRun: Sendable {
 
     private func perform(_ attempt: DownloadAttempt) async {
         let job = attempt.job
-        // An unstructured task, so that the transfer can be stopped without its worker.
+        // An unstructured task, so that the transfer can be stopped without stopping its worker.
         let task = Task { await attempt.run() }
         if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
         let settled = await withTaskCancellationHandler {
@@ -234,7 +234,7 @@ final class CoordinatorRun: Sendable {
 
     // MARK: The turn
 
-    /// - Parameter isLast: Whether no later turn can record the outcomes, so that a store that can't be reached is an error.
+    /// - Parameter isLast: Whether this is the last chance to record outcomes, so an unreachable store is an error.
     private func settleAndClaim(isLast: Bool = false) async {
         let now = core.timing.now
         guard state.withLock({ $0.beginTurn(now: now(), isLast: isLast) }) else { return }
@@ -263,8 +263,8 @@ final class CoordinatorRun: Sendable {
         } while state.withLock({ $0.endTurn(now: now()) })
     }
 
-    /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that. Without room, the claims of batches
-    /// only find out whether these are empty.
+    /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that. If there is no room, the claims
+    /// only find out whether the batches are empty.
     private func claims(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> [JobClaim] {
         state.withLock { $0.wantedBatches }.filter { room > 0 || $0 != nil }.map { batch in
             JobClaim(
@@ -273,7 +273,7 @@ final class CoordinatorRun: Sendable {
         }
     }
 
-    /// Records outcomes, which `settled` has until the store has them, and claims as many jobs as there is room for.
+    /// Records outcomes, which stay in `settled` until the store has them, and claims as many jobs as there is room for.
     private func takeTurns(_ settled: inout [SettledJob], _ claims: [JobClaim]) async throws {
         var (claimedCount, due): (Int, Int64?) = (0, nil)
         var empty: Set<String?> = []
@@ -289,7 +289,7 @@ final class CoordinatorRun: Sendable {
             let told = settled
             settled = []
             await take(turn, told, sent: sent)
-            // A caller whose batch is empty returns, whatever the others do. The whole queue isn't empty if it has filled the room.
+            // A caller whose batch is empty returns, whatever the others do. If the claim filled the room, the whole queue isn't empty.
             if claimedCount == claims.first?.count { remaining.removeAll { $0.batch == nil } }
         } while !remaining.isEmpty
         if claimedCount == 0, let claim = claims.first, claim.count > 0, !claim.avoiding.isEmpty { noteNoOtherHost() }
@@ -330,8 +330,8 @@ final class CoordinatorRun: Sendable {
         return DownloadAttempt(run: self, job: job, isInOwnDirectory: isInOwnDirectory)
     }
 
-    /// Returns the jobs with the events that say what the store has done with them: a job may have been cancelled while its attempt ended, or
-    /// enqueued again while it was being cancelled, and one that was lost isn't this worker's any more.
+    /// Returns the jobs with events that say what the store did with them: a job may have been cancelled while its attempt ended, or
+    /// enqueued again while it was being cancelled, and a job whose lease was lost no longer belongs to this worker.
     private func recorded(_ settled: [SettledJob], refused: Set<JobLease>) async -> [SettledJob] {
         var settled = settled
         var doubtful: [JobID: Int] = [:]
@@ -419,7 +419,7 @@ final class CoordinatorRun: Sendable {
                 }
             } catch let error as QueueStoreError where !Task.isCancelled {
                 state.withLock { $0.isListening = false }
-                // The turn tells about an outage.
+                // The turn reports outages.
                 guard error.isOutage else { return onWarning(error) }
                 try? await core.timing.clock.sleep(for: .seconds(5))
             } catch {
@@ -429,7 +429,7 @@ final class CoordinatorRun: Sendable {
         }
     }
 
-    /// Keeps the history short while the run works, in steps, so that neither the run nor other workers wait for a long history.
+    /// Prunes the history while the run works, in steps, so that a long history holds up neither the run nor other workers.
     private func prune() async {
         let configuration = core.configuration
         var isReported = false
@@ -439,7 +439,7 @@ final class CoordinatorRun: Sendable {
                 isLeft = try await core.store.pruneSome(
                     olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
             } catch let error as QueueStoreError where !error.isOutage && !Task.isCancelled {
-                // A history that can't be pruned is no reason to stop. The turn tells about an outage.
+                // A history that can't be pruned is no reason to stop. The turn reports outages.
                 if !isReported { onWarning(error) }
                 isReported = true
             } catch {}
@@ -460,7 +460,7 @@ final class CoordinatorRun: Sendable {
 
 // MARK: - The clock
 
-/// The clock and the intervals of a core. The clock isn't that of the day, which may be set.
+/// The clock and the intervals of a core. The clock is monotonic, because the time of day can be set.
 struct CoordinatorTiming: Sendable {
     let clock: any Clock<Duration>
     /// The time in milliseconds since the value was created.

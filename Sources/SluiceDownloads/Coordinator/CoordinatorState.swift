@@ -1,6 +1,6 @@
 import SluiceConcurrency
 
-/// The state of a run and its jobs: a pure value under the run's lock. Times are in milliseconds since the run began.
+/// The state of a run and its jobs, as a pure value under the run's lock. Times are in milliseconds since the run began.
 struct CoordinatorState {
     enum StopReason {
         case cancelled
@@ -13,9 +13,9 @@ struct CoordinatorState {
         case unwanted
     }
 
-    /// What a run does from time to time. Each has a task of its own, because the store may take long.
+    /// What a run does from time to time. Each has its own task, because the store may be slow.
     enum TimedTask: Int, CaseIterable {
-        /// Looks for jobs: when a delay is over, or when another process may have changed the queue.
+        /// Looks for jobs when a delay is over, or when another process may have changed the queue.
         case look
         /// Renews leases.
         case renew
@@ -24,8 +24,8 @@ struct CoordinatorState {
     }
 
     struct Intervals {
-        /// The interval at which the store is checked for changes of other processes; `nil` for a store that no other process uses. While
-        /// the store announces changes, it is five times as long.
+        /// The interval at which to poll the store for changes by other processes; `nil` for a store that no other process uses. While the
+        /// store announces changes, the interval is five times as long.
         var poll: Int64?
         /// The number of jobs that can run.
         var total: Int
@@ -40,7 +40,7 @@ struct CoordinatorState {
 
     private struct Active {
         var lease: JobLease
-        /// The time before the claim or the last renewal was sent to the store. The store counts from a later time.
+        /// When the claim or the last renewal was sent to the store. The store counts from a later time.
         var heldSince: Int64
         var task: Task<SettledJob?, Never>?
         var stop: StopReason?
@@ -52,23 +52,23 @@ struct CoordinatorState {
     /// Jobs that are claimed and not yet settled with the store.
     private var active: [JobID: Active] = [:]
     private var settled: [SettledJob] = []
-    /// Leases that the store has given to this worker without its knowledge: its answer to the claim was lost.
+    /// Leases that the store gave to this worker without the worker knowing, because the answer to the claim was lost.
     private var unknown: Set<JobLease> = []
     private var isTakingTurn = false
     private var wantsAnother = false
-    /// Whether the turn that is running has noted what is due next.
+    /// Whether the current turn has noted what is due next.
     private var isAnswered = false
-    /// Whether a job had to stop that the turn that is running may have claimed.
+    /// Whether there was a request to stop a job that the current turn may have claimed.
     private var hasMissedStop = false
-    /// Whether a caller has left while a turn was running, which may have claimed jobs that only this caller wanted.
+    /// Whether a caller left during the current turn, which may have claimed jobs that only this caller wanted.
     private var hasMissedDeparture = false
-    /// The stopped downloads of callers that leave, as far as the store hasn't recorded that they have stopped.
+    /// For each caller that is leaving, its stopped downloads that the store hasn't recorded as stopped yet.
     private var departures: [(unrecorded: Set<JobID>, signal: Signal)] = []
     private var turnCount = 0
     private var due: Int64?
     private var armed = TimedTask.allCases.map { _ in Int64.max }
     private var requested: Set<TimedTask> = []
-    /// When the store may be asked again, after it couldn't be reached.
+    /// When to retry a store that couldn't be reached.
     private var outage = Outage()
     private var renewalOutage = Outage()
     private var isOutageReported = false
@@ -76,16 +76,16 @@ struct CoordinatorState {
     var worker: QueueWorker?
     /// Whether the store announces changes.
     var isListening = false
-    /// What the attempts have found out about hosts and the network.
+    /// What the attempts have learned about hosts and the network.
     var reach: ReachWatch
     private var callers: [Caller] = []
-    /// Whether callers only wait for lists.
+    /// Whether all callers are waiting for lists.
     private(set) var isAwaited = false
-    /// The batches of the running jobs, as far as they matter for the events of callers.
+    /// The batches of running jobs, where they matter for callers' events.
     private var batches: [JobID: Set<String>] = [:]
-    /// The number of conclusions that have yet to report the ends of jobs.
+    /// The number of conclusions that haven't reported the ends of their jobs yet.
     private var concluding = 0
-    /// How often the resolutions of jobs have named another host, without an attempt in between.
+    /// How often a job's resolution has named another host without an attempt in between.
     private var moves: [JobID: Int] = [:]
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
@@ -105,11 +105,11 @@ struct CoordinatorState {
     }
 
     enum Departure: Equatable {
-        /// The engine goes on for other callers.
+        /// The engine continues for other callers.
         case othersStay(isComplete: Bool)
         /// The engine must be cancelled.
         case last
-        /// The engine is ending, and the caller waits for that.
+        /// The engine is ending, and the caller waits until it has ended.
         case ending
     }
 
@@ -127,7 +127,7 @@ struct CoordinatorState {
     mutating func leave(_ caller: RunCaller) -> Departure {
         guard !isStopping, let index = callers.firstIndex(where: { $0.caller === caller }) else { return .ending }
         guard open.contains(where: { $0 !== caller }) else {
-            // It stays, to hear how its downloads stop.
+            // It stays until its downloads have stopped.
             isStopping = true
             return .last
         }
@@ -139,13 +139,13 @@ struct CoordinatorState {
 
     var allCallers: [RunCaller] { callers.map(\.caller) }
 
-    /// The engine has ended, and with it all callers: returns their signals. None can join any more, because nobody would tell it.
+    /// The engine has ended, so all callers are done: returns their signals. No caller can join anymore, because nobody would notify it.
     mutating func removeCallers() -> [Signal] {
         defer { (callers, departures, isStopping) = ([], [], true) }
         return callers.map(\.caller.signal) + departures.map(\.signal)
     }
 
-    /// Whether the jobs of the last claim must be checked: a caller has left meanwhile.
+    /// Whether the jobs of the last claim must be checked, because a caller left in the meantime.
     mutating func takeMissedDeparture() -> Bool {
         defer { hasMissedDeparture = false }
         return hasMissedDeparture
@@ -160,8 +160,8 @@ struct CoordinatorState {
 
     private var wantsAll: Bool { open.contains { $0.batch == nil } }
 
-    /// The batches to claim from, one after the other; `nil` means all jobs. Each turn begins with another batch, so that a long one doesn't
-    /// hold back the others.
+    /// The batches to claim from, in order; `nil` means all jobs. Each turn begins with a different batch, so that a long one doesn't
+    /// starve the others.
     var wantedBatches: [String?] {
         var wanted: [String?] = []
         for case let batch? in open.map(\.batch) where !wanted.contains(batch) { wanted.append(batch) }
@@ -175,7 +175,7 @@ struct CoordinatorState {
     /// Whether some jobs may be in one caller's batch and not in another's.
     private var hasSeveralScopes: Bool { Set(open.map(\.batch)).count > 1 }
 
-    /// Running jobs of which a caller needs the batches.
+    /// Running jobs whose batches a caller needs to know.
     var jobsOfUnknownBatches: [JobID] {
         guard hasSeveralScopes, open.contains(where: { !$0.isAwaited && $0.batch != nil }) else { return [] }
         return active.keys.filter { batches[$0] == nil }
@@ -196,8 +196,8 @@ struct CoordinatorState {
         }
     }
 
-    /// Stops the running jobs that no caller wants. Returns the tasks to cancel, and for a caller that leaves a condition: the store has
-    /// recorded that these jobs have stopped.
+    /// Stops the running jobs that no caller wants. Returns the tasks to cancel and, for a caller that leaves, a condition that is
+    /// signalled when the store has recorded that these jobs have stopped.
     mutating func stopUnwanted(
         _ jobs: [QueuedDownload], isLeaving: Bool = false
     ) -> (tasks: [Task<SettledJob?, Never>], recorded: Condition?) {
@@ -214,7 +214,7 @@ struct CoordinatorState {
         return (tasks, recorded)
     }
 
-    /// Returns the signals of callers for which that was the last one.
+    /// Returns the signals of callers that were waiting only for these jobs.
     mutating func noteRecorded(_ jobs: some Sequence<JobID>) -> [Signal] {
         guard !departures.isEmpty else { return [] }
         for index in departures.indices { departures[index].unrecorded.subtract(jobs) }
@@ -224,8 +224,8 @@ struct CoordinatorState {
 
     var activeJobs: [JobID] { Array(active.keys) }
 
-    /// Notes in which batches nothing waits or runs (`nil`: in the whole queue), and returns the callers to tell. If no caller remains, the
-    /// run ends, and tells all of them.
+    /// Notes the batches in which nothing is waiting or running (`nil` means the whole queue), and returns the callers to notify. If no
+    /// caller remains, the run ends, and notifies all of them.
     mutating func complete(_ empty: Set<String?>) -> [RunCaller] {
         let ended = callers.indices.filter { index in
             let caller = callers[index].caller
@@ -248,7 +248,7 @@ struct CoordinatorState {
         return callersToTell()
     }
 
-    /// A caller leaves only after the ends of its jobs were reported.
+    /// A caller leaves only after the ends of its jobs have been reported.
     private mutating func callersToTell() -> [RunCaller] {
         guard concluding == 0, !isStopping else { return [] }
         let told = callers.indices.filter { callers[$0].isComplete && !callers[$0].isTold }
@@ -272,7 +272,7 @@ struct CoordinatorState {
 
     /// Returns the task to cancel.
     mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
-        // The turn that is running may have claimed the job. The renewal after it tells whether the job has to stop.
+        // The current turn may have claimed the job. The renewal after it tells whether the job has to stop.
         if active[job] == nil, isTakingTurn { hasMissedStop = true }
         active[job]?.stop = reason
         return active[job]?.task
@@ -308,8 +308,8 @@ struct CoordinatorState {
 
     // MARK: The turn
 
-    /// Returns whether the caller performs the turn. If not, the task that performs one repeats it, or the store couldn't be reached and
-    /// is asked later. `isLast` asks it nevertheless.
+    /// Returns whether the caller performs the turn. If not, the task that is performing one will do another, or the store couldn't be
+    /// reached and is retried later. With `isLast`, it is tried anyway.
     mutating func beginTurn(now: Int64, isLast: Bool = false) -> Bool {
         guard isLast || now >= outage.until else { return false }
         wantsAnother = isTakingTurn
@@ -343,7 +343,7 @@ struct CoordinatorState {
         return active.values.compactMap(\.task)
     }
 
-    /// The store couldn't be reached. The outcomes are recorded later. Returns whether to report it: once for each outage.
+    /// The store couldn't be reached. The outcomes are recorded later. Returns whether to report the outage, which happens once.
     mutating func postpone(_ untold: [SettledJob], now: Int64) -> Bool {
         var untold = untold
         for index in untold.indices { untold[index].settlement.mayBeRecorded = true }
@@ -395,7 +395,7 @@ struct CoordinatorState {
             case nil: break
             }
         }
-        // A job may have been settled meanwhile.
+        // A job may have been settled in the meantime.
         for lease in renewal.leases.subtracting(renewed.map(\.lease)) where active[lease.job]?.lease == lease {
             tasks.append(stop(lease.job, because: .lost))
         }
@@ -420,8 +420,8 @@ struct CoordinatorState {
     /// Returns the time to wait; `nil` to wait until woken.
     mutating func arm(_ task: TimedTask, now: Int64) -> Int64? {
         var time = requested.contains(task) ? now : time(of: task)
-        // A turn that will still note what is due next looks for what is overdue. One that has noted it doesn't: what has come due
-        // since then needs another turn.
+        // A turn that hasn't noted yet what is due next also looks for what is overdue. After it has, whatever comes due needs another
+        // turn.
         let isLookedFor = isTakingTurn && (!isAnswered || wantsAnother)
         if task == .look, let due = time, due <= now, isLookedFor, !requested.contains(task) { time = nil }
         if task == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
@@ -436,8 +436,7 @@ struct CoordinatorState {
 
     mutating func request(_ tasks: TimedTask...) { requested.formUnion(tasks) }
 
-    /// What is due matters only while jobs can be claimed. Otherwise the loop would turn without a pause until a job ends, which starts a
-    /// turn.
+    /// What is due matters only while jobs can be claimed. Otherwise the loop would spin until a job ends, which starts a turn anyway.
     private func time(of task: TimedTask) -> Int64? {
         switch task {
         case .look:
@@ -454,8 +453,8 @@ struct CoordinatorState {
     }
 }
 
-/// The pauses between attempts to reach the store. Each is twice as long as the one before, and shortened at random by up to a half, so that
-/// many workers don't return in the same moment.
+/// The backoff between attempts to reach the store: exponential, with jitter of up to a half, so that many workers don't all return at
+/// once.
 private struct Outage {
     private(set) var until: Int64 = 0
     private var pause: Int64 = 100

@@ -8,20 +8,20 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One attempt of a claimed job: its preparation, its transfer, and the settlement for the store.
+/// One attempt at a claimed job: preparing it, transferring it, and settling the result for the store.
 struct DownloadAttempt: Sendable {
     let run: CoordinatorRun
     let job: ClaimedJob
-    /// Whether the file is in or below the worker's own directory, so that a failure may be the worker's.
+    /// Whether the file is in or below the worker's own directory, so a failure may be the worker's fault.
     let isInOwnDirectory: Bool
     var mayResume = true
 
     var id: JobID { job.lease.job }
-    /// The number of this attempt, from 1 on. The number of failures comes from the store, and another program may have damaged it.
+    /// The number of this attempt, starting at 1. The failure count comes from the store, and another program may have damaged it.
     private var number: Int { min(max(0, job.failures), .max - 1) + 1 }
     var configuration: DownloadCoordinator.Configuration { run.core.configuration }
 
-    /// Returns `nil` if the lease was lost: then another worker has the job, and there is nothing to settle.
+    /// Returns `nil` if the lease was lost: another worker has the job now, and there is nothing to settle.
     func run() async -> SettledJob? {
         guard !Task.isCancelled else { return await stopped() }
         if let refused = run.refusal(of: job) {
@@ -48,7 +48,7 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    /// If another program has removed the directory meanwhile, the transfer is made once more in a new one.
+    /// If another program removed the directory in the meantime, creates it again and repeats the transfer once.
     private func result(of transfer: Transfer) async throws -> TransferResult {
         do {
             return try await transfer.run()
@@ -68,8 +68,8 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    /// The first time, the job only waits for room at the other host. A resolution that names yet another one is asked again after a pause,
-    /// which becomes longer each time.
+    /// The first time, the job only waits for room at the new host. If the next resolution names yet another host, it is retried with
+    /// backoff.
     private func moved(to host: String) -> SettledJob {
         let before = run.state.withLock { $0.noteMove(id) }
         guard before > 0 else { return settled(.moved(host: host), .released(download: id)) }
@@ -112,11 +112,11 @@ struct DownloadAttempt: Sendable {
                 if let failure = await run.failureOfOwnDirectory() {
                     return endRun(.file(failure, ofWorkerFor: job.request))
                 }
-                // In a task that was stopped meanwhile, the check proves nothing.
+                // If the task has been stopped in the meantime, the check proves nothing.
                 if Task.isCancelled { return settled(.released, .released(download: id)) }
             }
         case .lock:
-            // In a queue, the other transfer ends at some time. It may belong to a worker that was suspended and has lost its lease. The
+            // In a queue, the other transfer ends sooner or later. It may belong to a worker that was suspended and lost its lease. The
             // caller of a list doesn't wait that long.
             if !run.isAwaited { return waits(for: configuration.lease, error, .postponed(by: configuration.lease)) }
             if run.core.store.isShared {
@@ -131,19 +131,19 @@ struct DownloadAttempt: Sendable {
         return settled(error, isTransient: error.isTransient, retryAfter: error.retryAfter)
     }
 
-    /// Returns `nil` if the failure is that of the job.
+    /// Returns `nil` if the job itself failed.
     private func settled(_ verdict: ReachWatch.Verdict, _ error: TransferError) async -> SettledJob? {
         switch verdict {
         case .counts: return nil
         case .waitsForHost:
             return waitsForHost(error)
         case .givesUp:
-            // Other workers may reach the host, so that only this one can't.
+            // Other workers may still reach the host.
             guard await run.isUnreachableForAll(job.host) else {
                 run.state.withLock { $0.reach.withdraw(job.host) }
                 return waitsForHost(error)
             }
-            // The other jobs of the host are claimed then, and fail too.
+            // The host's other jobs are claimed then, and fail too.
             var settled = settled(.failed(error), .finished(download: id, outcome: .failed(error)))
             settled.settlement.host = .reached
             return settled
@@ -156,7 +156,7 @@ struct DownloadAttempt: Sendable {
         if isTransient, let delay = error.retryAfter, delay > configuration.retries.maximumRetryAfter {
             let delay = min(delay, Self.maximumParking)
             if !run.isAwaited { return waits(for: delay, error, .released, .busy(for: delay)) }
-            // The caller of a list doesn't wait that long, and the server gets no request from its other downloads.
+            // The caller of a list doesn't wait that long, so its other downloads fail without bothering the server.
             run.refuse(job.host, with: error, for: delay)
         }
         var random = SystemRandomNumberGenerator()
@@ -174,10 +174,10 @@ struct DownloadAttempt: Sendable {
         return settled
     }
 
-    /// The longest time for which a host is left without requests because it asked for that.
+    /// The longest that the queue backs off from a host because the host asked for it.
     private static let maximumParking = Duration.seconds(86_400)
 
-    /// What an error tells about the host.
+    /// What an error says about the host.
     private func report(on error: TransferError) -> HostReport? {
         if let delay = error.retryAfter, error.isTransient, delay <= configuration.retries.maximumRetryAfter {
             return .busy(for: delay)
@@ -192,7 +192,7 @@ struct DownloadAttempt: Sendable {
         return waits(for: pause, error, .postponed(by: pause), report(on: error))
     }
 
-    /// The job waits and loses no attempt.
+    /// Lets the job wait, without using up an attempt.
     private func waits(
         for delay: Duration, _ error: TransferError, _ outcome: JobSettlement.Outcome, _ report: HostReport? = nil
     ) -> SettledJob {
@@ -201,7 +201,7 @@ struct DownloadAttempt: Sendable {
         return settled
     }
 
-    /// The run fails instead of the job, because the next job would fail in the same way.
+    /// Fails the run instead of the job, because the next job would fail the same way.
     private func endRun(_ error: TransferError) -> SettledJob {
         run.fail(error)
         return settled(.released, .released(download: id))
@@ -213,7 +213,7 @@ struct DownloadAttempt: Sendable {
             run.report(.released(download: id))
             return nil
         case .cancelled:
-            // An unstructured task, because this one is cancelled.
+            // In an unstructured task, because this one is cancelled.
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }.value
             return settled(.cancelled, .finished(download: id, outcome: .cancelled))
         case .paused: return settled(.released, .paused(download: id))
@@ -229,15 +229,15 @@ struct DownloadAttempt: Sendable {
 // MARK: - Preparing
 
 extension DownloadAttempt {
-    /// Prepares attempts of claimed jobs: creates directories, and looks at targets and checkpoints, at those of all jobs in one step.
-    /// Returns the outcomes of the attempts that end here, without a request.
+    /// Prepares attempts at claimed jobs: creates directories, and inspects the targets and checkpoints of all jobs in one step. Returns
+    /// the outcomes of the attempts that end here, without a request.
     static func prepare(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
         guard let core = attempts.first?.run.core else { return [] }
         // A retry looks again, because the first attempt may have changed the files.
         var targets = attempts.map { $0.job.failures == 0 ? core.knownTargets.take($0.id) : nil }
         let unknown = targets.indices.filter { targets[$0] == nil }
         if !unknown.isEmpty {
-            // If this is cancelled, the run and its attempts are cancelled too.
+            // If this is cancelled, so are the run and its attempts.
             let found = try? await TargetFacts.of(unknown.map { attempts[$0].job.request }, using: core.files)
             for (index, facts) in zip(unknown, found ?? []) { targets[index] = facts }
         }
@@ -281,12 +281,12 @@ extension DownloadAttempt {
 
 // MARK: - Creating directories
 
-/// Creates the directories of a run's downloads, each once. A failure isn't remembered, because it may be over for the next download.
+/// Creates the directories of a run's downloads, each one once. Failures aren't remembered, because the next download may succeed.
 final class DirectoryMaker: Sendable {
     private let files: FileIO
     private let made = Lock<Set<URL>>([])
 
-    /// More directories than that are created again.
+    /// Beyond this number, directories are created again.
     private static let maximumKnown = 10_000
 
     init(files: FileIO) { self.files = files }
@@ -303,12 +303,12 @@ final class DirectoryMaker: Sendable {
         } catch let error as FileError {
             return error
         } catch {
-            // Cancelled, and so is the attempt that needs the directory.
+            // The attempt that needs the directory is cancelled, too.
         }
         return nil
     }
 
-    /// Creates a directory that another program has removed meanwhile. Returns whether it exists now.
+    /// Creates a directory again that another program removed. Returns whether it exists now.
     func makeAgain(_ directory: URL) async -> Bool {
         made.withLock { _ = $0.remove(directory) }
         return await make(directory) == nil && !Task.isCancelled

@@ -13,8 +13,8 @@ extension DownloadCoordinator {
     ///
     ///     let song = try await DownloadCoordinator().download(url, to: music)
     ///
-    /// The URL suggests the name of the file. The coordinator decides on retries, limits, resuming and existing files; its queue may run
-    /// already. With `ExistingFile.skip`, the result can be a file that existed.
+    /// The file's name comes from the URL. Retries, limits, resuming and existing files are handled as the coordinator's configuration
+    /// says. The queue may already be running. With `ExistingFile.skip`, the result can be a file that already existed.
     ///
     /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled;
     ///   ``QueueStoreError`` with the code `closed` if the coordinator was closed meanwhile; and the same errors as
@@ -35,19 +35,19 @@ extension DownloadCoordinator {
     ///
     ///     let summary = try await DownloadCoordinator().download(urls.map { DownloadRequest($0, to: music) })
     ///
-    /// The method enqueues the requests, runs the queue until they have ended, and removes them from it if all of them succeeded. Otherwise
-    /// they stay in the store, and a call with the same list on the same store continues: completed downloads count as skipped if their
-    /// files exist, and failed or cancelled ones are tried again. With `ExistingFile.skip`, a request for an existing file isn't enqueued.
+    /// Enqueues the requests, runs the queue until they have ended, and removes them if all succeeded. Otherwise they stay in the store,
+    /// and a later call with the same list and store picks up where this one stopped: completed downloads count as skipped if their files
+    /// exist, and failed or cancelled ones are retried. With `ExistingFile.skip`, a request for an existing file isn't enqueued.
     ///
-    /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. The event of a request that isn't
-    /// enqueued has no ID.
+    /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. If a request isn't enqueued, its
+    /// event has no ID.
     ///
-    /// **Cancellation.** As for ``run(until:onEvent:onWarning:)``. The summary counts the unfinished requests.
+    /// **Cancellation** works as in ``run(until:onEvent:onWarning:)``. The summary counts the unfinished requests.
     ///
     /// - Parameters:
     ///   - requests: The files to download.
-    ///   - onEvent: A function that is called at each step with the index of the request in the list, concurrently by several tasks. It
-    ///     must be quick and must not block. For more work, let it pass the events to an `AsyncQueue` of SluiceConcurrency.
+    ///   - onEvent: A function that is called at each step with the index of the request in the list. Several tasks call it concurrently.
+    ///     It must be quick and must not block. For anything slow, pass the events to an `AsyncQueue` of SluiceConcurrency.
     /// - Throws: The same errors as ``run(until:onEvent:onWarning:)``. The error of a request is in the summary and in its event.
     @concurrent public func download(
         _ requests: [DownloadRequest],
@@ -57,7 +57,7 @@ extension DownloadCoordinator {
             requests, conflicts: DownloadRequest.conflicts(in: resolved(requests)), onEvent: onEvent)
     }
 
-    /// The same for a caller that has already computed the conflicts; see ``DownloadRequest/conflicts(in:)``.
+    /// The same, for callers that have already computed the conflicts (``DownloadRequest/conflicts(in:)``).
     @concurrent package func download(
         _ requests: [DownloadRequest], conflicts: [Int: Int],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void
@@ -71,7 +71,7 @@ extension DownloadCoordinator {
             targets.reserveCapacity(indices.count)
             await TargetFacts.of(indices.lazy.map { resolved[$0] }, using: files) { [indices] offset, facts in
                 let index = indices[offset]
-                // A job removes what an earlier attempt has left.
+                // A job is needed to remove what an earlier attempt left behind.
                 if case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false) {
                     skipped.insert(index)
                 } else {
@@ -128,7 +128,7 @@ extension DownloadCoordinator {
             try await core.run(caller)
             group.cancelAll()
         }
-        // A stopped run skips this, since it takes long for long lists.
+        // A stopped run skips this, because it takes a while for long lists.
         if !Task.isCancelled, !core.isClosed {
             let silent = ended.withLock { ended in positions.filter { !ended.contains($0.value) } }
             for (index, event) in try await endsElsewhere(of: silent, resolved) { note(index, event) }
@@ -138,7 +138,7 @@ extension DownloadCoordinator {
         return result
     }
 
-    /// Depends only on the list, so that every process uses the same batch and can forget it as a whole.
+    /// Depends only on the list, so every process uses the same batch and can remove it as a whole.
     private static func batch(of requests: [DownloadRequest]) -> String {
         var digest = SHA256Digest()
         var bytes: [UInt8] = []
@@ -157,7 +157,7 @@ extension DownloadCoordinator {
         return "list " + digest.finish().prefix(16).hexadecimal
     }
 
-    /// Returns the ends of jobs that another process has worked on, because the events of that process don't arrive here.
+    /// Returns the ends of jobs that another process worked on, because that process's events don't arrive here.
     private func endsElsewhere(
         of positions: [JobID: Int], _ requests: [DownloadRequest]
     ) async throws -> [(index: Int, event: DownloadEvent)] {
@@ -168,11 +168,11 @@ extension DownloadCoordinator {
             guard let index = gone.removeValue(forKey: job.id), job.state.isFinal else { continue }
             ends.append((index, requests[index].end(of: job)))
         }
-        // The other process may have run the same list, and have removed it when it was complete.
+        // The other process may have run the same list and removed it when it was complete.
         let vanished = gone.sorted { $0.value < $1.value }
         let found = try await TargetFacts.of(vanished.map { requests[$0.value] }, using: files)
         for ((job, index), facts) in zip(vanished, found) {
-            // If the file exists, it is the one that the other process downloaded.
+            // If the file exists, the other process downloaded it.
             let outcome: DownloadEvent.Outcome =
                 switch facts.decision(existing: .skip, mayBePublished: false) {
                 case .skip(let bytes, _), .complete(let bytes): .done(bytes: bytes)
@@ -220,7 +220,7 @@ public struct DownloadSummary: Sendable {
         case skipped(URL)
         /// The download was cancelled.
         case cancelled
-        /// The run was stopped before the download ended. It waits in the queue.
+        /// The run was stopped before the download ended. The download waits in the queue.
         case unfinished
         /// The download failed, or couldn't be enqueued.
         case failed(TransferError)
@@ -230,7 +230,7 @@ public struct DownloadSummary: Sendable {
         case unfinished, done, skipped, cancelled, failed
     }
 
-    /// The requests, which the list holds anyway: a million results cost a byte each.
+    /// The caller's list holds the requests anyway, so a million results cost a byte each.
     private var requests: [DownloadRequest] = []
     private var kinds: [Kind] = []
 
@@ -242,11 +242,11 @@ public struct DownloadSummary: Sendable {
     public private(set) var cancelledCount = 0
     /// The errors of the failed requests, by their indices in the list.
     public private(set) var failures: [Int: TransferError] = [:]
-    /// The number of requests that weren't completed because the run was stopped.
+    /// The number of requests that didn't finish because the run was stopped.
     public private(set) var unfinishedCount = 0
     /// The total size of the downloaded files, in bytes.
     public private(set) var bytes: Int64 = 0
-    /// The number of attempts after the first one of each request.
+    /// The number of attempts beyond the first of each request.
     public private(set) var retryCount = 0
 
     /// Creates a summary of no requests.

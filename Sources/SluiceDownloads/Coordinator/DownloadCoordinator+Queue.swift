@@ -17,17 +17,17 @@ extension DownloadCoordinator {
     /// is done and `keepsFinished` is `true`. A request isn't added if another unfinished download writes the same file; see
     /// ``DownloadHandle/outcome``.
     ///
-    /// A run in this process notices new downloads immediately, and a run in another process within a second.
+    /// A run in this process notices new downloads immediately; a run in another process, within a second.
     ///
     /// - Parameters:
     ///   - requests: The files to download.
-    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:waits:)``. A download can belong to several
-    ///     batches.
-    ///   - keepsFinished: Whether a download that is done stays done if its file still exists. By default the file is downloaded again.
-    ///     Sluice looks for the files of relative requests in the directory of the configuration. If it has none, only the workers know
-    ///     where these files are, and the downloads stay done.
-    /// - Throws: ``QueueStoreError``. With `keepsFinished`, downloads whose files are gone are added in a second step. If that step throws, the other
-    ///   requests are in the store; repeat the call.
+    ///   - batch: A name for the group of requests, such as "playlist 7", for example to cancel them together (``cancel(_:waits:)``). A
+    ///     download can belong to several batches.
+    ///   - keepsFinished: Whether a download that is done stays done if its file still exists. By default, the file is downloaded again.
+    ///     Sluice looks for the files of relative requests in the configuration's directory. If there is none, only the workers know where
+    ///     these files are, and the downloads stay done.
+    /// - Throws: ``QueueStoreError``. With `keepsFinished`, downloads whose files are gone are added in a second step. If that step throws,
+    ///   the other requests are already in the store; repeat the call.
     @discardableResult
     @concurrent public func enqueue(
         _ requests: [DownloadRequest], batch: String? = nil, keepsFinished: Bool = false
@@ -83,21 +83,22 @@ extension DownloadCoordinator {
 // MARK: - Changing
 
 extension DownloadCoordinator {
-    /// What a change of selected downloads has done.
+    /// What a change to the selected downloads did.
     ///
     ///     let change = try await downloads.cancel(.user(me), waits: false)
     ///     show("Cancelled \(change.changedCount) downloads. \(change.stopping.count) are stopping.")
     ///     try await downloads.waitUntilStopped(change.stopping)
     ///
-    /// A change can affect a million downloads, so they are counted. Only those that run are listed, which the limits keep few.
+    /// A change can affect a million downloads, so they are only counted. The running ones are listed, because the limits keep them few.
     public struct ChangeReport: Sendable, Hashable {
         /// The number of downloads that were changed.
         public var changedCount: Int
-        /// How many of them continue for other users or batches, because only some of their members were cancelled or paused.
+        /// How many of the changed downloads continue for other users or batches, because only some of their members were cancelled or
+        /// paused.
         public var continuingCount: Int
-        /// Those that are being cancelled or paused, and still run until their workers have stopped them. Empty if the method has waited.
+        /// The downloads that are being cancelled or paused, but run until their workers have stopped them. Empty if the method waited.
         public var stopping: [QueuedDownload.ID]
-        /// The numbers in the selection that no download had, in their order.
+        /// The IDs in the selection that belong to no download, in their order.
         public var unknown: [QueuedDownload.ID]
 
         /// Creates a report, for previews and tests of a user interface.
@@ -113,7 +114,7 @@ extension DownloadCoordinator {
 
         init(_ change: JobChange, unknown: [QueuedDownload.ID]) {
             let stopping = change.cancelling + change.pausing
-            // A job that continues for paused members only is in both lists.
+            // A job that continues only for paused members is in both lists.
             let continuing = Set(change.continuing).subtracting(stopping)
             self.init(
                 changedCount: change.stopped.count + Set(stopping).union(continuing).count,
@@ -131,9 +132,9 @@ extension DownloadCoordinator {
     /// and only the handles of the cancelled requests complete, with the state ``QueuedDownload/State/cancelled``. Downloads that are done
     /// stay done, and their files aren't removed.
     ///
-    /// A download that another process runs is stopped by that process within a third of its lease. Downloads of processes that are known to
-    /// have died are cancelled immediately, and downloads of other dead processes when their leases have expired. Partial files that can't be
-    /// removed stay; a later attempt uses or replaces them.
+    /// If another process runs a download, it stops the download within a third of its lease. Downloads of processes that are known to have
+    /// died are cancelled immediately, and downloads of other dead processes once their leases expire. Partial files that can't be removed
+    /// stay; a later attempt uses or replaces them.
     ///
     /// - Parameters:
     ///   - selection: The downloads.
@@ -167,11 +168,11 @@ extension DownloadCoordinator {
     ///     try await downloads.pause(.user(me))
     ///     try await downloads.resume(.user(me))
     ///
-    /// Pausing a user or a batch pauses its members (``QueuedDownload/Member``). A download that other members have requested continues
-    /// for them. Requests that are enqueued later aren't paused, and enqueuing a paused request again resumes it. Paused downloads survive
-    /// the end of the process as waiting ones do.
+    /// Pausing a user or a batch pauses its members (``QueuedDownload/Member``). A download that other members have requested continues for
+    /// them. Requests that are enqueued later aren't paused, and enqueuing a paused request again resumes it. Paused downloads survive the
+    /// end of the process, just as waiting ones do.
     ///
-    /// Downloads of other processes stop as they do for ``cancel(_:waits:)``.
+    /// Downloads that other processes run stop as described in ``cancel(_:waits:)``.
     ///
     /// - Parameters:
     ///   - selection: The downloads.
@@ -197,18 +198,18 @@ extension DownloadCoordinator {
     ///     show("Waiting for \(change.stopping.count) downloads…")
     ///     try await downloads.waitUntilStopped(change.stopping)
     ///
-    /// Downloads that another call has resumed or enqueued again aren't waited for, and neither are unknown numbers.
+    /// The method doesn't wait for unknown IDs, or for downloads that another call has resumed or enqueued again.
     ///
-    /// The method notices immediately when a run of this process has stopped a download. Other processes don't announce it: the method
-    /// polls the store, first after 0.1 seconds, then less and less often, at last every second. It also takes back the downloads of processes
-    /// that have died meanwhile.
+    /// The method notices immediately when a run in this process stops a download. Other processes don't announce it, so the method polls
+    /// the store, first after 0.1 seconds, then less and less often, and finally every second. It also takes back the downloads of
+    /// processes that have died in the meantime.
     ///
     /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled before the downloads have stopped.
     @concurrent public func waitUntilStopped(_ ids: [QueuedDownload.ID]) async throws {
         var pause = min(.milliseconds(100), timing.poll)
         var nextPoll = timing.now() + pause.milliseconds
         var change = observers.changes.next
-        // A job that was resumed may run again before anything shows that it had stopped.
+        // A resumed job may run again before we see that it had stopped.
         while !ids.isEmpty, try await store.jobs(ids).contains(where: \.isStopping) {
             try Task.checkCancellation()
             await timing.wait(for: change, until: nextPoll)
@@ -216,7 +217,7 @@ extension DownloadCoordinator {
             guard timing.now() >= nextPoll else { continue }
             pause = min(pause * 2, timing.poll)
             nextPoll = timing.now() + pause.milliseconds
-            // No other process may be running to notice that a worker has died.
+            // There may be no other process to notice that a worker has died.
             try await store.releaseJobsOfDeadWorkers()
         }
     }
@@ -229,7 +230,7 @@ extension DownloadCoordinator {
         return report
     }
 
-    /// Resumes paused downloads, and reports how many wait now. They continue from their partial files.
+    /// Resumes paused downloads, and reports how many are waiting now. They continue from their partial files.
     ///
     ///     try await downloads.resume(.all)
     ///
@@ -243,13 +244,13 @@ extension DownloadCoordinator {
         return ChangeReport(changedCount: jobs.count, unknown: unknown)
     }
 
-    /// Retries failed and cancelled downloads, and reports how many wait now.
+    /// Retries failed and cancelled downloads, and reports how many are waiting now.
     ///
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
     ///
-    /// They keep their numbers, members and priorities, and their failed attempts no longer count. A download continues with the bytes of its partial
-    /// file, if that still exists. A download isn't tried again if another unfinished download writes the same file.
+    /// They keep their IDs, members and priorities, and their failed attempts no longer count. A download continues from its partial file
+    /// if that still exists. It isn't retried if another unfinished download writes the same file.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
@@ -265,7 +266,7 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.prioritize(.user(me), priority: 10)
     ///
-    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads
+    /// A download has the highest priority of its members. Waiting downloads with a higher priority start first. Running downloads
     /// continue; if one of them has to wait again, the new priority counts.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -283,14 +284,14 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.remove(.state(.done))
     ///
-    /// Removing a user or a batch leaves a download in the queue that other members have requested.
+    /// If you remove a user or a batch, a download that other members have requested stays in the queue.
     ///
-    /// To remove a download that hasn't ended, cancel it first. A ``DownloadHandle/result`` of a removed download throws.
+    /// To remove a download that hasn't ended, cancel it first. The ``DownloadHandle/result`` of a removed download throws.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
     @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
-        // Before the change: removed downloads have no numbers.
+        // Before the change, because removed downloads have no numbers.
         let unknown = try await unknownIDs(in: selection)
         let count = try await store.remove(selection)
         if count > 0 { observers.forgetOutcomes() }
@@ -300,7 +301,7 @@ extension DownloadCoordinator {
 
     /// Removes ended downloads that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
     ///
-    /// Each run does the same in the background, when it begins and then once a minute, with the values of its configuration. Until then
+    /// Each run does the same in the background with the values of its configuration, when it begins and then once a minute. In between,
     /// there can be more ended downloads.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -319,17 +320,17 @@ extension DownloadCoordinator {
 // MARK: - Reading
 
 extension DownloadCoordinator {
-    /// The selected downloads, in the order of their numbers.
+    /// The selected downloads, ordered by ID.
     ///
     ///     let playlist = try await downloads.downloads(.batch("playlist 7"))
     ///     let failed = try await downloads.downloads(.state(.failed), atMost: 20)
     ///
-    /// To read a long queue in steps, pass the number of the last download. Each call finds the numbers of all selected downloads before it
-    /// reads some of them. To show the whole queue as it changes, use ``snapshots(listing:)``.
+    /// To read a long queue in pages, pass the ID of the last download. Each call finds the IDs of all selected downloads before it reads a
+    /// page of them. To show the whole queue as it changes, use ``snapshots(listing:)``.
     ///
     /// - Parameters:
     ///   - selection: The downloads.
-    ///   - id: The number after which the list begins; `nil` to begin with the first download.
+    ///   - id: The ID after which the list begins; `nil` to begin with the first download.
     ///   - count: The maximum number of downloads to return.
     /// - Throws: ``QueueStoreError``.
     @concurrent public func downloads(
@@ -346,14 +347,14 @@ extension DownloadCoordinator {
     ///
     ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
     ///
-    /// A snapshot is created when it is requested, so a slow reader skips states and never sees an outdated one. There are at most ten
-    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use a
-    /// ``DownloadList``, which follows these snapshots and computes the rate and the time left.
+    /// A snapshot is taken when the reader asks for it, so a slow reader skips states but never sees an outdated one. There are at most ten
+    /// snapshots a second. Changes by other processes appear within a second. To show the queue in a view, use a ``DownloadList``, which
+    /// follows these snapshots and computes the rate and the time left.
     ///
     /// The sequence ends when the task is cancelled. It throws a ``QueueStoreError`` if the store fails.
     ///
-    /// After a cancellation, the last snapshot may be older than the queue. To save or print the final state, call ``snapshot(listing:)``
-    /// after the run; it also works in a cancelled task.
+    /// After a cancellation, the last snapshot may be out of date. To save or print the final state, call ``snapshot(listing:)`` after the
+    /// run; it works in a cancelled task, too.
     ///
     /// - Parameter count: The maximum number of downloads of each kind that a snapshot lists. The counts include all downloads.
     public func snapshots(listing count: Int = 100) -> some AsyncSequence<QueueSnapshot, any Error> & Sendable {
@@ -383,7 +384,7 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
-        /// The change after the last snapshot; `nil` before the first.
+        /// Signals the next change after the last snapshot; `nil` before the first snapshot.
         private var change: Condition?
 
         fileprivate init(coordinator: DownloadCoordinator, listing: Int) {
@@ -411,17 +412,16 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
 // MARK: - Events
 
 extension DownloadCoordinator {
-    /// An asynchronous sequence of the changes of all downloads, without gaps: those that the queue has recorded after a cursor, and then
-    /// each further one.
+    /// An asynchronous sequence of the changes to all downloads, without gaps: first the recorded ones after a cursor, then each new one.
     ///
     ///     for try await event in downloads.events(after: saved) {
     ///         if event.kind == .done { notify(event.user, about: event.download) }
     ///         saved = event.id
     ///     }
     ///
-    /// The events of all processes are numbered in the order of their changes. With an SQLite store they survive the end of the process:
-    /// a program that saves the cursor of the last handled event misses none. Every reader gets all events. A slow one costs no memory,
-    /// because at most 256 events are read ahead. The changes of other processes appear within a second.
+    /// The events of all processes are numbered in the order of their changes. With an SQLite store, they survive the end of the process: a
+    /// program that saves the cursor of the last event it handled misses none. Every reader gets all events. A slow reader costs no memory,
+    /// because at most 256 events are read ahead. Changes by other processes appear within a second.
     ///
     /// The queue keeps at least the last 10,000 events. To begin with the current state, use the cursor of a snapshot:
     /// `downloads.events(after: snapshot.cursor)`.
@@ -429,7 +429,7 @@ extension DownloadCoordinator {
     /// The sequence ends when the task is cancelled. It throws ``QueueStoreError``, with the code `eventsRemoved` if events after the
     /// cursor have been removed.
     ///
-    /// - Parameter cursor: The last event to leave out; `nil` to begin with the oldest event that is kept.
+    /// - Parameter cursor: The last event to leave out; `nil` to begin with the oldest event that the queue has kept.
     public func events(after cursor: QueueEvent.Cursor? = nil)
         -> some AsyncSequence<QueueEvent, any Error> & Sendable
     {
@@ -479,15 +479,15 @@ private struct QueueEvents: AsyncSequence, Sendable {
 // MARK: - Copying
 
 extension DownloadCoordinator {
-    /// Copies the unfinished downloads of another queue, with their members and failed attempts, and tells what was done with each. They
+    /// Copies the unfinished downloads of another queue, with their members and failed attempts, and reports what happened to each. They
     /// get new numbers, and the other queue isn't changed.
     ///
-    /// It copies 500 downloads at a time. If the task is cancelled, it returns between two such steps.
+    /// It copies 500 downloads at a time. If the task is cancelled, it returns after the current 500.
     ///
     /// - Parameters:
     ///   - other: The coordinator of the other queue.
-    ///   - change: A function that may change a request before it is added.
-    ///   - note: A function that is called with each download, its number here, and what was done with it.
+    ///   - change: A function that can change a request before it is added.
+    ///   - note: A function that is called with each download, its number here, and what happened to it.
     package func copyUnfinished(
         from other: DownloadCoordinator, changing change: @Sendable (inout DownloadRequest) -> Void,
         _ note: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Outcome) async -> Void

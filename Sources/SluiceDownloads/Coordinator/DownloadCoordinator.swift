@@ -25,51 +25,51 @@ public import Foundation
 /// ``withRun(_:)`` or ``download(_:onEvent:)``. All of them can be combined. Any task can enqueue, cancel and observe downloads, whether the
 /// queue runs or not.
 ///
-/// **Limits.** The ``Limits`` hold exactly. If several coordinators share a store, give them the same limits, which then hold for all of
-/// them together. The host is the one of the request's URL; redirects aren't counted. The size and the duration of a download are
-/// unlimited, but the transport gives up if the server sends nothing.
+/// **Limits.** The ``Limits`` are exact. If several coordinators share a store, give them the same limits, which then hold for all of them
+/// together. The host is the host of the request's URL; redirects aren't counted. There is no limit on the size or duration of a download,
+/// but the transport gives up if the server sends nothing.
 ///
-/// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` returns. A process that is
-/// killed loses no download and leaves no partial file under a final name. The next run continues, even within a file if the server supports
-/// ranges (RFC 9110, section 14).
+/// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` returns.
+/// A killed process loses no download and leaves no partial file under a final name. The next run continues, even in the middle of a file
+/// if the server supports ranges (RFC 9110, section 14).
 ///
-/// **Retries.** A download that fails for a temporary reason is retried with backoff (`RetryPolicy`), and other downloads run meanwhile. If a
-/// server asks for a delay (`Retry-After`, RFC 9110, section 10.2.3), no download from it starts until the delay is over. If connections to
-/// a host fail, one download at a time tries it (``CircuitBreaker``). A failure of this worker, such as a full disk, ends its run and fails
-/// no download; <doc:WhenSomethingFails> has the whole table.
+/// **Retries.** A download that fails for a temporary reason is retried with backoff (`RetryPolicy`) while other downloads run. If a server
+/// asks for a delay (`Retry-After`, RFC 9110, section 10.2.3), no download from it starts until the delay is over. If connections to a host
+/// fail, one download at a time tries it (``CircuitBreaker``). A failure of this worker, such as a full disk, ends its run and fails no
+/// download; <doc:WhenSomethingFails> has the whole table.
 public final class DownloadCoordinator: Sendable {
     /// The configuration of a coordinator.
     public struct Configuration: Sendable {
-        /// The delays and the number of further attempts after temporary failures.
+        /// How often, and after which delays, to retry after temporary failures.
         ///
-        /// A server may ask for a longer delay than `maximumRetryAfter`. In a queue, the downloads from it wait, at most for a day, and lose
-        /// no attempt. In a list, whose caller waits, they fail.
+        /// A server may ask for a longer delay than `maximumRetryAfter`. In a queue, its downloads then wait for up to a day, without using
+        /// up an attempt. In a list, they fail, because the caller is waiting.
         public var retries: RetryPolicy
-        /// The rule for hosts to which no connection succeeds; `nil` for none.
+        /// The circuit breaker for unreachable hosts; `nil` for none.
         public var circuitBreaker: CircuitBreaker?
         /// The base directory for relative requests (``DownloadRequest/init(_:below:name:headerFields:user:priority:)``), as a file
         /// URL; `nil` for the current directory of the process when a run begins.
         public var directory: URL?
         /// What happens if the target file already exists. A directory, a device, a FIFO or a socket in its place is always an error.
         public var existing: ExistingFile
-        /// The protection of a completed file against a loss of power.
+        /// How completed files are protected against power loss.
         public var durability: Durability
-        /// The time after which other processes may take over a download of this process if it has stopped responding. The process renews its
-        /// leases three times as often.
+        /// If this process stops responding, other processes may take over its downloads after this time. The process renews its leases
+        /// three times as often.
         public var lease: Duration
         /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt.
         ///
         /// The fields are never stored, and are sent only to the URL's origin. Check the host before you return a secret. Several attempts
-        /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the download without
-        /// a retry; the stored message contains only the error's type.
+        /// can call the function concurrently, and each counts toward the limits while it waits. If the function throws, the download fails
+        /// without a retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
-        /// The number of ended downloads that the queue keeps. Runs remove the oldest ones beyond it in the background, once a minute. Until then
-        /// there can be more.
+        /// The number of ended downloads that the queue keeps. Beyond that, runs remove the oldest ones in the background, once a minute.
+        /// In between, there can be more.
         public var maximumHistoryCount: Int
 
-        /// Creates a configuration. By default, an existing file is an error, and a file gets its final name after its bytes are on the
+        /// Creates a configuration. By default, an existing file is an error, and a file gets its final name once its bytes are on the
         /// disk.
         public init(
             retries: RetryPolicy = RetryPolicy(), circuitBreaker: CircuitBreaker? = CircuitBreaker(),
@@ -107,10 +107,10 @@ public final class DownloadCoordinator: Sendable {
     /// transport.
     ///
     /// - Parameters:
-    ///   - store: The place of the queue.
-    ///   - transport: What sends the requests.
+    ///   - store: Where the queue is stored.
+    ///   - transport: The transport that sends the requests.
     ///   - limits: The limits on concurrent downloads.
-    ///   - configuration: The other rules.
+    ///   - configuration: The other settings.
     ///   - files: The engine that writes the files.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
@@ -121,7 +121,7 @@ public final class DownloadCoordinator: Sendable {
             files: files, timing: .system)
     }
 
-    /// Creates a coordinator whose downloads have identifiers, and URLs only when they start.
+    /// Creates a coordinator for downloads that have identifiers, and get their URLs only when they start.
     ///
     ///     let downloads = DownloadCoordinator(store: .sqlite(at: file), resolve: { id, user in
     ///         let ticket = try await shop.ticket(for: id, user: user)
@@ -132,14 +132,14 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// `resolve` is called before each attempt of a request with an identifier
     /// (``DownloadRequest/init(resolving:host:to:name:user:priority:)``), with the identifier and the user that the download is charged to.
-    /// If the URL is on another host than the queue assumes, the download waits until the limit of that host leaves room, and `resolve` is
-    /// called again. A `TransferError` that it throws fails the attempt as an error of the transport would; another error fails the download
-    /// without a retry.
+    /// If the URL is on a different host than the queue assumes, the download waits until that host's limit leaves room, and `resolve` is
+    /// called again. If it throws a `TransferError`, the attempt fails as if the transport had thrown it; any other error fails the
+    /// download without a retry.
     ///
-    /// The coordinator keeps the closure. A closure that captures the owner of the coordinator makes a reference cycle: capture what it
+    /// The coordinator keeps the closure. If the closure captures the coordinator's owner, that is a reference cycle: capture only what it
     /// needs, or `[weak self]`.
     ///
-    /// A coordinator without `resolve` never starts such downloads, and leaves them to others that share the queue.
+    /// A coordinator without `resolve` never starts such downloads, and leaves them to other coordinators that share the queue.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared,
@@ -150,7 +150,7 @@ public final class DownloadCoordinator: Sendable {
             files: files, timing: .system)
     }
 
-    /// Creates a coordinator whose downloads have identifiers, with a closure that returns only their URLs.
+    /// Creates a coordinator for downloads that have identifiers, with a closure that returns only their URLs.
     ///
     ///     let downloads = DownloadCoordinator(
     ///         store: .sqlite(at: file), resolve: { id, user in try await shop.url(of: id, for: user) })
@@ -192,16 +192,16 @@ public final class DownloadCoordinator: Sendable {
 
     deinit { core.abandon() }
 
-    /// Opens the queue now instead of with the first operation that needs it.
+    /// Opens the queue now instead of when an operation first needs it.
     ///
     /// - Throws: ``QueueStoreError``, for example if the database is unusable.
     public func open() async throws {
         _ = try await store.jobs([])
     }
 
-    /// Stops all downloads, waits for that, and closes the queue. Later operations throw a ``QueueStoreError``.
+    /// Stops all downloads, waits until they have stopped, and closes the queue. Later operations throw a ``QueueStoreError``.
     ///
-    /// Downloads keep their partial files and wait again. Every ``run(until:onEvent:onWarning:)`` returns, and the summary of a
+    /// Downloads keep their partial files and go back to waiting. Every ``run(until:onEvent:onWarning:)`` returns, and the summary of a
     /// ``download(_:onEvent:)`` has unfinished requests. If you don't close the queue, no download is lost.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -211,30 +211,31 @@ public final class DownloadCoordinator: Sendable {
 
     // MARK: Running in the background
 
-    /// Runs the queue in the background, until ``stop()``, ``close()``, or the release of the coordinator.
+    /// Runs the queue in the background, until ``stop()`` or ``close()`` is called or the coordinator is released.
     ///
     ///     let downloads = DownloadCoordinator(store: .sqlite(at: file), limits: .init(total: 4))
     ///     downloads.start()
     ///     let handle = try await downloads.enqueue(DownloadRequest(url, to: music))
     ///
-    /// If the queue can't run, because the disk is full or the database is gone, it starts again after a pause, which grows from a second to
-    /// a minute. ``failure`` has the error meanwhile, and no download is lost. A second call does nothing. After ``stop()`` it starts
-    /// again; after ``close()`` it only sets ``failure``.
+    /// If the queue can't run, because the disk is full or the database is gone, it retries after a pause, which grows from a second to a
+    /// minute. Until then, ``failure`` holds the error, and no download is lost. A second call does nothing. After ``stop()``, a call
+    /// starts the queue again; after ``close()``, it only sets ``failure``.
     ///
-    /// Handles, lists and sequences of the coordinator keep it alive. When the last reference goes, the downloads are stopped, and nothing
-    /// waits for that; to wait, call ``stop()`` first. Another coordinator of the same file waits for the files that are still being
-    /// written, and fails no download.
+    /// Handles, lists and sequences of the coordinator keep it alive. When the last reference goes away, the downloads are stopped, but
+    /// nothing waits until they have; to wait, call ``stop()`` first. Another coordinator with the same store waits for files that are
+    /// still being written, and fails no download.
     public func start() { core.start() }
 
-    /// Ends what ``start()`` began, and waits until the downloads have stopped. They keep their partial files and wait again.
+    /// Stops running the queue in the background, and waits until the downloads have stopped. They keep their partial files and go back to
+    /// waiting.
     ///
     /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue continues for them.
     public func stop() async { await core.stop() }
 
-    /// Why the queue that ``start()`` runs can't work now; `nil` when it works, or doesn't run.
+    /// Why the queue can't run in the background right now; `nil` if it can, or if ``start()`` wasn't called.
     ///
-    /// It is a ``QueueStoreError``, or a `TransferError` if this process can't write its files. It passes when the store answers again, with
-    /// the next download that succeeds, or when nothing is left to do. ``DownloadList/failure`` shows it in a view.
+    /// It is a ``QueueStoreError``, or a `TransferError` if this process can't write its files. It is cleared when the store responds
+    /// again, when a download succeeds, or when nothing is left to do. ``DownloadList/failure`` shows it in a view.
     public var failure: (any Error)? { core.failure }
 
     // MARK: Running in a task
@@ -243,9 +244,9 @@ public final class DownloadCoordinator: Sendable {
     public enum RunEnd: Sendable, Hashable {
         /// The run ends when its task is cancelled: for a service.
         case whenCancelled
-        /// The run ends when no download waits or runs, including those that other processes run.
+        /// The run ends when no download is waiting or running, in this process or any other.
         case whenEmpty
-        /// The run works only on this batch, and ends when none of its downloads waits or runs.
+        /// The run works only on this batch, and ends when none of its downloads is waiting or running.
         case whenBatchIsEmpty(String)
     }
 
@@ -256,28 +257,28 @@ public final class DownloadCoordinator: Sendable {
     ///         try await downloads.enqueue(songs)
     ///     }
     ///
-    /// **Several callers.** The queue may run already: callers share one engine, and the limits hold for all of them together. The engine works
-    /// on what any of them wants: one batch, or the whole queue. Batches that callers wait for come first. When a caller leaves, only the
-    /// downloads stop that no other caller wants. `onEvent` gets the events of the caller's batch. An error that ends the engine is thrown
-    /// to every caller.
+    /// **Several callers.** The queue may already be running: callers share one engine, and the limits hold for all of them together. The
+    /// engine works on what any of them wants: one batch, or the whole queue. Batches that callers are waiting for come first. When a
+    /// caller leaves, only the downloads that no other caller wants are stopped. `onEvent` gets the events of the caller's batch. An error
+    /// that ends the engine is thrown to every caller.
     ///
     /// **Cancellation.** If the task is cancelled, the run starts no more downloads and stops the current ones. They keep their partial
-    /// files and wait again. Then this method returns without throwing, because cancellation is the usual end of a service.
+    /// files and go back to waiting. Then this method returns without throwing, because cancellation is the usual end of a service.
     ///
-    /// **Outages.** While the store can't be reached, or another process holds it for too long, the run continues, and retries with backoff,
-    /// at least every five seconds. Downloads continue, and their outcomes are recorded later. A download whose lease couldn't be
-    /// renewed for two thirds of its duration is stopped, before another worker can have it. If the store can't be reached when the run
+    /// **Outages.** While the store can't be reached, or another process holds it for too long, the run continues, and retries with
+    /// backoff, at least every five seconds. Downloads continue, and their outcomes are recorded later. If a lease couldn't be renewed for
+    /// two thirds of its duration, its download is stopped before another worker can claim it. If the store can't be reached when the run
     /// begins or ends, this method throws.
     ///
     /// - Parameters:
     ///   - end: The condition that ends the run.
-    ///   - onEvent: A function that is called at each step of each download, concurrently by several tasks. It must be quick and must not
-    ///     block.
+    ///   - onEvent: A function that is called at each step of each download. Several tasks call it concurrently. It must be quick and must
+    ///     not block.
     ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the run falls back to
     ///     polling every second for the changes of other machines. It must be quick and must not block.
     /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if this worker can't work, for example because the disk is full or
     ///   its directory can't be written, so that the other downloads would fail too (<doc:WhenSomethingFails>). All downloads are stopped
-    ///   first, and wait again. You can then run the queue again.
+    ///   first, and go back to waiting. You can then run the queue again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
@@ -295,8 +296,8 @@ public final class DownloadCoordinator: Sendable {
     /// The body runs in a child task, so that a failed run can cancel it. If it uses the main actor's state, write
     /// `{ @MainActor downloads in … }`.
     ///
-    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:onWarning:)``. If `body` returns anyway,
-    /// for example because its loop over snapshots ends, this method returns its result. To end with an error then, call
+    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:onWarning:)``. If `body` returns
+    /// anyway, for example because its loop over snapshots ends, this method returns its result. To throw in that case, call
     /// `Task.checkCancellation()`.
     ///
     /// - Throws: The error of `body`, or the error of the run, after `body` has been cancelled and has returned.
@@ -328,10 +329,10 @@ extension DownloadCoordinator {
     public struct Limits: Sendable, Hashable {
         /// The maximum number of running downloads. One process runs at most 10,000, even if the number is larger, such as `Int.max`.
         public var total: Int
-        /// The maximum number of running downloads from one host and port; `nil` for no such limit.
+        /// The maximum number of running downloads from one host and port; `nil` for no limit.
         public var perHost: Int?
-        /// The maximum number of running downloads for one user; `nil` for no such limit. Requests without a user aren't counted. If a user
-        /// leaves a download that others have requested too, it counts for one of them, and this user can then have more for a while.
+        /// The maximum number of running downloads for one user; `nil` for no limit. Requests without a user aren't counted. If a user
+        /// leaves a download that others have requested, too, it counts for one of them, who can then be over the limit for a while.
         public var perUser: Int?
 
         /// Creates limits, each of which must be at least 1.
@@ -347,26 +348,26 @@ extension DownloadCoordinator {
         }
     }
 
-    /// The rule for a host to which no connection succeeds, such as during an outage of the network.
+    /// The rule for a host that can't be reached, for example during a network outage.
     ///
     ///     DownloadCoordinator.Configuration(circuitBreaker: .init(maximumFailures: 10, pause: .seconds(60)))
     ///
-    /// After ``maximumFailures`` failed connections in a row, no download of the host starts for the ``pause``. Then one download is
-    /// tried. If it reaches the host, the others follow; otherwise there is another pause, and the download that was tried waits with the
-    /// others and loses no attempt. So an outage costs a few downloads an attempt, and the others wait for its end.
+    /// After ``maximumFailures`` failed connections in a row, no download from the host starts for the duration of ``pause``. Then one
+    /// download is tried. If it reaches the host, the others follow. Otherwise there is another pause, and the download that was tried
+    /// waits with the others, without using up an attempt. So an outage costs a few downloads an attempt, and the others wait it out.
     /// ``QueueSnapshot/hosts`` shows these hosts.
     ///
-    /// A host that couldn't be connected to for the ``patience`` is given up: all its downloads fail, without further connections. After
-    /// another pause, one download is tried again.
+    /// If a host couldn't be reached for the duration of ``patience``, the run gives up on it: all its downloads fail, without further
+    /// connections. After another pause, one download is tried again.
     ///
-    /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives a host
-    /// up only if no other process reaches it.
+    /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives up on
+    /// a host only if no other process reaches it.
     public struct CircuitBreaker: Sendable, Hashable {
-        /// The number of failed connections in a row after which a host is paused.
+        /// The number of failed connections in a row that opens the circuit.
         public var maximumFailures: Int
-        /// The time without connections before the next attempt.
+        /// How long to wait before the next attempt.
         public var pause: Duration
-        /// The time after the first failed connection for which the downloads of a host wait. Then they fail.
+        /// How long after the first failed connection the host's downloads wait before they fail.
         public var patience: Duration
 
         /// Creates a rule. `maximumFailures` must be at least 1.
@@ -386,7 +387,7 @@ extension DownloadCoordinator {
 // MARK: - Directories
 
 extension DownloadCoordinator {
-    /// The requests with absolute targets, as this process downloads them.
+    /// The requests with absolute targets, as this process resolves them.
     func resolved(_ requests: [DownloadRequest]) -> [DownloadRequest] {
         guard requests.contains(where: \.isRelative) else { return requests }
         let directory = directory
@@ -395,7 +396,7 @@ extension DownloadCoordinator {
 
     /// Creates the missing directories of the requests, and checks that a file can be created in each.
     ///
-    /// Call this method before you download a long list, so that an unusable directory is one error instead of one for each file.
+    /// Call this method before you download a long list, so that an unusable directory causes one error instead of one for each file.
     ///
     /// - Throws: `FileError` for the first directory that can't be created or written; `CancellationError`.
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
@@ -410,28 +411,29 @@ extension DownloadCoordinator {
 
 /// An event that a ``DownloadCoordinator`` reports while it runs.
 ///
-/// The events of one download arrive in order. Different tasks report the events of different downloads, concurrently. Later versions may
+/// The events of one download arrive in order. Different tasks report the events of different downloads concurrently. Later versions may
 /// add cases, so a `switch` needs a `default`.
 public enum DownloadEvent: Sendable {
     /// An attempt begins. The first one has the number 1.
     case started(download: QueuedDownload.ID, attempt: Int)
-    /// The server responded. `totalBytes` is the length of the whole file, if the server sent it; `resumedBytes` exist from an earlier
+    /// The server responded. `totalBytes` is the length of the whole file, if the server sent it; `resumedBytes` remain from an earlier
     /// attempt.
     case responded(download: QueuedDownload.ID, totalBytes: Int64?, resumedBytes: Int64)
     /// The number of bytes of the file that have been received, including earlier attempts.
     case received(download: QueuedDownload.ID, receivedBytes: Int64)
-    /// An attempt failed, and another one follows after a delay. It may follow later, if the download waits for its host or for the network.
+    /// An attempt failed, and another one follows after a delay. The delay can be longer if the download has to wait for its host or the
+    /// network.
     case retrying(download: QueuedDownload.ID, error: TransferError, delay: Duration)
     /// The download was stopped because it was paused. It keeps its partial file.
     case paused(download: QueuedDownload.ID)
-    /// The download no longer runs here: it waits again, for example because the run was stopped, or another worker has it.
+    /// The download no longer runs here: it is waiting again, for example because the run was stopped, or another worker has it.
     case released(download: QueuedDownload.ID)
     /// The download has ended, and the store has recorded it. This is its last event.
     ///
-    /// A request of a list that needs no download, because its file exists, or that can't be enqueued has only this event, without an ID.
+    /// If a request in a list needs no download, because its file exists, or can't be enqueued, this is its only event, without an ID.
     case finished(download: QueuedDownload.ID?, outcome: DownloadEvent.Outcome)
 
-    /// The download of the event; `nil` if a request of a list didn't become a download.
+    /// The download; `nil` if a request in a list didn't become one.
     public var download: QueuedDownload.ID? {
         switch self {
         case .started(let download, _), .responded(let download, _, _), .received(let download, _),
@@ -445,7 +447,7 @@ public enum DownloadEvent: Sendable {
         if case .finished = self { true } else { false }
     }
 
-    /// Whether the download goes on after the event.
+    /// Whether the download continues after the event.
     var isProgress: Bool {
         switch self {
         case .started, .responded, .received: true
@@ -461,14 +463,14 @@ extension DownloadEvent {
         case done(bytes: Int64)
         /// The file already existed and wasn't changed.
         case skipped
-        /// The download failed and isn't tried again.
+        /// The download failed and won't be retried.
         case failed(TransferError)
         /// The download was cancelled.
         case cancelled
     }
 }
 
-/// The steps of a job in this process; for tests that kill the process there.
+/// The steps of a job in this process, for tests that kill the process there.
 package enum JobPhase: Sendable, Hashable {
     /// The store has handed out the job.
     case claimed

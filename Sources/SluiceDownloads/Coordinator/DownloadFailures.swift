@@ -7,32 +7,32 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a failed attempt is a failure of: the download, its host, or the worker that made the attempt.
+/// Who is to blame for a failed attempt: the download, its host, or the worker that made the attempt.
 ///
-/// A worker that can't work must not fail the downloads of a queue, one after another: others could carry them out, or the same worker
-/// later. The article <doc:WhenSomethingFails> has the same table for users.
+/// A broken worker must not fail the downloads of a queue one after another: other workers could do them, or the same worker later. The
+/// article <doc:WhenSomethingFails> has the same table for users.
 enum FailureScope: Sendable, Hashable {
     /// The download failed. `RetryPolicy` decides whether there is another attempt.
     case download
-    /// The same, after the server was reached.
+    /// The download failed after the server was reached.
     case server
     /// The host refused the connection. The network works.
     case host
-    /// There was no sign of the host. If that happens with several hosts in succession, the worker has no network.
+    /// There was no sign of the host. If that happens with several hosts in a row, the worker has no network.
     case network
-    /// The file system or the process has no room for any download, or its transport can't be used: the run ends, and its downloads wait.
+    /// The file system or the process has no room for any download, or the transport is unusable: the run ends, and its downloads wait.
     case worker
     /// The directory can't be used. If the worker's own directory can't be used either, the run ends, and its downloads wait. Otherwise the
     /// download failed.
     case directory
-    /// Another process, or another transfer of this one, writes the file. The download waits, however often that happens.
+    /// Another process, or another transfer in this one, is writing the file. The download waits, however often that happens.
     case lock
 
     init(_ error: TransferError) {
         if let failure = error.fileError {
             self.init(failure.code)
         } else if error.isConnectionFailure, let failure = error.cause as? FileError, Self(failure.code) == .worker {
-            // No descriptor or no memory was left for a connection.
+            // There was no file descriptor or memory left for a connection.
             self = .worker
         } else if error.status != nil {
             self = .server
@@ -83,7 +83,7 @@ extension TransferError.Code {
     /// A download of the list is paused in the queue.
     public static let paused = Self(
         "paused", "The download is paused in the queue", "Resume it, and run the list again.")
-    /// An earlier version of Sluice stored only the description of the error, which is the message.
+    /// An earlier version of Sluice stored only the error's description, which is the message.
     public static let unknown = Self("unknown", "The download failed", nil)
     /// The closure that provides the header fields of a request threw an error.
     public static let headerFieldsFailed = Self(
@@ -134,12 +134,12 @@ extension TransferError {
         TransferError(.fileExists, url: request.url, message: "The file '\(request.targetText)' exists.")
     }
 
-    /// - Parameter error: Only its type is named: the message is stored, and the description may contain a secret.
+    /// - Parameter error: Only its type is in the message, which is stored; the description may contain a secret.
     static func headerFieldsFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
         TransferError(.headerFieldsFailed, url: request.url, detail: "\(type(of: error))", cause: error)
     }
 
-    /// - Parameter error: Only its type is named, as above.
+    /// - Parameter error: Only its type is in the message, as above.
     static func resolutionFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
         TransferError(.resolutionFailed, url: request.url, detail: "\(type(of: error))", cause: error)
     }

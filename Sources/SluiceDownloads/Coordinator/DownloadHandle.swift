@@ -6,13 +6,13 @@ public import Foundation
 import SluiceConcurrency
 import SluiceHTTP
 
-/// An enqueued download, for waiting and observing.
+/// An enqueued download that you can wait for and observe.
 public struct DownloadHandle: Sendable {
     /// The request.
     public let request: DownloadRequest
     /// The batch that the request was enqueued with.
     public let batch: String?
-    /// The number of the download. After a conflict, it is the number of the other download.
+    /// The download's ID. After a conflict, it is the ID of the other download.
     public let id: QueuedDownload.ID
     /// What the queue did with the request.
     public let outcome: Outcome
@@ -21,34 +21,34 @@ public struct DownloadHandle: Sendable {
 
     /// What the queue did with an enqueued request.
     public enum Outcome: Sendable, Hashable {
-        /// The queue added a download, or starts an ended one again.
+        /// The queue added a download, or restarted an ended one.
         case added
         /// A download of the same URL to the same file is waiting or running.
         case joined
-        /// The download is already done and isn't repeated.
+        /// The download is already done, and stays done.
         case kept
-        /// The request wasn't added: an unfinished download of this other URL writes the same file.
+        /// The request wasn't added, because an unfinished download of this other URL writes the same file.
         case conflict(with: URL)
     }
 
-    /// The download, when it is done or cancelled. Waits until it has ended, so the queue must be running.
+    /// The download once it is done or cancelled. Waits until it has ended, so the queue must be running.
     ///
     ///     let file = try await handle.result.request.target
     ///
     /// If the request is cancelled and the download continues for other members, the result has the state
-    /// ``QueuedDownload/State/cancelled``. If a download that ended in this process was replaced, because the same request was enqueued
-    /// again, the result belongs to this handle's download.
+    /// ``QueuedDownload/State/cancelled``. If the download ended in this process and was then replaced, because the same request was
+    /// enqueued again, the result still belongs to this handle's download.
     ///
     /// - Throws: `TransferError` if the download failed, without its cause if that happened in another process or an earlier one, and with
-    ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was removed from the queue
-    ///   meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
+    ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download has been removed from the queue;
+    ///   `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = outcome {
                 throw TransferError.alreadyQueued(from: other, request)
             }
             var end: Condition?
-            // What is registered for the end is removed by whichever task sees the end first.
+            // Whichever task sees the end first removes the registration.
             defer { if end != nil { coordinator.observers.noteEnd(of: id) } }
             while true {
                 try Task.checkCancellation()
@@ -66,7 +66,7 @@ public struct DownloadHandle: Sendable {
                     let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
                     await coordinator.timing.wait(for: end, atMost: limit)
                 }
-                // The job may have ended before this, so the next look comes before the wait.
+                // The job may already have ended, so look again before waiting.
                 end = coordinator.observers.nextEnd(of: id)
             }
         }
@@ -96,7 +96,7 @@ public struct DownloadHandle: Sendable {
         }
     }
 
-    /// Whether the request was cancelled, and the job continues for others.
+    /// Whether the request was cancelled but the job continues for others.
     private func hasLeft(_ job: QueuedDownload) -> Bool {
         let mine = QueuedDownload.Member(user: request.user, batch: batch)
         return !job.members.contains { $0.user == mine.user && $0.batch == mine.batch }
@@ -121,7 +121,7 @@ private struct JobEvents: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         fileprivate let handle: DownloadHandle
         fileprivate let subscription: Subscription
-        /// Whether the end is certain to arrive in the queue: the job hadn't ended after the subscription began, and no other process can
+        /// Whether the end is certain to arrive in the queue: the job hadn't ended when the subscription began, and no other process can
         /// end it.
         private var isSure = false
 
@@ -139,12 +139,12 @@ private struct JobEvents: AsyncSequence, Sendable {
                 let change = coordinator.observers.changes.next
                 if let event = queue.tryDequeue() { return event }
                 if !isSure {
-                    // Events that arrived before the answer come first.
+                    // Deliver events that arrived before the answer first.
                     if await handle.isOver { return queue.tryDequeue() }
                     isSure = !coordinator.store.isShared
                 }
                 if isSure { return try? await queue.dequeue() }
-                // Another process may end the job, and its events don't arrive here.
+                // Another process may end the job, and we don't get its events.
                 await coordinator.timing.wait(for: change, atMost: coordinator.timing.poll)
             }
             return nil

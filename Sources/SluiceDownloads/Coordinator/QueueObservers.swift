@@ -2,10 +2,10 @@ import SluiceConcurrency
 import SluiceHTTP
 import SluiceLock
 
-/// What the observers of a queue in this process wait for: snapshots wait for any change, and handles for the end of one job.
+/// Notifies a queue's observers in this process: snapshots wait for any change, and handles for the end of one job.
 final class QueueObservers: Sendable {
     private struct State {
-        /// The ends of jobs for which handles wait. An entry stays until its job ends.
+        /// The jobs whose ends handles are waiting for. An entry stays until its job ends.
         var ends: [JobID: (condition: Condition, signal: Signal)] = [:]
         var events: [JobID: [ObjectIdentifier: Events]] = [:]
         /// The outcomes of jobs that handles exist for.
@@ -25,7 +25,7 @@ final class QueueObservers: Sendable {
     let changes = ChangeSignal()
     private let state = Lock(State())
 
-    /// A condition that is signalled when the job ends, or when one of its members leaves. Look at the job after taking it.
+    /// A condition that is signalled when the job ends, or when one of its members leaves. Look at the job after you take the condition.
     func nextEnd(of job: JobID) -> Condition {
         state.withLock { state in
             let pair = state.ends[job] ?? Condition.makeCondition()
@@ -49,12 +49,12 @@ final class QueueObservers: Sendable {
     /// Notes the outcome of a job. The run calls this before it records the outcome, because another task can replace the job as soon as the
     /// store has it.
     func note(_ outcome: JobOutcome.Ended, of job: JobID) {
-        // Released after unlocking: the last reference may go.
+        // Released after unlocking, because this may be the last reference.
         let known = state.withLock { $0.outcomes[job]?.outcome }
         known?.note(outcome)
     }
 
-    /// The store has refused an outcome.
+    /// The store refused an outcome.
     func revokeOutcome(of job: JobID) {
         let known = state.withLock { $0.outcomes[job]?.outcome }
         known?.revoke()
@@ -68,7 +68,7 @@ final class QueueObservers: Sendable {
 
     fileprivate func removeOutcome(of job: JobID) {
         state.withLock { state in
-            // Another handle may have made a new one meanwhile.
+            // Another handle may have made a new one in the meantime.
             if state.outcomes[job]?.outcome == nil { state.outcomes[job] = nil }
         }
     }
@@ -110,12 +110,12 @@ final class QueueObservers: Sendable {
         changes.note()
     }
 
-    /// The selected members of a job have been cancelled, and the job continues for others.
+    /// The selected members of a job were cancelled, and the job continues for others.
     func noteEnd(of selection: QueuedDownload.Selection, in job: JobID) {
         noteEnd(in: job) { selection.means($0) }
     }
 
-    /// A job was cancelled, and continues for members that requested it afterwards.
+    /// A job was cancelled, but continues for members that requested it afterwards.
     func noteEnd(in job: JobID, keeping members: [QueuedDownload.Member]) {
         noteEnd(in: job) { gone in !members.contains { $0.user == gone.user && $0.batch == gone.batch } }
     }
@@ -134,7 +134,7 @@ final class QueueObservers: Sendable {
     }
 }
 
-/// How a job ended in this process, for its handles: the store forgets that when the same request is enqueued again.
+/// How a job ended in this process, for its handles. The store forgets it when the same request is enqueued again.
 final class JobOutcome: Sendable {
     enum Ended: Sendable {
         case done(bytes: Int64)
@@ -175,7 +175,7 @@ final class JobOutcome: Sendable {
         state.withLock { state in if case .ended = state { state = .removed } }
     }
 
-    /// The error that the queue has kept, with its cause if the job failed in this process.
+    /// The error that the queue kept, with its cause if the job failed in this process.
     func error(_ kept: TransferError?) -> TransferError? {
         guard case .ended(.failed(let error)) = state.withLock({ $0 }), error.description == kept?.description else {
             return kept
@@ -183,7 +183,7 @@ final class JobOutcome: Sendable {
         return error
     }
 
-    /// The ended job of a request, or `nil` if it hasn't ended here or was removed since.
+    /// The ended job of a request, or `nil` if it hasn't ended here or has been removed since.
     func job(of request: DownloadRequest, batch: String?) -> QueuedDownload? {
         guard case .ended(let outcome) = state.withLock({ $0 }) else { return nil }
         let member = QueuedDownload.Member(user: request.user, batch: batch, priority: request.priority)

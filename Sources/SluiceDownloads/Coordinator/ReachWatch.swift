@@ -1,6 +1,6 @@
 import SluiceHTTP
 
-/// What the attempts of a run have found out about their hosts and about the network: a pure value. Times are in milliseconds.
+/// What the attempts of a run have learned about their hosts and the network, as a pure value. Times are in milliseconds.
 ///
 /// The store counts failed connections for all workers (``HostHealth``), and decides when a host's jobs start. This value decides what
 /// failures mean for the jobs of this run:
@@ -13,7 +13,7 @@ import SluiceHTTP
 /// ```
 struct ReachWatch {
     enum Verdict: Equatable {
-        /// The failure is one of this job and of its host.
+        /// The failure counts against this job and its host.
         case counts
         case waitsForHost
         case givesUp
@@ -24,9 +24,9 @@ struct ReachWatch {
 
     struct Rules {
         var breaker: DownloadCoordinator.CircuitBreaker?
-        /// Whether the run waits for a network: not if a caller waits for the end of a list.
+        /// Whether the run waits for the network. It doesn't if a caller is waiting for a list.
         var waitsForNetwork = true
-        /// Whether the run ends when it had no network for ``networkPatience``: not if it ends only by cancellation.
+        /// Whether the run ends after it had no network for ``networkPatience``. It doesn't if it ends only by cancellation.
         var endsWithoutNetwork = false
     }
 
@@ -35,13 +35,13 @@ struct ReachWatch {
         var failures = 0
     }
 
-    /// A host for which no attempt is made until a time, and the error with which its jobs fail.
+    /// A host that gets no attempts until a given time, and the error that its jobs fail with.
     private struct Refusal {
         var until: Int64
         var error: TransferError
     }
 
-    /// The number of hosts in succession of which there was no sign, after which the network is thought to be gone.
+    /// After no sign of this many hosts in a row, the network is presumed to be gone.
     static let silentHosts = 2
     private static let minimumPause: Int64 = 1000
     private static let maximumPause: Int64 = 30_000
@@ -50,14 +50,14 @@ struct ReachWatch {
     var rules: Rules
     private var unreachable: [String: Unreachable] = [:]
     private var refusals: [String: Refusal] = [:]
-    /// The hosts of which there was no sign since there was one of any host.
+    /// The hosts that have been silent since any host last responded.
     private var silent: Set<String> = []
     private var offlineSince: Int64?
     private var pause = Self.minimumPause
     /// The time of the next attempt while there is no network.
     private(set) var nextTry: Int64?
-    /// Whether the next attempt is one of a host that hasn't been silent. Otherwise the same job, the first in the queue, would be tried
-    /// again and again, although other hosts can be reached.
+    /// Whether the next attempt goes to a host that hasn't been silent. Otherwise the first job in the queue would be tried over and over,
+    /// even if other hosts can be reached.
     private var triesOthers = false
 
     init(_ rules: Rules) { self.rules = rules }
@@ -100,7 +100,7 @@ struct ReachWatch {
         return .waitsForNetwork(max(0, (nextTry ?? now) - now))
     }
 
-    /// Returns how many of `room` jobs may be claimed. Without a network, it is one after each pause.
+    /// Returns how many of `room` jobs may be claimed. Without a network, that is one job after each pause.
     mutating func room(_ room: Int, now: Int64) -> Int {
         guard let next = nextTry else { return room }
         guard room > 0, now >= next else { return 0 }
@@ -109,13 +109,13 @@ struct ReachWatch {
         return 1
     }
 
-    /// The hosts of which no job may be claimed.
+    /// The hosts whose jobs may not be claimed.
     var avoided: Set<String> { nextTry != nil && triesOthers ? silent : [] }
 
-    /// Only hosts that were silent have jobs, so that one of them is tried now.
+    /// Only silent hosts have jobs, so one of them is tried now.
     mutating func noteNoOtherHost(now: Int64) {
         guard nextTry != nil, triesOthers else { return }
-        // The next attempt makes the pause longer again.
+        // The next attempt doubles the pause again.
         (triesOthers, nextTry, pause) = (false, now, max(Self.minimumPause, pause / 2))
     }
 
@@ -128,7 +128,7 @@ struct ReachWatch {
         refusals[host] = Refusal(until: until, error: error)
     }
 
-    /// The error with which a job of the host fails without a request.
+    /// The error that a job of the host fails with, without a request.
     func refusal(of host: String, now: Int64) -> TransferError? {
         guard let refusal = refusals[host], now < refusal.until else { return nil }
         return refusal.error

@@ -1,7 +1,7 @@
 public import Observation
 import SluiceConcurrency
 
-/// A download queue for a user interface to observe.
+/// The state of a download queue, for a user interface to observe.
 ///
 ///     struct QueueView: View {
 ///         let list: DownloadList
@@ -16,31 +16,32 @@ import SluiceConcurrency
 ///
 /// Create the list where you create the coordinator, and pass it to the views; see <doc:ShowTheQueueInAView>.
 ///
-/// The list follows the queue until it is released, whether the queue runs or not. It owns the task that does this, and the task has only a
-/// weak reference to the list. To change the queue, call the methods of the coordinator, such as `cancel` and `retry`.
+/// The list follows the queue until it is released, whether the queue runs or not. It owns the task that follows the queue, and the task
+/// holds the list weakly. To change the queue, call the methods of the coordinator, such as `cancel` and `retry`.
 ///
 /// **Observation.** Each property is tracked separately, and changes only when its value changes. So a view that shows ``waiting`` isn't
-/// updated while bytes arrive. The properties change at most ten times in a second, and changes by other processes appear within a second.
+/// updated while bytes arrive. Properties change at most ten times a second, and changes by other processes appear within a second.
 ///
-/// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then reads the queue again every
-/// second. If the queue can't run, for example because the disk is full, ``failure`` has that error until it has passed
-/// (``DownloadCoordinator/failure``). After the coordinator has been closed, the list no longer retries.
+/// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then retries every second. If
+/// the queue can't run, for example because the disk is full, ``failure`` holds that error until the problem is over
+/// (``DownloadCoordinator/failure``). Once the coordinator is closed, the list stops retrying.
 @MainActor @Observable
 public final class DownloadList {
-    /// The running downloads with their progress, in the order of their numbers.
+    /// The running downloads with their progress, ordered by ID.
     public private(set) var running: [QueueSnapshot.Running] = []
     /// The first waiting downloads, in the order in which they start.
     public private(set) var waiting: [QueuedDownload] = []
     /// The first paused downloads, in the same order. They don't start until they are resumed.
     public private(set) var paused: [QueuedDownload] = []
-    /// The last ended downloads, the latest first.
+    /// The most recently ended downloads, latest first.
     public private(set) var ended: [QueuedDownload] = []
-    /// The downloads in ``ended`` that failed. ``count(in:)`` includes earlier ones.
+    /// The downloads in ``ended`` that failed. ``count(in:)`` also counts earlier ones.
     public private(set) var failed: [QueuedDownload] = []
-    /// The hosts from which no further downloads start now, sorted by name: the server asked for a delay (`Retry-After`), or it can't be
-    /// connected to.
+    /// The hosts in backoff, sorted by name: the server asked for a delay (`Retry-After`), or it can't be reached. No downloads from them
+    /// start for now.
     ///
-    /// A host can stay here after its `notBefore` until the queue changes again. So a view that shows the time compares it with the clock.
+    /// A host can stay here after its `notBefore` until the queue changes again. So a view that shows the time should compare it with the
+    /// clock.
     public private(set) var hosts: [QueueSnapshot.Host] = []
     /// The number of downloads in each state, in the whole queue.
     public private(set) var counts: [QueuedDownload.State: Int] = [:]
@@ -54,7 +55,7 @@ public final class DownloadList {
 
     @ObservationIgnored private var meter = TransferMeter()
     @ObservationIgnored private var following: Following?
-    /// Ticks while downloads run, because there are no snapshots while no bytes arrive.
+    /// Ticks while downloads run, because no snapshots arrive while no bytes do.
     @ObservationIgnored private var ticking: Following?
     @ObservationIgnored private let timing: ListTiming
     @ObservationIgnored private let currentRunFailure: @Sendable () -> (any Error)?
@@ -69,7 +70,7 @@ public final class DownloadList {
         self.init(downloads.snapshots(listing: count), timing: .system) { downloads.failure }
     }
 
-    /// Creates a list that shows one snapshot and follows no queue: for previews, and for tests of views.
+    /// Creates a list that shows one snapshot and follows no queue, for previews and view tests.
     public init(showing snapshot: QueueSnapshot) {
         timing = .system
         currentRunFailure = { nil }
@@ -101,7 +102,7 @@ public final class DownloadList {
         case .failure(let error):
             set(\.readFailure, to: error)
         }
-        // Errors can't be compared, but their descriptions say all that a view shows.
+        // Errors can't be compared, but their descriptions contain everything a view shows.
         let failure = currentRunFailure()
         if failure.map({ "\($0)" }) != runFailure.map({ "\($0)" }) { runFailure = failure }
     }
@@ -128,8 +129,8 @@ public final class DownloadList {
         }
     }
 
-    /// Assigns a value only if it differs. Otherwise the views that read the property would be updated, unless the version of the
-    /// `@Observable` macro compares too.
+    /// Assigns a value only if it differs. Otherwise the views that read the property would be updated, unless this version of the
+    /// `@Observable` macro compares, too.
     @discardableResult
     private func set<Value: Equatable>(
         _ property: ReferenceWritableKeyPath<DownloadList, Value>, to value: Value
@@ -154,16 +155,16 @@ extension DownloadList {
         public var receivedBytes: Int64
         /// The size of the running downloads in bytes; `nil` if a size is unknown, or if no download runs.
         public var totalBytes: Int64?
-        /// The rate at which bytes arrive in this process, a mean in which bytes count less the older they are: after three seconds about
-        /// a third. `nil` if no download runs.
+        /// The rate at which bytes arrive in this process, as a moving average: after three seconds, a byte counts about a third. `nil` if
+        /// no download runs.
         public var bytesPerSecond: Int64?
         /// The estimated time until no download waits or runs, in whole seconds, at the current rate.
         ///
-        /// Each download of unknown size counts with the mean of the known sizes. `nil` if no size or no rate is known, or while no bytes
-        /// arrive.
+        /// A download of unknown size is assumed to have the mean of the known sizes. `nil` if no size or no rate is known, or while no
+        /// bytes arrive.
         public var timeLeft: Duration?
 
-        /// Creates a value, by default of a queue without running downloads: for previews and tests.
+        /// Creates totals for previews and tests. By default, no downloads run.
         public init(
             receivedBytes: Int64 = 0, totalBytes: Int64? = nil, bytesPerSecond: Int64? = nil,
             timeLeft: Duration? = nil
@@ -184,7 +185,7 @@ extension DownloadList {
 
 // MARK: - Following the queue
 
-/// The snapshots of a queue as results. After an error the iteration begins again, a second later.
+/// The snapshots of a queue as results. After an error, the iteration starts over a second later.
 struct RepeatedSnapshots<Source: AsyncSequence<QueueSnapshot, any Error> & Sendable>: AsyncSequence, Sendable {
     let snapshots: Source
     let sleep: @Sendable (Duration) async throws -> Void
@@ -230,7 +231,7 @@ struct RepeatedSnapshots<Source: AsyncSequence<QueueSnapshot, any Error> & Senda
     }
 }
 
-/// A sequence with an element each second, until the task is cancelled.
+/// A sequence with an element every second, until the task is cancelled.
 private struct Ticks: AsyncSequence, Sendable {
     let sleep: @Sendable (Duration) async throws -> Void
 

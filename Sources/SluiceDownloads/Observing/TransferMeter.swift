@@ -13,8 +13,8 @@ struct TransferMeter: Sendable {
     private var rate = SmoothedRate()
     private var previous: (snapshot: QueueSnapshot, time: ContinuousClock.Instant)?
 
-    /// The bytes of a download whose arrival no snapshot has shown count up to this number. They may belong to a resumed partial file or
-    /// to another process, and a large number would make the rate jump. Without them, the rate of many small files would be too low.
+    /// The most bytes to count when a download first shows up in a snapshot. They may belong to a resumed partial file or to another
+    /// process, and a large number would make the rate jump. Without them, the rate of many small files would be too low.
     static let maximumUnseen: Int64 = 1 << 20
 
     /// Adds the bytes that arrived between the previous snapshot and this one.
@@ -22,14 +22,14 @@ struct TransferMeter: Sendable {
         if let previous, !previous.snapshot.running.isEmpty {
             rate.add(Self.bytesArrived(from: previous.snapshot, to: snapshot), over: previous.time.duration(to: now))
         } else {
-            // It is unknown when the first downloads began.
+            // We don't know when the first downloads began.
             rate = SmoothedRate()
         }
         previous = (snapshot, now)
         update()
     }
 
-    /// Lets the rate fall while there are no snapshots, because no bytes arrive.
+    /// Lets the rate fall while no snapshots arrive, because no bytes do.
     mutating func advance(to now: ContinuousClock.Instant) {
         guard let (snapshot, time) = previous else { return }
         rate.add(0, over: time.duration(to: now))
@@ -42,7 +42,7 @@ struct TransferMeter: Sendable {
         let before = Dictionary(old.running.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for job in new.running {
             if let seen = before[job.id] {
-                // Fewer bytes than before: another attempt has begun.
+                // If there are fewer bytes than before, another attempt has begun.
                 arrived = arrived.addingClamped(max(0, max(0, job.receivedBytes) - max(0, seen.receivedBytes)))
             } else {
                 arrived = arrived.addingClamped(min(max(0, job.receivedBytes), maximumUnseen))
@@ -91,15 +91,15 @@ struct TransferMeter: Sendable {
             left += Double(waiting) * mean
         }
         let seconds = (left / bytesPerSecond).rounded(.up)
-        // More than thirty years is no estimate.
+        // More than thirty years isn't an estimate.
         return (0..<1e9).contains(seconds) ? .seconds(Int64(seconds)) : nil
     }
 }
 
-/// A mean of bytes per second in which older bytes count less: those of the time t ago with the weight e^(−t/τ).
+/// A moving average of bytes per second, in which bytes that arrived t ago have the weight e^(−t/τ).
 ///
-/// Numerator and denominator are integrals over the past with this weight. So the mean is right from the first interval on, and doesn't
-/// depend on how the time is divided into intervals.
+/// Numerator and denominator are integrals over the past with this weight. So the mean is right from the first interval on, and it doesn't
+/// matter how time is divided into intervals.
 package struct SmoothedRate: Sendable, Hashable {
     /// τ, in seconds.
     static let timeConstant = 3.0

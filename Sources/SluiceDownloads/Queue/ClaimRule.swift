@@ -1,16 +1,17 @@
 import HeapModule
 
-/// The rule by which the stores in memory and on SQLite hand out jobs: a pure value, which counts what runs. (PostgreSQL has its own, in SQL.)
+/// The rule by which the in-memory and SQLite stores hand out jobs, as a pure value that counts what is running. (PostgreSQL has its own
+/// rule, in SQL.)
 ///
-/// Jobs are handed out by priority, then by number. A job is passed over if its host or its users have no room under the limits, if the
-/// claim avoids its host, wants another batch or can't resolve its URL. The members of a job are charged in their order: the first one
-/// whose user has room.
+/// Jobs are handed out by priority, then by number. A job is passed over if its host or its users have no room under the limits, or if the
+/// claim avoids its host, wants another batch or can't resolve its URL. A job is charged to its first member whose user has room.
 ///
 /// Waiting jobs stand in lines, one for each pair of host and user (a row of the table `lane`). A store offers the lines in the order of
-/// their first jobs, and then the next job of a line that was looked at. So a claim looks at the first jobs only, however many wait.
+/// their first jobs, and then the next job of a line it has already offered. So a claim looks only at the first jobs, however many are
+/// waiting.
 struct ClaimRule {
     let claim: JobClaim
-    /// With the jobs that this claim has handed out.
+    /// Including the jobs that this claim has handed out.
     var running: RunningCounts
 
     init(_ claim: JobClaim, _ running: RunningCounts) {
@@ -24,10 +25,10 @@ struct ClaimRule {
         running.room(host: line.host, user: line.user, under: claim.limits) > 0
     }
 
-    /// Hands out jobs until the claim has enough, or the store has no more with room.
+    /// Hands out jobs until the claim has enough, or no waiting job has room.
     mutating func handOut<Source: ClaimSource>(from source: inout Source) throws -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
-        // The next jobs of lines that were looked at.
+        // The next jobs of lines that were already offered.
         var heads = Heap<LineHead>()
         while claimed.count < claim.count, hasRoom,
             let head = try source.nextLine(before: heads.min) ?? heads.popMin()
@@ -37,7 +38,7 @@ struct ClaimRule {
                 try source.passed(head, &self)
                 continue
             }
-            // The job may have been claimed from the line of another member.
+            // The job may have been claimed from another member's line.
             if let job = try source.waitingJob(head), claim.resolves || !job.isUnresolved,
                 claim.batch.map(job.members.hasActive) ?? true
             {
@@ -46,7 +47,7 @@ struct ClaimRule {
                 claimed.append(try source.handOut(job, to: claim, charging: charged))
                 running.add(host: job.host, user: charged.user)
             }
-            // A line without room has none until the end of this claim.
+            // A line without room stays without room until the end of this claim.
             if hasRoom(head.line), let next = try source.next(after: head, in: claim.batch) { heads.insert(next) }
         }
         return claimed
@@ -57,23 +58,23 @@ struct ClaimRule {
 protocol ClaimSource {
     associatedtype WaitingJob: ClaimableJob
 
-    /// Takes the next line, in the order of their first jobs, if its first job comes before another one. No line comes twice.
+    /// Takes the next line, in the order of their first jobs, if its first job comes before `head`. No line comes twice.
     mutating func nextLine(before head: LineHead?) throws -> LineHead?
 
-    /// The first job of a line, among those with an active member of the batch if there is one. `head`, which was the first, is no longer
-    /// in the line, or isn't of the batch.
+    /// The first job of a line; with a batch, the first job that has an active member in it. `head` was the first, but is no longer in the
+    /// line or isn't in the batch.
     func next(after head: LineHead, in batch: String?) throws -> LineHead?
 
     /// Notes how many jobs of a host may run, if that isn't known yet.
     func learnLimit(of host: String, _ running: inout RunningCounts) throws
 
-    /// A line without room was passed over, and the first job of all others comes later.
+    /// A line without room was passed over. The first jobs of all other lines come later.
     mutating func passed(_ head: LineHead, _ rule: inout ClaimRule) throws
 
-    /// Returns `nil` if the job no longer waits.
+    /// Returns `nil` if the job is no longer waiting.
     func waitingJob(_ head: LineHead) throws -> WaitingJob?
 
-    /// Leases a job, which leaves its lines.
+    /// Leases a job and removes it from its lines.
     mutating func handOut(_ job: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element) throws
         -> ClaimedJob
 }
@@ -84,22 +85,22 @@ protocol ClaimableJob {
     var members: JobMembers { get }
 }
 
-/// The waiting jobs of a host and a user, by which the limits count. Jobs whose URLs have to be resolved have lines of their own.
+/// The waiting jobs of a host and a user, the pair that limits count by. Jobs whose URLs have to be resolved have separate lines.
 struct Line: Hashable {
     var host: String
     var user = ""
     var isUnresolved = false
-    /// The key of its row, on SQLite.
+    /// The key of its row in SQLite.
     var id: Int64 = 0
 }
 
-/// A line, and the job that is claimed from it next.
+/// A line, and the next job to claim from it.
 struct LineHead: Comparable {
     var priority: Int
     var job: Int64
     var line: Line
 
-    /// The job that is claimed first is the least.
+    /// The job to claim first compares least.
     static func < (one: Self, other: Self) -> Bool {
         (other.priority, one.job) < (one.priority, other.job)
     }
@@ -111,7 +112,7 @@ struct LineHead: Comparable {
 
 // MARK: - Limits
 
-/// How many jobs run, in all, from each host and for each user.
+/// How many jobs are running in total, from each host and for each user.
 struct RunningCounts {
     private(set) var total = 0
     private var ofHost: [String: Int] = [:]

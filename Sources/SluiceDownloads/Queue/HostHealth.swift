@@ -1,23 +1,23 @@
-/// What an attempt found out about its host.
+/// What an attempt learned about its host.
 package enum HostReport: Sendable, Hashable {
     /// The host answered.
     case reached
-    /// The host asked for no further requests during this time.
+    /// The host asked us to send no requests for this long.
     case busy(for: Duration)
-    /// The host couldn't be connected to. After `limit` such attempts in succession, its circuit opens for `pause`.
+    /// The connection to the host failed. After `limit` such attempts in a row, its circuit opens for `pause`.
     case unreachable(limit: Int, pause: Duration)
 }
 
-/// What is known about a host that isn't known to be well: a pure value. Times are in milliseconds.
+/// What is known about a host that may be unhealthy, as a pure value. Times are in milliseconds.
 package struct HostHealth: Sendable, Hashable {
     /// No job of the host is claimed until then.
     var until: Int64
-    /// The number of connections that failed in succession.
+    /// The number of connections that failed in a row.
     var failures = 0
     /// Whether the circuit is open. After ``until``, one job at a time is claimed, until one reaches the host.
     var isOpen = false
 
-    /// Returns what is known after a report, or `nil` if the host is well.
+    /// Returns what is known after a report, or `nil` if the host is healthy.
     static func after(_ report: HostReport, _ health: HostHealth?, now: Int64) -> HostHealth? {
         var health = health ?? HostHealth(until: now)
         switch report {
@@ -26,7 +26,7 @@ package struct HostHealth: Sendable, Hashable {
             (health.failures, health.isOpen) = (0, false)
             health.until = max(health.until, now + time.milliseconds)
         case .unreachable(let limit, let pause):
-            // Another program may have written any number.
+            // Another program may have stored any number.
             if health.failures < .max { health.failures += 1 }
             if health.failures >= limit {
                 health.isOpen = true
@@ -41,6 +41,6 @@ package struct HostHealth: Sendable, Hashable {
     /// The number of jobs that may run, or `nil` if there is no limit.
     func limit(now: Int64) -> Int? { until > now ? 0 : isOpen ? 1 : nil }
 
-    /// The time from which the entry of a host without reports is removed.
+    /// How long the entry of a host without reports is kept.
     package static let memory: Int64 = 86_400_000
 }

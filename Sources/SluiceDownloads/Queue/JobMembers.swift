@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// The members of a job, in the order of their arrival: a pure value. There is at least one.
+/// The members of a job, in the order of their arrival, as a pure value. There is at least one.
 struct JobMembers: Sendable, Hashable {
     struct Element: Sendable, Hashable {
         var member: QueuedDownload.Member
-        /// The header fields of the member's request. Only a queue in memory has them.
+        /// The header fields of the member's request. Only an in-memory queue has them.
         var headerFields: HTTPFields?
 
         init(_ member: QueuedDownload.Member) { self.member = member }
@@ -29,7 +29,7 @@ struct JobMembers: Sendable, Hashable {
 
     var arePaused: Bool { all.allSatisfy(\.member.isPaused) }
 
-    /// The users of the active members, each once.
+    /// The users of the active members, without duplicates.
     var activeUsers: [String] {
         if all.count == 1 { return all[0].member.isPaused ? [] : [all[0].user] }
         var users: [String] = []
@@ -39,7 +39,7 @@ struct JobMembers: Sendable, Hashable {
         return users
     }
 
-    /// The batches of the active members, each once, without the empty name.
+    /// The batches of the active members, without duplicates and without the empty name.
     var activeBatches: [String] {
         var batches: [String] = []
         for element in all where !element.member.isPaused && !element.batch.isEmpty && !batches.contains(element.batch)
@@ -55,7 +55,7 @@ struct JobMembers: Sendable, Hashable {
 
     // MARK: Changing
 
-    /// A member of the same user and batch gets the higher priority and is resumed.
+    /// If there is a member with the same user and batch, it gets the higher priority and is resumed.
     mutating func join(_ element: Element) {
         guard let index = all.firstIndex(where: { $0.user == element.user && $0.batch == element.batch }) else {
             return all.append(element)
@@ -65,7 +65,7 @@ struct JobMembers: Sendable, Hashable {
         all[index].headerFields = element.headerFields ?? all[index].headerFields
     }
 
-    /// The members that the selection doesn't mean.
+    /// The members that aren't selected.
     func without(_ selection: QueuedDownload.Selection) -> [Element] { all.filter { !selection.means($0.member) } }
 
     mutating func setPaused(_ isPaused: Bool, _ selection: QueuedDownload.Selection) {
@@ -83,7 +83,7 @@ struct JobMembers: Sendable, Hashable {
         all.first { !$0.member.isPaused && running.room(host: host, user: $0.user, under: limits) > 0 }
     }
 
-    /// The user to charge a running job to that is charged to `charged`.
+    /// The user to charge a running job to, which is now charged to `charged`.
     func charge(_ charged: String, _ running: RunningCounts) -> String {
         let users = activeUsers
         if users.isEmpty || users.contains(charged) { return charged }
@@ -92,7 +92,7 @@ struct JobMembers: Sendable, Hashable {
 }
 
 extension QueuedDownload.Selection {
-    /// Whether a member of a selected job is meant.
+    /// Whether the selection includes this member of a selected job.
     func means(_ member: QueuedDownload.Member) -> Bool {
         switch self {
         case .user(let user): (member.user ?? "") == user

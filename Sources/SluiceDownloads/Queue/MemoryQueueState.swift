@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The jobs of a ``MemoryQueueStore``: a pure value. Times are in milliseconds.
+/// The jobs of a ``MemoryQueueStore``, as a pure value. Times are in milliseconds.
 struct MemoryQueueState {
     struct Job {
         /// Without members and header fields; ``seen`` has the members.
@@ -49,18 +49,18 @@ struct MemoryQueueState {
     private(set) var jobs: [JobID: Job] = [:]
     /// The jobs that can be claimed. A job stands in the line of each user with an active member.
     private(set) var lines: [Line: MemoryQueueLine] = [:]
-    /// The first jobs of the lines, so that a claim needn't look at every line. Each line's present first job is here; entries of others are
-    /// outdated, and left out when a claim meets them.
+    /// The first jobs of the lines, so that a claim needn't look at every line. Each line's current first job is here; all other entries
+    /// are stale, and claims skip them.
     private var firsts = Heap<LineHead>()
-    /// During a claim, the lines that it has taken from ``firsts``.
+    /// During a claim, the lines that the claim has taken from ``firsts``.
     private var taken: Set<Line> = []
-    /// The jobs that wait for a delay, with the time at which it ends.
+    /// The jobs that are waiting for a delay, and when it ends.
     private var delayed: [JobID: Int64] = [:]
     private var firstDelayOver = Int64.max
     private var leased: Set<JobID> = []
     private var running = RunningCounts()
     private var hosts: [String: HostHealth] = [:]
-    /// The jobs for each target. There is seldom more than one.
+    /// The jobs for each target. There is rarely more than one.
     private var byTarget: [TargetPath: [JobID]] = [:]
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
@@ -69,7 +69,7 @@ struct MemoryQueueState {
     private(set) var lastEvent: Int64 = 0
     /// The time of the current operation.
     var now: Int64 = 0
-    /// By how much the time of day is ahead of ``now``.
+    /// How far the time of day is ahead of ``now``.
     var ahead: Int64 = 0
 
     fileprivate typealias Index = Dictionary<JobID, Job>.Index
@@ -210,7 +210,7 @@ struct MemoryQueueState {
     /// Returns `false` if the lease is no longer valid.
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
-        // Uses the index, because access by key would move the job out of the dictionary and back.
+        // By index, because access by key would move the job out of the dictionary and back.
         guard let index = jobs.index(forKey: id) else { return false }
         if let report = settlement.host {
             let host = jobs.values[index].host
@@ -235,7 +235,7 @@ struct MemoryQueueState {
             (jobs.values[index].download.bytes, jobs.values[index].download.error) = (bytes, nil)
             end(at: index, .done, now: now)
         case .failed: end(at: index, .failed, now: now)
-        // A job that was cancelled while it failed isn't tried again.
+        // A job that was cancelled while it failed isn't retried.
         case _ where lease.isCancelled: end(at: index, .cancelled, now: now)
         case .retry, .postponed, .moved, .released, .cancelled:
             wait(id, until: settlement.outcome.delay.map { now + $0.milliseconds })
@@ -303,7 +303,7 @@ struct MemoryQueueState {
         }
     }
 
-    /// The end of the first delay, lease or pause of a host. The delays of paused jobs count too, because that is simpler than to leave them out.
+    /// When the next delay, lease or host pause ends. The delays of paused jobs count, too, because that is simpler than leaving them out.
     func nextDue(now: Int64) -> Int64? {
         let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
         let pauses = hosts.values.lazy.map(\.until).filter { $0 > now }.min()
@@ -315,7 +315,7 @@ struct MemoryQueueState {
             return !lines.isEmpty || !leased.isEmpty || delayed.keys.contains { jobs[$0]?.download.state == .waiting }
         }
         func isOpen(_ id: JobID) -> Bool { jobs[id]?.members.hasActive(in: batch) == true }
-        // Usually one of the running jobs is in the batch, or the next one to run, or nothing waits at all.
+        // Usually one of the running jobs is in the batch, or the next one to run is, or nothing is waiting at all.
         if leased.contains(where: isOpen) { return true }
         if lines.isEmpty, delayed.isEmpty { return false }
         if let first = firsts.min, first == self.first(of: first.line), isOpen(JobID(rawValue: first.job)) {
@@ -404,7 +404,7 @@ struct MemoryQueueState {
     mutating func remove(_ selection: QueuedDownload.Selection) -> Int {
         let ended = jobs(in: selection, where: \.isFinal)
         if ended.count == jobs.count, jobs.values.allSatisfy({ $0.members.all.count == 1 }) {
-            // The usual case: the queue contains only this list, and all of it has ended.
+            // Usually the queue contains only this list, and all of it has ended.
             (jobs, byTarget) = ([:], [:])
             for id in ended { record(EventContent(.removed), id) }
             return ended.count
@@ -416,7 +416,7 @@ struct MemoryQueueState {
         return ended.count
     }
 
-    /// Returns the selected jobs in the wanted states, in the order of their numbers.
+    /// Returns the selected jobs in the given states, ordered by number.
     private func jobs(
         in selection: QueuedDownload.Selection, where isWanted: (QueuedDownload.State) -> Bool
     ) -> [JobID] {
@@ -513,7 +513,7 @@ extension MemoryQueueState: ClaimSource {
 
     func next(after head: LineHead, in batch: String?) -> LineHead? { first(of: head.line, in: batch) }
 
-    /// They are all known.
+    /// They are all known already.
     func learnLimit(of host: String, _ running: inout RunningCounts) {}
 
     func passed(_ head: LineHead, _ rule: inout ClaimRule) {}
@@ -564,12 +564,12 @@ extension MemoryQueueState.Job {
 
 /// The jobs of a line that can be claimed, by priority and then by number.
 struct MemoryQueueLine {
-    /// One level for each priority, the highest first. There are seldom more than a few.
+    /// One level for each priority, highest first. There are rarely more than a few.
     private var levels: [(priority: Int, jobs: Deque<JobID>)] = []
 
     var isEmpty: Bool { levels.isEmpty }
 
-    /// Inserts a job: a new one at the end, and one that waits again near the front. Both are O(1) or nearly.
+    /// Inserts a job: a new one at the end, and a job that goes back to waiting near the front. Both are close to O(1).
     mutating func insert(_ id: JobID, priority: Int) {
         let index = levels.firstIndex { $0.priority <= priority } ?? levels.endIndex
         if index == levels.endIndex || levels[index].priority != priority {

@@ -2,14 +2,13 @@ import SluiceLock
 
 /// A queue in memory. Every operation holds one lock while it computes, and never suspends.
 ///
-/// A claim looks at the pairs of host and user that are next, and at those that come before them and have no room. Listing the waiting
-/// jobs sorts them.
+/// A claim looks at the host/user pairs that are next, and at the earlier ones that have no room. Listing the waiting jobs sorts them.
 package final class MemoryQueueStore: QueueStore {
     /// `nil` if the store is closed.
     private let state = Lock<MemoryQueueState?>(MemoryQueueState())
-    /// Leases and delays aren't measured by the time of day: a clock that is set would end them early or late.
+    /// Leases and delays use a monotonic clock. If they used the time of day, setting it would end them early or late.
     private let time: QueueTime
-    /// The clock for the times that users see; `nil` if it is the same.
+    /// The clock for times that users see; `nil` if it is the same clock.
     private let timeOfDay: QueueTime?
 
     package convenience init() { self.init(time: .steady(), timeOfDay: .system) }

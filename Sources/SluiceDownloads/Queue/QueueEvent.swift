@@ -6,9 +6,9 @@ public import Foundation
 
 /// A change that a queue has recorded. See ``DownloadCoordinator/events(after:)``.
 public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
-    /// The number of an event in its queue. Later events have greater numbers, without gaps.
+    /// The number of an event in its queue. Later events have larger numbers, without gaps.
     ///
-    /// Save the cursor of the last event that you have handled, and continue after it.
+    /// Save the cursor of the last event that you handled, and continue after it.
     public struct Cursor: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
         /// The number.
         public var rawValue: Int64
@@ -16,7 +16,7 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
         /// Creates a cursor from a saved number.
         public init(rawValue: Int64) { self.rawValue = rawValue }
 
-        /// Orders cursors in the order of their events.
+        /// Orders cursors by their events.
         public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
         /// The number in decimal.
@@ -40,21 +40,21 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
         public static let joined = Kind(rawValue: "joined")
         /// A member was cancelled, and the download continues for others.
         public static let left = Kind(rawValue: "left")
-        /// An attempt started. The user is the one that the download is charged to.
+        /// An attempt started. The user is the one the download is charged to.
         public static let started = Kind(rawValue: "started")
         /// An attempt failed, and another one follows after a delay.
         public static let retrying = Kind(rawValue: "retrying")
-        /// The download was stopped and waits again, because its process ended or stopped responding.
+        /// The download was stopped and went back to waiting, because its process ended or stopped responding.
         public static let released = Kind(rawValue: "released")
         /// The download is paused.
         public static let paused = Kind(rawValue: "paused")
         /// The download was resumed.
         public static let resumed = Kind(rawValue: "resumed")
-        /// A failed or cancelled download waits again, because that was requested.
+        /// A failed or cancelled download went back to waiting, because a retry was requested.
         public static let retried = Kind(rawValue: "retried")
         /// The file exists.
         public static let done = Kind(rawValue: "done")
-        /// The download failed and isn't tried again.
+        /// The download failed and won't be retried.
         public static let failed = Kind(rawValue: "failed")
         /// The download was cancelled.
         public static let cancelled = Kind(rawValue: "cancelled")
@@ -70,7 +70,7 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
     public var download: QueuedDownload.ID
     /// What has changed.
     public var kind: Kind
-    /// The user of the member that joined or left, or that the download is charged to.
+    /// The user of the member that joined or left, or the user that the download is charged to.
     public var user: String?
     /// The batch of the member that joined or left.
     public var batch: String?
@@ -114,7 +114,7 @@ struct EventContent {
         (self.kind, user, batch) = (kind, element.user, element.batch)
     }
 
-    /// The end of an attempt with an outcome, or of a lost lease, after which the job has a state.
+    /// The job's new state after an attempt ended with an outcome, or after its lease was lost.
     init(_ state: QueuedDownload.State, after outcome: JobSettlement.Outcome? = nil) {
         switch state {
         case .cancelled: kind = .cancelled
@@ -140,5 +140,5 @@ struct EventContent {
     }
 }
 
-/// The number of events that a queue keeps at least.
+/// The minimum number of events that a queue keeps.
 package let keptEvents = 10_000

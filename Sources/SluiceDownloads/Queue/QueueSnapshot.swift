@@ -6,19 +6,19 @@ public import Foundation
 
 /// The state of a queue at one moment, for a user interface.
 ///
-/// It can be sent to another process, for example as JSON, in which ``counts`` is an object with the names of the states as keys. URLs are
-/// encoded unchanged, with the secrets that they may contain.
+/// You can send it to another process, for example as JSON, where ``counts`` is an object with state names as keys. URLs are encoded
+/// unchanged, including any secrets they contain.
 public struct QueueSnapshot: Sendable, Hashable, Codable {
     /// A running download and its progress.
     public struct Running: Sendable, Hashable, Codable, Identifiable {
         /// The download.
         public var download: QueuedDownload
-        /// The number of received bytes; 0 for a download of another process.
+        /// The number of received bytes; 0 if another process runs the download.
         public var receivedBytes: Int64
         /// The size of the whole file in bytes, if the server sent it.
         public var totalBytes: Int64?
 
-        /// The number of the download.
+        /// The download's ID.
         public var id: QueuedDownload.ID { download.id }
 
         /// Creates a value, for previews and tests.
@@ -35,16 +35,16 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
         }
     }
 
-    /// A host from which no further downloads start now.
+    /// A host in backoff, from which no downloads start for now.
     public struct Host: Sendable, Hashable, Codable, Identifiable {
-        /// The host, as ``DownloadRequest/host`` names it.
+        /// The host, spelled like ``DownloadRequest/host``.
         public var name: String
-        /// The time until which no download from it starts: the server asked for it (`Retry-After`), or the connections failed.
+        /// No download from the host starts before this time, because the server asked for a delay (`Retry-After`) or connections failed.
         public var notBefore: Date
-        /// Whether the last connections failed, so that one download at a time is tried after that time.
+        /// Whether the last connections failed, so that after that time, downloads are tried one at a time.
         public var isUnreachable: Bool
 
-        /// The name of the host.
+        /// The host's name.
         public var id: String { name }
 
         /// Creates a value, for previews and tests.
@@ -57,20 +57,20 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
 
     /// The number of downloads in each state.
     public var counts: [QueuedDownload.State: Int]
-    /// The running downloads, in the order of their numbers.
+    /// The running downloads, ordered by ID.
     public var running: [Running]
     /// The first waiting downloads, by priority and then in the order in which they were enqueued.
     public var waiting: [QueuedDownload]
     /// The first paused downloads, in the same order.
     public var paused: [QueuedDownload]
-    /// The last ended downloads, the latest first.
+    /// The most recently ended downloads, latest first.
     public var ended: [QueuedDownload]
-    /// The hosts from which no further downloads start now, by name.
+    /// The hosts in backoff, sorted by name. No downloads from them start for now.
     public var hosts: [Host]
     /// The last event that the snapshot contains, for ``DownloadCoordinator/events(after:)``; 0 if there was none.
     public var cursor: QueueEvent.Cursor
 
-    /// Creates a snapshot, by default of an empty queue: for previews, for tests, and as the first state of a user interface.
+    /// Creates a snapshot for previews, for tests, or as the first state of a user interface. By default, the queue is empty.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         paused: [QueuedDownload] = [], ended: [QueuedDownload] = [],
@@ -93,7 +93,7 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
 }
 
 extension QueueSnapshot.Host {
-    /// - Parameter ahead: By how much the time of day is ahead of the queue's clock.
+    /// - Parameter ahead: How far the time of day is ahead of the queue's clock.
     init?(_ name: String, _ health: HostHealth, now: Int64, ahead: Int64 = 0) {
         guard health.until > now || health.isOpen else { return nil }
         self.init(name: name, notBefore: Date(queueTime: health.until + ahead), isUnreachable: health.isOpen)

@@ -7,7 +7,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The place where a ``DownloadCoordinator`` keeps its queue.
+/// Where a ``DownloadCoordinator`` keeps its queue.
 ///
 ///     let downloads = DownloadCoordinator(store: .sqlite(at: directory.appending(path: "queue.db")))
 ///
@@ -20,14 +20,14 @@ public struct DownloadStore: Sendable {
     /// A queue in memory, which ends with the process. Each access creates a new one.
     public static var memory: DownloadStore { DownloadStore(MemoryQueueStore()) }
 
-    /// A queue in an SQLite file, which is created if it is missing. It survives the end of the process, a kill and a loss of power.
+    /// A queue in an SQLite file, which is created if it is missing. It survives the end of the process, a kill and a power loss.
     ///
-    /// **Durability.** The changes of an operation are on the disk when it returns (`synchronous = FULL`, write-ahead log).
+    /// **Durability.** An operation's changes are on the disk when it returns (`synchronous = FULL`, write-ahead log).
     ///
     /// **Secrets.** Only the file's owner can read it. URLs are stored unchanged, and header fields aren't stored.
     ///
-    /// **Several processes** on one machine can use the file. The limits hold for all of them together. If a process is killed, the next
-    /// one that runs the queue takes over its downloads. The file must be on a local file system (sqlite.org/wal.html).
+    /// **Several processes** on one machine can share the file. The limits hold for all of them together. If a process is killed, the next
+    /// process that runs the queue takes over its downloads. The file must be on a local file system (sqlite.org/wal.html).
     ///
     /// - Parameters:
     ///   - url: A file URL. Its directory must exist.
@@ -42,7 +42,7 @@ public struct DownloadStore: Sendable {
 /// The store of a ``DownloadCoordinator``'s jobs.
 ///
 /// A store decides which jobs run: it hands out jobs under limits, each with a ``JobLease``, and records their outcomes. Several workers,
-/// in one process or in several, can share a store. The limits hold exactly for all of them together.
+/// in one process or several, can share a store. The limits are exact for all of them together.
 ///
 /// ```text
 /// waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
@@ -52,72 +52,72 @@ public struct DownloadStore: Sendable {
 ///  └──resume── paused ◀─┘
 /// ```
 ///
-/// Every operation is atomic, except that a shared store changes more than ``changedAtOnce`` selected jobs in steps, in the order of their
-/// numbers. Others use the store between the steps and see some of the jobs changed. If a step fails, those of the earlier steps stay
-/// changed, and the same call can be repeated. A write about a running job names its lease. An expired lease remains valid until the next claim of any
-/// worker takes it back. After that, writes with it have no effect.
+/// Every operation is atomic, except that a shared store changes more than ``changedAtOnce`` selected jobs in steps, ordered by number.
+/// Between the steps, others can use the store and see only some of the jobs changed. If a step fails, the jobs of earlier steps stay
+/// changed, and the call can be repeated. Every write about a running job names its lease. An expired lease remains valid until the next
+/// claim by any worker takes it back. After that, writes with it have no effect.
 ///
-/// **Members.** A job has one or more members (``QueuedDownload/Member``). A member that isn't paused is active. A running job is charged to
-/// the user of one active member: the limit per user counts it there. A claim charges the earliest member whose user has room. If the
-/// charged member leaves or is paused, the job is charged to the active member whose user has the fewest running jobs, the earliest of
-/// them if there are several. That user may then have more running jobs than the limit, and claims none until there are fewer.
+/// **Members.** A job has one or more members (``QueuedDownload/Member``). A member that isn't paused is active. A running job is charged
+/// to the user of one active member: the limit per user counts it there. A claim charges the earliest member whose user has room. If the
+/// charged member leaves or is paused, the job is charged to the active member whose user has the fewest running jobs (the earliest if
+/// there is a tie). That user may then be over the limit, and no job is claimed for that user until the number is below it.
 ///
 /// **Cancellation.** Operations are short and ignore cancellation, so that the outcomes of stopped jobs are recorded.
 ///
-/// **Errors.** Operations throw ``QueueStoreError``. Nothing has changed then, except by the earlier steps of a long change.
+/// **Errors.** Operations throw ``QueueStoreError``. Then nothing has changed, except by earlier steps of a long change.
 package protocol QueueStore: Sendable {
     /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
 
-    /// Whether workers on several machines can use the store. Only such a store heeds the machines of jobs and claims.
+    /// Whether workers on several machines can use the store. Only such a store takes the machines of jobs and claims into account.
     var spansMachines: Bool { get }
 
-    /// The jobs of workers that are known to be dead, for example after a kill, wait again immediately.
+    /// Registers a worker. Jobs of workers that are known to be dead, for example after a kill, go back to waiting immediately.
     func attach() async throws -> QueueWorker
 
-    /// The jobs that the worker still holds wait again.
+    /// Removes a worker. The jobs that it still holds go back to waiting.
     func detach(_ worker: QueueWorker) async throws
 
-    /// Takes back the jobs of workers that are known to be dead, and those whose leases have expired: they wait again, or have stopped if
-    /// they were cancelled or paused.
+    /// Takes back jobs of workers that are known to be dead, and jobs whose leases have expired. They go back to waiting, or count as
+    /// stopped if they were cancelled or paused.
     func releaseJobsOfDeadWorkers() async throws
 
-    /// Adds requests, in this order, and returns what was done with each. All of them are stored, or none.
+    /// Adds requests, in this order, and returns what happened to each. Stores all of them or none.
     ///
-    /// A job is identified by its URL and its target. A request for an unfinished job becomes a member of it. If there is a member of the
-    /// same user and batch, that one gets the higher priority and is resumed. An ended job starts again, or is kept if it is done and the
-    /// options say so. Joining a running job that has been cancelled replaces its members and revokes the cancellation: the job continues,
-    /// or waits again if its worker has already stopped.
+    /// A job is identified by its URL and its target. A request for an unfinished job becomes a member of it. If there already is a member
+    /// with the same user and batch, it gets the higher priority and is resumed. An ended job starts again, or is kept if it is done and
+    /// the options say so. Joining a running job that has been cancelled replaces its members and revokes the cancellation: the job
+    /// continues, or goes back to waiting if its worker has already stopped.
     ///
     /// A request isn't added if an unfinished job for another URL writes the same file.
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob]
 
-    /// Records the outcomes of claimed jobs and hands out others, in one step.
+    /// Records the outcomes of claimed jobs and hands out more jobs, in one step.
     ///
-    /// The settlements come first. Then expired leases are taken back. Then jobs are handed out by priority, and by the order in which they
-    /// were enqueued. Jobs for which the limits leave no room are passed over. A claim for a batch gets jobs with an active member of it,
-    /// which may be charged to any of their members.
+    /// The settlements come first. Then expired leases are taken back. Then jobs are handed out by priority, and in the order in which they
+    /// were enqueued. Jobs that don't fit within the limits are passed over. A claim for a batch gets jobs with an active member in the
+    /// batch; they may be charged to any of their members.
     func takeTurn(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobTurn
 
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease]
 
-    /// Ends members of unfinished jobs. A job is cancelled when it has no other members: a waiting one immediately, a running one as soon
+    /// Ends members of unfinished jobs. A job is cancelled when it has no other members: a waiting job immediately, a running job as soon
     /// as its worker notices. A cancelled job keeps its last members, for ``retry(_:)``.
     func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange
 
     /// Pauses members of unfinished jobs that aren't being cancelled. A job is paused when all its members are.
     func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange
 
-    /// Resumes members of unfinished jobs, and returns the jobs that are no longer paused, in the order of their numbers.
+    /// Resumes members of unfinished jobs, and returns the jobs that are no longer paused, ordered by number.
     func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID]
 
-    /// Makes failed and cancelled jobs wait again, without failed attempts, and returns them in the order of their numbers. Their members
-    /// are resumed.
+    /// Moves failed and cancelled jobs back to waiting, resets their failed attempts, and returns them ordered by number. Their members are
+    /// resumed.
     ///
-    /// A job isn't tried again if an unfinished job writes the same file.
+    /// A job isn't retried if an unfinished job writes the same file.
     func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID]
 
-    /// Changes the priority of members of unfinished jobs, and returns the number of these jobs.
+    /// Changes the priority of members of unfinished jobs, and returns how many jobs that affects.
     func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int
 
     /// Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
@@ -126,7 +126,7 @@ package protocol QueueStore: Sendable {
     /// Returns the jobs with these numbers, in this order. Jobs that were removed are left out.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
 
-    /// Returns the first selected jobs with greater numbers than `id`, at most `count`, in the order of their numbers.
+    /// Returns the first `count` selected jobs with numbers greater than `id`, ordered by number.
     func jobs(
         in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
     ) async throws -> [QueuedDownload]
@@ -134,22 +134,22 @@ package protocol QueueStore: Sendable {
     /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
 
-    /// Returns the first events after a number, at most `count`; after `nil`, the oldest ones that are kept.
+    /// Returns the first `count` events after a number; with `nil`, the oldest events that have been kept.
     ///
     /// Every change of a job is an event. Events are numbered from 1, without gaps, in the order of the operations. If events after the
     /// number have been removed, the error has the code `eventsRemoved`.
     func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent]
 
-    /// Calls a function when other processes announce changes, until the task is cancelled. The first call tells that announcements arrive
-    /// from now on.
+    /// Calls a function when other processes announce changes, until the task is cancelled. The first call means that announcements are
+    /// arriving from now on.
     ///
     /// Returns immediately if the store announces nothing.
     ///
     /// - Throws: ``QueueStoreError`` if announcements don't arrive; `CancellationError`.
     func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws
 
-    /// Removes some of the jobs that ended longer ago than `age` or before the latest `count`, the oldest first, and some of the events that
-    /// are no longer kept. Returns whether there is more to remove.
+    /// Removes some of the jobs that ended longer ago than `age` or before the latest `count`, oldest first, and some of the events that
+    /// needn't be kept. Returns whether there is more to remove.
     ///
     /// It takes a few milliseconds, however long the history is: at most ``prunedAtOnce`` jobs.
     func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool
@@ -165,7 +165,7 @@ extension QueueStore {
 
     package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
 
-    /// Prunes in steps until nothing is left to remove. Others use the store between the steps.
+    /// Prunes in steps until nothing is left to remove. Others can use the store between the steps.
     package func prune(olderThan age: Duration, keeping count: Int) async throws {
         while try await pruneSome(olderThan: age, keeping: count) { try Task.checkCancellation() }
     }
@@ -174,14 +174,14 @@ extension QueueStore {
 /// The most jobs that one step of pruning removes.
 package let prunedAtOnce = 256
 
-/// The most jobs that one step of a change of selected jobs changes in a shared store.
+/// The most selected jobs that a shared store changes in one step.
 package let changedAtOnce = 1000
 
 /// What another process announces to the workers of a store.
 package enum QueueAnnouncement: Sendable, Hashable {
     /// There are jobs to claim.
     case jobs
-    /// Running jobs may have been cancelled or paused, too: a renewal tells which. Or announcements may have been missed.
+    /// Running jobs may have been cancelled or paused, too (a renewal tells which), or announcements may have been missed.
     case anything
 }
 
@@ -213,7 +213,7 @@ package struct EnqueuedJob: Sendable, Hashable {
     }
 }
 
-/// What a store did with selected jobs. All lists are in the order of the jobs' numbers.
+/// What a store did with selected jobs. All lists are ordered by job number.
 package struct JobChange: Sendable, Hashable {
     /// Jobs that are cancelled now, or paused.
     package var stopped: [QueuedDownload]
@@ -221,7 +221,7 @@ package struct JobChange: Sendable, Hashable {
     package var cancelling: [JobID]
     /// Running jobs that their workers will pause.
     package var pausing: [JobID]
-    /// Jobs that continue without some of their members, or with paused ones.
+    /// Jobs that continue without some of their members, or with some of them paused.
     package var continuing: [JobID]
 
     package init(
@@ -246,7 +246,7 @@ package struct QueueWorker: Sendable, Hashable {
 /// The right to work on a job for a limited time.
 ///
 /// Each claim of a job has a different token. A worker that was suspended for too long can't record the outcome of a job that another
-/// worker has claimed meanwhile.
+/// worker has since claimed.
 package struct JobLease: Sendable, Hashable {
     package var job: JobID
     package var token: Int64
@@ -259,7 +259,7 @@ package struct JobLease: Sendable, Hashable {
 
 package struct JobClaim: Sendable, Hashable {
     package var worker: QueueWorker
-    /// The most jobs to claim. A claim of none tells whether its batch is empty, and when something is due.
+    /// The most jobs to claim. A claim of 0 tells whether its batch is empty, and when something is due.
     package var count: Int
     /// The limits, which count the jobs of all workers.
     package var limits: DownloadCoordinator.Limits
@@ -292,10 +292,10 @@ package struct ClaimedJob: Sendable, Hashable {
     package var lease: JobLease
     /// The request of the charged member.
     package var request: DownloadRequest
-    /// The host that the limits count the job for. It isn't that of the request if the job has moved.
+    /// The host that the limits count the job for. If the job has moved, it isn't the request's host.
     package var host: String
     package var failures: Int
-    /// Whether an earlier worker lost the job, and may have published the file without recording that.
+    /// Whether an earlier worker lost the job and may have published the file without recording it.
     package var mayBePublished: Bool
 
     package init(
@@ -313,15 +313,15 @@ package struct JobSettlement: Sendable, Hashable {
     package enum Outcome: Sendable, Hashable {
         case done(bytes: Int64)
         case failed(TransferError)
-        /// The job failed and is tried again after a delay.
+        /// The job failed and is retried after a delay.
         case retry(after: Duration, TransferError)
-        /// The job wasn't completed and waits again.
+        /// The job wasn't completed and goes back to waiting.
         case released
-        /// The job wasn't completed and waits again after a delay, for another host if one is named. It loses no attempt.
+        /// The job wasn't completed and waits for a delay, and for another host if there is one. This doesn't use up an attempt.
         case postponed(by: Duration, host: String? = nil)
-        /// The job waits again, for a host that its resolution has named.
+        /// The job goes back to waiting, for the host that its resolution named.
         case moved(host: String)
-        /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
+        /// The job was stopped because it was cancelled. If it has been enqueued again since, it goes back to waiting.
         case cancelled
 
         /// The error of a failed attempt.
@@ -340,7 +340,7 @@ package struct JobSettlement: Sendable, Hashable {
             }
         }
 
-        /// Another host that the job waits for from now on.
+        /// A different host that the job waits for from now on.
         package var newHost: String? {
             switch self {
             case .postponed(_, let host): host
@@ -349,7 +349,7 @@ package struct JobSettlement: Sendable, Hashable {
             }
         }
 
-        /// Whether the job ends with it.
+        /// Whether this outcome ends the job.
         var isFinal: Bool {
             switch self {
             case .done, .failed: true
@@ -360,7 +360,7 @@ package struct JobSettlement: Sendable, Hashable {
 
     package var lease: JobLease
     package var outcome: Outcome
-    /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
+    /// What the attempt learned about the job's host, if anything. It counts even if the lease is no longer valid.
     package var host: HostReport?
     /// Whether an earlier turn, which failed with the code `unavailable`, may have recorded it.
     package var mayBeRecorded = false
@@ -373,13 +373,13 @@ package struct JobSettlement: Sendable, Hashable {
 }
 
 package struct JobTurn: Sendable, Hashable {
-    /// The leases of settlements that had no effect because these leases were no longer valid. If such a job was done and waits now, the next
-    /// claim says that its file may be published.
+    /// The leases of settlements that had no effect because the leases were no longer valid. If such a job was done and is waiting now, the
+    /// next claim says that its file may have been published.
     package var refused: [JobLease]
     package var claimed: [ClaimedJob]
-    /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.
+    /// The time until the next delay, lease or host pause ends, or `nil` if there is none.
     package var nextDue: Duration?
-    /// Whether no job waits or runs, in the batch of the claim if it names one. False if the turn had no claim.
+    /// Whether no job is waiting or running; if the claim names a batch, in that batch. False if the turn had no claim.
     package var isEmpty: Bool
 
     package init(
@@ -396,7 +396,7 @@ package struct RenewedLease: Sendable, Hashable {
     package enum Stop: Sendable, Hashable {
         /// The worker must stop the job and settle it as cancelled.
         case cancelled
-        /// The worker must stop the job and release it: its members are paused.
+        /// The worker must stop the job and release it, because its members are paused.
         case paused
     }
 
@@ -413,14 +413,13 @@ package struct RenewedLease: Sendable, Hashable {
 
 /// A store whose unfinished jobs can be copied to another store.
 package protocol CopyableQueue: QueueStore {
-    /// Returns at most `count` unfinished jobs with greater numbers than `id`, in the order of their numbers.
+    /// Returns at most `count` unfinished jobs with numbers greater than `id`, ordered by number.
     func unfinished(after id: JobID, atMost count: Int) async throws -> [QueuedDownload]
 
-    /// Adds jobs with all their members and failed attempts, in this order, and returns what was done with each. All of them are added, or
-    /// none.
+    /// Adds jobs with all their members and failed attempts, in this order, and returns what happened to each. Adds all of them or none.
     ///
-    /// A job that is unfinished here gets the members that it doesn't have, and its own members aren't changed. A job that is done here
-    /// stays done.
+    /// If a job is already here and unfinished, it gets the members that it doesn't have yet, and its other members aren't changed. A job
+    /// that is done here stays done.
     ///
     /// - Parameter machine: The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/machine``.
     func add(_ downloads: [QueuedDownload], machine: String?) async throws -> [EnqueuedJob]
@@ -434,7 +433,7 @@ extension CopyableQueue {
 
 // MARK: - Time
 
-/// The clock of a queue, in milliseconds since 1970. Other processes use the stored times, so a shared queue needs the time of day.
+/// The clock of a queue, in milliseconds since 1970. Processes share the stored times, so a shared queue needs the time of day.
 package struct QueueTime: Sendable {
     package let now: @Sendable () -> Int64
 
@@ -443,7 +442,7 @@ package struct QueueTime: Sendable {
     /// The time of day, which can be set at any moment.
     static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    /// A clock for a queue that only this process uses: it begins with the time of day, and isn't set with it.
+    /// A clock for a queue that only this process uses. It starts at the time of day, but isn't affected when that is set.
     static func steady(from start: Int64 = system.now(), _ clock: some Clock<Duration> = .continuous) -> QueueTime {
         let began = clock.now
         return QueueTime { start + began.duration(to: clock.now).milliseconds }

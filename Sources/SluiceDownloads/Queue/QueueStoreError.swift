@@ -6,7 +6,7 @@ public import Foundation
 import SluiceDatabase
 import SluiceHTTP
 
-/// An error of reading or writing a queue. No part of the failed operation was carried out, unless the code is ``Code/unavailable``.
+/// An error from reading or writing a queue. No part of the failed operation has taken effect, unless the code is ``Code/unavailable``.
 ///
 ///     do {
 ///         try await downloads.enqueue(songs)
@@ -14,11 +14,11 @@ import SluiceHTTP
 ///         …                                                       // another process holds the database
 ///     }
 public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
-    /// The kind of the error, for programs.
+    /// The kind of error, for programs.
     ///
     /// Later versions may add codes, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name of the code in Swift.
+        /// The code's name in Swift.
         public let description: String
 
         private init(_ name: String) { description = name }
@@ -27,14 +27,14 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Self("busy")
         /// The disk is full.
         public static let full = Self("full")
-        /// The file is damaged, isn't a database, or is a database of another kind; or the URL names no database.
+        /// The file is damaged, isn't a database, or is a different kind of database; or the URL doesn't name a database.
         public static let unusable = Self("unusable")
         /// A newer version of the program has changed the tables.
         public static let newerVersion = Self("newerVersion")
         /// The file can't be opened or written, or the server doesn't allow this user to change the queue.
         public static let notWritable = Self("notWritable")
-        /// The server can't be reached, or accepts no changes now, for example during a failover. If the connection was lost during a commit,
-        /// the operation may have been carried out.
+        /// The server can't be reached, or accepts no changes right now, for example during a failover. If the connection was lost during a
+        /// commit, the operation may have taken effect.
         public static let unavailable = Self("unavailable")
         /// The queue has been closed.
         public static let closed = Self("closed")
@@ -42,7 +42,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let headerFieldsNotStored = Self("headerFieldsNotStored")
         /// The URL of a request has a password, which a queue that outlives the process doesn't store.
         public static let passwordNotStored = Self("passwordNotStored")
-        /// The name of a user or a batch is longer than a queue that outlives the process stores, or contains a NUL character.
+        /// The name of a user or a batch is too long for a queue that outlives the process, or contains a NUL character.
         public static let nameNotStored = Self("nameNotStored")
         /// The download was removed from the queue.
         public static let removed = Self("removed")
@@ -52,7 +52,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let other = Self("other")
     }
 
-    /// The kind of the error, for programs.
+    /// The kind of error, for programs.
     public var code: Code
     /// The path or the URL of the database, or the URL of a request, without secrets.
     public var subject: String
@@ -87,7 +87,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
             remedy: "Take a snapshot, and continue after its cursor.")
     }
 
-    /// Throws if a request has a secret, for queues that outlive the process.
+    /// Throws if a request contains a secret, for queues that outlive the process.
     package static func refuseSecrets(in requests: [DownloadRequest]) throws(QueueStoreError) {
         for request in requests where !request.headerFields.isEmpty {
             throw QueueStoreError(
@@ -105,11 +105,11 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The longest name of a user, a batch or a host that a queue which outlives the process stores, in bytes of UTF-8. PostgreSQL's indexes
-    /// have entries of at most 2.7 kB, and one entry has up to three names.
+    /// The longest name of a user, a batch or a host in a queue that outlives the process, in UTF-8 bytes. PostgreSQL's indexes have
+    /// entries of at most 2.7 kB, and one entry has up to three names.
     package static let longestName = 500
 
-    /// Throws if a user's or a batch's name can't be stored, for queues that outlive the process: all of them store the same names.
+    /// Throws if the name of a user or a batch can't be stored. All queues that outlive the process accept the same names.
     package static func refuseNames(
         of requests: [DownloadRequest], _ members: some Sequence<(user: String?, batch: String?)>
     ) throws(QueueStoreError) {

@@ -13,10 +13,10 @@ extension DownloadRequest: Codable {
         case url, directory, name, user, priority
     }
 
-    /// Encodes the request without its ``headerFields``. The URL is encoded unchanged: it may contain secrets.
+    /// Encodes the request without its ``headerFields``. The URL is encoded unchanged, so it may contain secrets.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        // As texts, because encoders other than JSON's encode a URL as two parts.
+        // As text, because encoders other than `JSONEncoder` encode a URL as two parts.
         try container.encode(url.absoluteString, forKey: .url)
         try container.encode(directory.absoluteString, forKey: .directory)
         try container.encode(name, forKey: .name)
@@ -59,7 +59,7 @@ extension QueuedDownload: Codable {
         case id, request, members, state, failureCount, bytes, error, notBefore, isCancelling
     }
 
-    /// Encodes the download, with the parts of its error that a queue keeps. The URL is encoded unchanged: it may contain secrets.
+    /// Encodes the download, with the parts of its error that a queue keeps. The URL is encoded unchanged, so it may contain secrets.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)

@@ -8,10 +8,10 @@ public import Foundation
 
 /// A download in a queue.
 ///
-/// It can be sent to another process or stored, for example as JSON. The decoded value equals the encoded one, except for the header fields
-/// of its request and the `cause` and `retryAfter` of its error. URLs are encoded unchanged, with the secrets that they may contain.
+/// You can store it or send it to another process, for example as JSON. The decoded value equals the encoded one, except for the header
+/// fields of its request and the `cause` and `retryAfter` of its error. URLs are encoded unchanged, including any secrets they contain.
 public struct QueuedDownload: Sendable, Hashable, Identifiable {
-    /// The number of a download in its queue. Later downloads have greater numbers.
+    /// The number of a download in its queue. Later downloads have larger numbers.
     public struct ID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
         /// The number.
         public var rawValue: Int64
@@ -19,24 +19,24 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         /// Creates an ID from a number that a queue assigned.
         public init(rawValue: Int64) { self.rawValue = rawValue }
 
-        /// Orders IDs in the order in which their downloads were enqueued.
+        /// Orders IDs by when their downloads were enqueued.
         public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
         /// The number in decimal.
         public var description: String { "\(rawValue)" }
     }
 
-    /// The state of a download. The raw values are the names of the cases.
+    /// The state of a download. The raw values are the case names.
     public enum State: String, Sendable, Hashable, Codable, CodingKeyRepresentable, CaseIterable {
-        /// The download waits to start, possibly until a delay is over.
+        /// The download is waiting to start, possibly until a delay is over.
         case waiting
         /// The download is running.
         case running
-        /// The download doesn't start until it is resumed, because all its members are paused.
+        /// All members of the download are paused, so it doesn't start until one of them is resumed.
         case paused
         /// The file exists.
         case done
-        /// The download failed and isn't tried again.
+        /// The download failed and won't be retried.
         case failed
         /// The download was cancelled.
         case cancelled
@@ -52,8 +52,8 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
 
     /// A member of a download: a user, and the batch in which the user requested it.
     ///
-    /// A download exists once, however many users request it and in however many batches. Each of these requests makes a member, in the
-    /// order of arrival. A download stops when its last member is cancelled.
+    /// A download exists once, however many users request it and in however many batches. Each of these requests creates a member. A
+    /// download stops when its last member is cancelled.
     public struct Member: Sendable, Hashable, Codable {
         /// The user; `nil` for a request without a user.
         public var user: String?
@@ -75,13 +75,12 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
 
     /// A selection of downloads. Later versions may add cases.
     ///
-    /// An operation changes the selected downloads that are in a state it applies to, and ignores the others. A selection by user or batch
-    /// means only the members of that user or batch: other members of the same downloads aren't changed. Other selections mean
-    /// all members.
+    /// An operation changes the selected downloads whose state it applies to, and ignores the others. If you select by user or batch, only
+    /// the members of that user or batch change, not the other members of the same downloads. Any other selection means all members.
     ///
-    /// A queue in a file or a database changes a thousand downloads at a time, in the order of their numbers, so that other processes needn't
-    /// wait for all of them. They see some changed and some not meanwhile. If such a change fails, those changed so far stay changed: repeat
-    /// it.
+    /// A queue in a file or a database changes a thousand downloads at a time, ordered by ID, so that other processes needn't wait for all
+    /// of them. In between, they see only some of the downloads changed. If such a change fails, the downloads changed so far stay changed;
+    /// repeat the call.
     public enum Selection: Sendable, Hashable {
         /// All downloads.
         case all
@@ -89,23 +88,23 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         case state(State)
         /// The downloads of a batch.
         case batch(String)
-        /// The downloads with these numbers.
+        /// The downloads with these IDs.
         case ids([ID])
         /// The downloads that a user requested.
         case user(String)
-        /// The downloads from a host, as ``DownloadRequest/host`` names it.
+        /// The downloads from a host, spelled like ``DownloadRequest/host``.
         case host(String)
 
-        /// The downloads that wait.
+        /// The waiting downloads.
         public static var waiting: Selection { .state(.waiting) }
     }
 
-    /// The number of the download.
+    /// The download's number in its queue.
     public var id: ID
-    /// The request. While the download runs, its user is the member that ``DownloadCoordinator/Limits/perUser`` counts the download
-    /// for, and otherwise the first member. Its priority is the highest of the members.
+    /// The request. While the download runs, its user is the one that ``DownloadCoordinator/Limits/perUser`` counts the download for;
+    /// otherwise, it is the first member's user. Its priority is the highest priority of the members.
     public var request: DownloadRequest
-    /// The requests that the download serves, in the order of their arrival. After the last one is cancelled, it stays here.
+    /// The users and batches that requested the download, in the order of their requests. The last one stays here after it is cancelled.
     public var members: [Member]
     /// The state.
     public var state: State
@@ -115,14 +114,14 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     public var bytes: Int64?
     /// The error of the last failed attempt, without its cause; `nil` if there was none, or if the download is done.
     ///
-    /// If an earlier version of Sluice stored it, the code is `unknown`, and the message is the whole description.
+    /// If an earlier version of Sluice stored the error, its code is `unknown`, and its message is the whole description.
     public var error: TransferError?
-    /// The earliest time of the next attempt, if the download has to wait for a delay.
+    /// The earliest time of the next attempt, if the download is waiting for a delay.
     public var notBefore: Date?
-    /// Whether the download runs and is being cancelled.
+    /// Whether the download is running and being cancelled.
     package var isCancelling = false
 
-    /// Whether the download still runs, but is being cancelled or paused: its worker stops it as soon as it notices.
+    /// Whether the download is still running, but is being cancelled or paused. Its worker stops it as soon as it notices.
     public var isStopping: Bool {
         state == .running && (isCancelling || !members.isEmpty && members.allSatisfy(\.isPaused))
     }

@@ -7,10 +7,10 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The parts of an error that a queue keeps. The cause isn't one of them, since it may be of any type.
+/// The parts of an error that a queue keeps. The cause isn't one of them, because it can be of any type.
 ///
-/// A queue stores the error's description in the column `message`, as all versions do, and these parts as JSON in the column `error`. A
-/// version without that column may change the message alone. So the parts count only if they make the same description.
+/// A queue stores the error's description in the column `message`, as all versions do, and these parts as JSON in the column `error`. An
+/// old version without that column may change only the message. So the parts count only if they produce the same description.
 struct StoredError: Codable {
     private var code: String
     private var subject: String
@@ -26,7 +26,7 @@ struct StoredError: Codable {
     }
 
     func error(of url: URL) -> TransferError {
-        // A code that this version doesn't know is permanent.
+        // Codes that this version doesn't know are permanent.
         var error = TransferError(
             Self.knownCodes[code] ?? TransferError.Code(code, "The download failed", nil), url: url, message: message)
         (error.subject, error.remedy) = (subject, remedy)
@@ -50,7 +50,7 @@ struct StoredError: Codable {
 }
 
 extension TransferError {
-    /// The description that a queue stores. Databases end a text at a NUL character, or refuse it.
+    /// The description that a queue stores. Databases cut text at a NUL character, or refuse it.
     package var storedLine: String { description.replacing("\0", with: "") }
 
     /// The parts that a queue stores, as JSON.
@@ -60,11 +60,11 @@ extension TransferError {
         return (try? encoder.encode(StoredError(self))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Creates the error of a download from what its queue has stored.
+    /// Creates a download's error from what its queue stored.
     ///
     /// - Parameters:
     ///   - line: The description of the error.
-    ///   - parts: The parts as JSON. Without them, or if they are those of another error, the code is `unknown`.
+    ///   - parts: The parts as JSON. If they are missing or belong to another error, the code is `unknown`.
     ///   - url: The URL of the download.
     package init(line: String, parts: String?, url: URL) {
         let stored = parts.flatMap { try? JSONDecoder().decode(StoredError.self, from: Data($0.utf8)) }

@@ -16,9 +16,10 @@ public import Foundation
 ///     try DownloadRequest(url, below: "playlists/7")              // below the directory of the process that downloads it
 ///     DownloadRequest(resolving: song.id, to: music)              // the coordinator's `resolve` knows the URL
 ///
-/// **Names.** Names often come from servers, so a name that isn't safe is made safe, as browsers do (`SafeFileName.safe(_:)`): only its last
-/// component counts, without control characters and leading dots, and with at most 255 bytes. If nothing is left, the URL suggests the name.
-/// ``name`` is the result. If two requests then have the same target, the second one is a conflict; nothing is renamed or overwritten.
+/// **Names.** Names often come from servers, so a name that isn't safe is made safe, as browsers do (`SafeFileName.safe(_:)`): only its
+/// last component counts, without control characters and leading dots, and with at most 255 bytes. If nothing is left, the name comes from
+/// the URL. ``name`` is the result. If two requests end up with the same target, the second is a conflict; nothing is renamed or
+/// overwritten.
 public struct DownloadRequest: Sendable, Hashable {
     /// The URL to download.
     public var url: URL
@@ -40,14 +41,14 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A queue that outlives the process refuses a request with header fields, because it doesn't store secrets. Use
     /// ``DownloadCoordinator/Configuration/headerFields`` instead.
     public var headerFields: HTTPFields
-    /// The user that the file is downloaded for, for ``DownloadCoordinator/Limits/perUser``. `nil` and the empty string mean no user.
+    /// The user who wants the file; ``DownloadCoordinator/Limits/perUser`` counts by it. `nil` and the empty string mean no user.
     public var user: String?
-    /// The priority. Waiting requests of a higher priority start first.
+    /// The priority. Waiting requests with a higher priority start first.
     public var priority: Int
 
     /// Creates a request to download `url` to a file in `directory`, which must be a file URL.
     ///
-    /// By default, the URL suggests the name. A name that isn't safe is made safe.
+    /// By default, the name comes from the URL. A name that isn't safe is made safe.
     public init(
         _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
@@ -81,7 +82,7 @@ public struct DownloadRequest: Sendable, Hashable {
             user: user, priority: priority)
     }
 
-    /// The value that ``DownloadCoordinator/Limits/perHost`` counts by: the URL's host, with its port unless it is the scheme's default.
+    /// The host that ``DownloadCoordinator/Limits/perHost`` counts by, with the port unless it is the scheme's default.
     ///
     /// All spellings of a host count as one: `127.1` and `127.0.0.1`, `A.example.` and `a.example`, `bücher.example` and
     /// `xn--bcher-kva.example`. Names aren't looked up. An IPv6 address is in brackets.
@@ -93,17 +94,17 @@ public struct DownloadRequest: Sendable, Hashable {
     ///
     ///     DownloadRequest(resolving: song.id, to: music, user: me)
     ///
-    /// The closure `resolve` of the coordinator returns the URL when the download starts, before each attempt. Only the identifier is stored.
-    /// Requests with the same identifier and target are one download, whatever host they name.
-    /// ``url`` contains the identifier, with the scheme `sluice-id`.
+    /// The coordinator's `resolve` closure returns the URL before each attempt. Only the identifier is stored. Requests with the same
+    /// identifier and target are one download, whatever host they name. ``url`` contains the identifier, with the scheme `sluice-id`.
     ///
     /// - Parameters:
     ///   - id: The identifier.
-    ///   - host: The host that the limits count until the URL is known, as ``host`` names it. Without it, or if it isn't valid in a URL, only
-    ///     the limits in total and per user count until then.
+    ///   - host: The host that counts toward the limits until the URL is known, spelled like ``host``. If it is missing or isn't valid in a
+    ///     URL, only the total and per-user limits apply until then.
     ///   - directory: A file URL.
-    ///   - name: The file's name. By default it is the identifier, percent-encoded; one of more than 255 bytes ends in a hash.
-    ///   - user: The user that the file is downloaded for.
+    ///   - name: The file's name. By default it is the identifier, percent-encoded; if that is longer than 255 bytes, it is cut and ends in
+    ///     a hash.
+    ///   - user: The user who wants the file.
     ///   - priority: The priority.
     public init(
         resolving id: String, host: String? = nil, to directory: URL, name: String? = nil, user: String? = nil,
@@ -121,11 +122,11 @@ public struct DownloadRequest: Sendable, Hashable {
         {
             return url
         }
-        // A host of its own, which no other download shares and no limit counts (RFC 2606 reserves the domain).
+        // A made-up host that no other download shares, so no limit counts it (RFC 2606 reserves the domain).
         return URL(string: "\(unresolvedScheme)://\(String(id.stableHash, radix: 16)).invalid/\(path)")!
     }
 
-    /// Different identifiers have different names.
+    /// Different identifiers get different names.
     private static func name(of id: String) -> String {
         var name = percentEncoded(id, keepingDots: true)
         if name.hasPrefix(".") { name = "%2E" + name.dropFirst() }
@@ -135,7 +136,7 @@ public struct DownloadRequest: Sendable, Hashable {
         return name.prefix(SafeFileName.maximumBytes - hash.utf8.count) + hash
     }
 
-    /// The identifier of a request whose URL isn't known yet, and `nil` for other requests.
+    /// The identifier of a request whose URL isn't known yet; `nil` for other requests.
     public var unresolvedID: String? {
         // `path(percentEncoded: false)` is empty for some texts, such as one with a NUL character.
         isUnresolved ? Self.percentDecoded(url.path(percentEncoded: true).dropFirst()) : nil
@@ -152,8 +153,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     private static let unresolvedScheme = "sluice-id"
 
-    /// All but the unreserved characters are encoded (RFC 3986, section 2.3), and dots unless they are kept, so that the text is one
-    /// component of a path and none that means a parent directory.
+    /// Encodes all characters that aren't unreserved (RFC 3986, section 2.3), and dots unless they are kept. The text is then a single path
+    /// component and can't mean a parent directory.
     static func percentEncoded(_ text: String, keepingDots: Bool = false) -> String {
         let digits = Array("0123456789ABCDEF")
         return text.utf8.reduce(into: "") { encoded, byte in
@@ -182,7 +183,7 @@ public struct DownloadRequest: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Creates a request from the parts that a queue has stored. Returns `nil` if another program has damaged them.
+    /// Creates a request from the parts that a queue stored. Returns `nil` if another program damaged them.
     package init?(storedURL: String, directory: String, name: String, user: String, priority: Int) {
         guard let url = URL(string: storedURL), let directory = URL(string: directory).flatMap(TargetDirectory.of),
             SafeFileName.isSafe(name)
@@ -201,7 +202,7 @@ public struct DownloadRequest: Sendable, Hashable {
         return checked
     }
 
-    /// The URL of the completed file; for a relative request a relative URL, such as `playlists/7/Song.mp3`.
+    /// The URL of the completed file. For a relative request, it is a relative URL, such as `playlists/7/Song.mp3`.
     public var target: URL { targetDirectory.file(name) }
 
     package var targetPath: TargetPath { targetDirectory.path(of: name) }
@@ -213,15 +214,15 @@ public struct DownloadRequest: Sendable, Hashable {
     /// The incomplete file beside the target: `NAME.sluice.part`, or a shortened name if that would be too long.
     package var partialTarget: URL { targetDirectory.file(partialName) }
 
-    /// The checkpoint of the partial file: `NAME.sluice.json`, shortened in the same way.
+    /// The checkpoint of the partial file: `NAME.sluice.json`, shortened the same way.
     package var checkpointTarget: URL { targetDirectory.file(checkpointName) }
 
-    // Not `.part` alone, since browsers use that for their own files.
+    // Not just `.part`, because browsers use that for their own files.
     var partialName: String { companionName(Self.companionEndings[0]) }
 
     var checkpointName: String { companionName(Self.companionEndings[1]) }
 
-    /// The hidden name of a small file while it is written. A killed process leaves it, and the next attempt writes it again.
+    /// The hidden name of a small file while it is written. A killed process leaves it behind, and the next attempt overwrites it.
     var temporaryName: String { Self.temporaryPrefix + Self.tag(of: name) }
 
     var checkpointTemporaryName: String { temporaryName + ".json" }
@@ -230,10 +231,10 @@ public struct DownloadRequest: Sendable, Hashable {
 
     private static func tag(of name: String) -> String { String(name.stableHash, radix: 16) }
 
-    /// Earlier versions wrote the next checkpoint under a name with the last one.
+    /// Earlier versions wrote the next checkpoint to a file with the last ending.
     private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
 
-    /// Whether the name could be that of another download's partial file or checkpoint, also where names are compared without regard to case.
+    /// Whether another download's partial file or checkpoint could have this name, even on a file system that ignores case.
     var hasReservedName: Bool {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: ".") }) else { return false }
         let upper = name.uppercased()
@@ -245,7 +246,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
     private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
-        // Two long names may have the same beginning: the hash gives their partial files different names.
+        // Two long names may begin alike; the hash keeps their partial files apart.
         let tag = "~" + Self.tag(of: name)
         var stem = name
         while stem.utf8.count + tag.utf8.count + ending.utf8.count > SafeFileName.maximumBytes { stem.removeLast() }
@@ -256,27 +257,27 @@ public struct DownloadRequest: Sendable, Hashable {
 // MARK: - Relative directories
 
 extension DownloadRequest {
-    /// Creates a request to download `url` to a file below the directory of the process that downloads it.
+    /// Creates a request to download `url` to a file below the base directory of whichever process downloads it.
     ///
     ///     try DownloadRequest(url, below: "playlists/7", name: "Song.mp3")
     ///     DownloadCoordinator.Configuration(directory: music)         // gets playlists/7/Song.mp3
     ///
-    /// A queue stores only the relative path. The process that runs the queue adds it to
-    /// ``DownloadCoordinator/Configuration/directory``. So the directory can be a different one on each machine that shares the queue, and
-    /// after each update of an app, which may move its files.
+    /// A queue stores only the relative path. The process that runs the queue appends it to its own
+    /// ``DownloadCoordinator/Configuration/directory``. So each machine that shares the queue can use a different directory, and so can an
+    /// app after an update that moved its files.
     ///
-    /// In a queue that spans machines, any machine can download this request. One with an absolute directory is downloaded only by the
-    /// machine that has enqueued it.
+    /// In a queue that spans machines, any machine can run this request. A request with an absolute directory runs only on the machine that
+    /// enqueued it.
     ///
     /// - Parameters:
     ///   - url: The URL to download.
-    ///   - path: The names of directories, separated by slashes; empty for the directory itself.
+    ///   - path: Directory names, separated by slashes; empty for the base directory itself.
     ///   - name: The file's name, as in ``init(_:to:name:headerFields:user:priority:)``.
     ///   - headerFields: Additional header fields.
-    ///   - user: The user that the file is downloaded for.
+    ///   - user: The user who wants the file.
     ///   - priority: The priority.
-    /// - Throws: `FileError` with the code `invalidPath` if the path isn't safe (``isSafePath(_:)``), as `..` and absolute paths aren't.
-    ///   Another directory in its place could be one that the caller doesn't expect.
+    /// - Throws: `FileError` with the code `invalidPath` if the path isn't safe (``isSafePath(_:)``), such as `..` or an absolute path. It
+    ///   isn't made safe, because the file would then land in a directory that the caller doesn't expect.
     public init(
         _ url: URL, below path: String, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
@@ -286,7 +287,7 @@ extension DownloadRequest {
             priority: priority)
     }
 
-    /// Creates a request for a resource whose URL isn't known yet, to a file below the directory of the process that downloads it.
+    /// Creates a request for a resource whose URL isn't known yet, to a file below the base directory of whichever process downloads it.
     ///
     ///     try DownloadRequest(resolving: song.id, below: "playlists/7")
     ///
@@ -302,15 +303,15 @@ extension DownloadRequest {
             user: user, priority: priority)
     }
 
-    /// Whether `path` is safe as a relative directory, so that it can't leave the base directory. It is empty, or names that are each safe
-    /// (`SafeFileName.isSafe(_:)`), separated by single slashes, with none at the beginning or the end.
+    /// Whether `path` is a safe relative directory, one that can't leave the base directory. It must be empty, or consist of safe names
+    /// (`SafeFileName.isSafe(_:)`) separated by single slashes, with no slash at the beginning or the end.
     public static func isSafePath(_ path: String) -> Bool { TargetDirectory.isSafe(path) }
 
-    /// Whether the directory is relative to that of the process that downloads the file.
+    /// Whether the directory is relative to the base directory of the process that downloads the file.
     package var isRelative: Bool { targetDirectory.relativePath != nil }
 
-    /// The request with a relative directory if its own is `base` or below it. Returns `nil` if it is relative already, elsewhere, or has
-    /// names that aren't safe.
+    /// The same request with a relative directory, if its directory is `base` or below it. Returns `nil` if the directory is already
+    /// relative, is elsewhere, or contains unsafe names.
     package func relative(to base: URL) -> DownloadRequest? {
         guard !isRelative, let base = TargetDirectory.of(base.absoluteURL.standardizedFileURL) else { return nil }
         let (own, parent) = (targetDirectory.path(of: "").bytes, base.path(of: "").bytes)
@@ -323,7 +324,7 @@ extension DownloadRequest {
         return request
     }
 
-    /// The request with an absolute directory: its own, or the relative one below `base`.
+    /// The same request with an absolute directory: a relative one is resolved below `base`.
     package func resolved(in base: URL) -> DownloadRequest {
         guard isRelative else { return self }
         var request = self
@@ -346,9 +347,9 @@ extension TargetDirectory {
 // MARK: - Conflicts
 
 extension DownloadRequest {
-    /// Finds requests that can't be carried out together with an earlier request of the list, because they have the same target, or because
-    /// the target of one is the partial file or the checkpoint of the other. The result maps the index of each such request to the index of
-    /// the earlier one. O(n). Paths are compared as they are: make directories absolute and standardized first.
+    /// Finds requests that conflict with an earlier request in the list: both have the same target, or the target of one is the partial
+    /// file or checkpoint of the other. The result maps the index of each such request to the index of the earlier one. O(n). Paths are
+    /// compared byte for byte, so make directories absolute and standardized first.
     package static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
         var targets: [TargetPath: Int] = [:]
         targets.reserveCapacity(requests.count)
@@ -357,7 +358,7 @@ extension DownloadRequest {
             let path = request.targetPath
             if let earlier = targets[path] { conflicts[index] = earlier } else { targets[path] = index }
         }
-        // A target can be a companion of another one only if its name has such an ending.
+        // Only a target whose name has such an ending can be another target's partial file or checkpoint.
         guard requests.contains(where: { request in companionEndings.contains(where: request.name.hasSuffix) }) else {
             return conflicts
         }
@@ -374,10 +375,10 @@ extension DownloadRequest {
 // MARK: - Description
 
 extension DownloadRequest: CustomStringConvertible, CustomReflectable {
-    /// The URL, without its user name, password, query and fragment, and the path of the file.
+    /// The URL, without its user name, password, query and fragment, and the file's path.
     public var description: String { "\(url.redactedForDisplay) to \(target.path(percentEncoded: false))" }
 
-    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    /// The properties without their secrets, for `dump(_:)` and test reports.
     public var customMirror: Mirror {
         Mirror(
             self,

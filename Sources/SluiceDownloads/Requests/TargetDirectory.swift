@@ -7,19 +7,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The directory of requests with its path, which is computed once for all requests that share it: reading a part of a URL takes
-/// microseconds.
+/// A directory and its path. All requests with the same directory share one, because reading a part of a URL takes microseconds.
 ///
 /// An absolute directory has a file URL. A relative one has a relative reference (RFC 3986, section 4.2): `playlists/7/`, or `./` for the
-/// coordinator's directory itself. Stores keep the text of the URL, which therefore says what kind of directory it is.
+/// coordinator's directory itself. Stores keep the text of the URL, which shows what kind of directory it is.
 final class TargetDirectory: Sendable {
     let url: URL
-    /// The names of a relative directory, separated by slashes; `nil` for an absolute one.
+    /// The path of a relative directory; `nil` for an absolute one.
     let relativePath: String?
-    /// With a slash at the end, unless it is empty. An absolute path begins with a slash, so it differs from all relative
-    /// ones.
+    /// Ends in a slash, unless it is empty. An absolute path begins with a slash, so it never equals a relative one.
     private let path: [UInt8]
-    /// The last absolute directory that a relative one stood for. A process has seldom more than one.
+    /// The last absolute directory that this relative one resolved to. A process rarely has more than one.
     private let latestResolved = Lock<(base: URL, directory: TargetDirectory)?>(nil)
 
     private init(absolute url: URL) {
@@ -63,7 +61,7 @@ final class TargetDirectory: Sendable {
         return directory
     }
 
-    /// Whether a relative path has only names that are safe, or none.
+    /// Whether every name in a relative path is safe. An empty path is safe, too.
     static func isSafe(_ path: String) -> Bool {
         path.isEmpty
             || path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
@@ -73,7 +71,7 @@ final class TargetDirectory: Sendable {
 
     /// Returns `nil` if the URL isn't a relative reference, or has a path that isn't safe.
     private static func relativePath(of url: URL) -> String? {
-        // Nothing but a path: the text contains no scheme, authority, query or fragment.
+        // Only a path: no scheme, authority, query or fragment.
         guard url.baseURL == nil, url.scheme == nil, url.host() == nil, url.query() == nil, url.fragment() == nil,
             let bytes = url.path(percentEncoded: true).percentDecodedBytes,
             var path = String(validating: bytes, as: UTF8.self)
@@ -120,11 +118,11 @@ extension TargetDirectory: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
-/// A path as bytes. `String` treats both encodings of é as equal, and Linux doesn't. `String` can't hold names that aren't valid UTF-8
-/// either, and URLs can.
+/// A path as bytes. `String` treats both encodings of é as equal; Linux doesn't. And `String` can't hold names that aren't valid UTF-8;
+/// URLs can.
 package struct TargetPath: Hashable {
     package let bytes: [UInt8]
 
-    // Hashes all bytes: `Data` hashes only its first 80, and the paths of a list have the same beginning.
+    // Hashes all bytes. `Data` hashes only its first 80, and the paths of a list begin alike.
     package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A transfer's partial file and its checkpoint, written in an order that never mixes old and new bytes, even after a loss of power.
+/// A transfer's partial file and its checkpoint, written in an order that never mixes old and new bytes, even after a power loss.
 ///
 /// ```text
 /// a new file                        the rest of an old one
@@ -20,7 +20,7 @@ import Foundation
 /// ```
 ///
 /// An old checkpoint never exists beside new bytes: if there is an old one, the new one is on the disk, under its name, before the first
-/// byte.
+/// byte is written.
 final class PartialFile {
     let file: CheckpointedFile
     private let durability: Durability
@@ -31,7 +31,7 @@ final class PartialFile {
     private(set) var checkpoint: Checkpoint?
     private var isCheckpointed: Bool
     private(set) var size: Int64
-    /// The bytes that have arrived and aren't in the file yet.
+    /// The bytes that have arrived but aren't in the file yet.
     private var gathered: [Data] = []
     private var gatheredBytes = 0
 
@@ -72,8 +72,8 @@ final class PartialFile {
         return PartialFile(opened, for: transfer)
     }
 
-    /// Returns the path of a file that has the name of the partial file or the checkpoint and belongs to a user. Each partial file has a
-    /// checkpoint, which is there before its first byte.
+    /// Returns the path of a user's own file that has the name of the partial file or the checkpoint. We can tell because a partial file's
+    /// checkpoint is there before its first byte.
     private static func foreignFile(_ opened: CheckpointedFile.Opened, _ request: DownloadRequest) -> String? {
         if opened.isCheckpointed {
             return opened.isOwn ? nil : request.checkpointTarget.path(percentEncoded: false)
@@ -81,7 +81,7 @@ final class PartialFile {
         return opened.size > 0 ? request.partialTarget.path(percentEncoded: false) : nil
     }
 
-    /// The bytes from which the transfer can continue; `nil` if there are none.
+    /// The bytes that the transfer can continue from; `nil` if there are none.
     var present: TransferStateMachine.Present? {
         guard let checkpoint, let validator = checkpoint.validator?.validator else { return nil }
         let bytes = checkpoint.trustedBytes(size: size, file: file.identity, boot: file.boot)
@@ -95,12 +95,13 @@ final class PartialFile {
         try await empty()
         isAdopted = true
         checkpoint = nil
-        // Also without a validator, so that the partial file can be told from a user's file with its name.
+        // Even without a validator, so that the partial file can be told from a user's file with the same name.
         try await store(
             Checkpoint(
                 url: urlDigest, validator: validator.map { StoredValidator($0) }, total: total, synced: 0,
                 isDurable: durability != .none, boot: file.boot, file: file.identity),
-            // A first checkpoint may be lost with its file. One that replaces another may not: the old one would reappear.
+            // If the first checkpoint gets lost, so does its file. But a checkpoint that replaces another must not get lost, because the
+            // old one would reappear.
             durability: isCheckpointed ? .fullAndDirectory : .none)
         startCounting()
     }
@@ -120,7 +121,7 @@ final class PartialFile {
         startCounting()
     }
 
-    /// Removes the bytes in the file. The checkpoint doesn't change, but there are no bytes left for it to vouch for.
+    /// Truncates the file. The checkpoint doesn't change, but there are no bytes left for it to vouch for.
     func empty() async throws {
         gathered = []
         gatheredBytes = 0
@@ -133,7 +134,7 @@ final class PartialFile {
     }
 
     private func store(_ checkpoint: Checkpoint, durability: Durability) async throws {
-        // From here on a file with the name may exist.
+        // From here on, the checkpoint may exist.
         defer { isCheckpointed = true }
         try await file.store(checkpoint.data, durability: durability)
         self.checkpoint = checkpoint
@@ -147,7 +148,7 @@ final class PartialFile {
 
     // MARK: Writing
 
-    /// Gathered bytes are written when there are enough to justify a thread switch.
+    /// Gathered bytes are written when there are enough to justify a thread hop.
     func take(_ batch: [Data]) async throws {
         gathered += batch
         for chunk in batch { gatheredBytes += chunk.count }
@@ -170,9 +171,9 @@ final class PartialFile {
         gatheredBytes = 0
     }
 
-    /// Starts a sync if one is due, which runs while more bytes arrive. Throws the error of the last sync.
+    /// Starts a sync if one is due. The sync runs while more bytes arrive. Throws the error of the last sync.
     func checkpointIfDue(in group: inout ThrowingTaskGroup<Checkpoint, any Error>) async throws {
-        // A disk that is slower than the policy doesn't get a second sync meanwhile.
+        // If the disk is slower than the policy, don't start a second sync.
         if hasSync {
             guard sync.hasEnded else { return }
             try await collect(from: &group)
@@ -214,7 +215,7 @@ final class PartialFile {
             await file.discard()
         } else {
             let (isAdopted, durability, latest) = (isAdopted, durability, checkpoint)
-            // If this fails, the checkpoint on the disk remains true.
+            // If this fails, the checkpoint on the disk is still valid.
             try? await file.close(appending: gathered, durability: isAdopted ? durability : .none) { size in
                 guard isAdopted, durability != .none, var latest, size > 0 else { return nil }
                 latest.synced = size
@@ -276,11 +277,11 @@ private final class BackgroundSync: Sendable {
     }
 }
 
-/// The intervals at which a checkpoint is renewed while bytes arrive. Each renewal needs a sync, which runs concurrently with the writes.
+/// How often a checkpoint is renewed while bytes arrive. Each renewal needs a sync, which runs concurrently with the writes.
 struct CheckpointPolicy: Sendable {
-    /// The number of bytes after the last checkpoint.
+    /// The number of bytes since the last checkpoint.
     var bytes: Int64 = 64 << 20
-    /// The time after the last checkpoint. The interval that ends first counts.
+    /// The time since the last checkpoint. Whichever limit is reached first counts.
     var interval: Duration = .seconds(5)
 }
 
@@ -294,7 +295,7 @@ extension DownloadRequest {
 
 // MARK: - The checkpoint
 
-/// The facts about a partial file: the origin of its bytes, the size of the whole file, and the bytes that can be trusted.
+/// What is known about a partial file: where its bytes came from, the size of the whole file, and how many bytes can be trusted.
 ///
 /// It is stored as JSON beside the partial file. It contains no secrets, and only a digest of the URL.
 ///
@@ -321,19 +322,19 @@ struct Checkpoint: Codable, Equatable {
     var synced: Int64
     /// Whether the file is synced before it gets its final name.
     var isDurable: Bool
-    /// The boot of the system during which this checkpoint was written.
+    /// The system boot during which this checkpoint was written.
     var boot: String?
     var file: FileIdentity
 
     func trustedBytes(size: Int64, file: FileIdentity, boot: String?) -> Int64 {
         guard file == self.file else { return 0 }
         let trusted = boot != nil && boot == self.boot ? size : min(synced, size)
-        // More bytes than the file can have: another program has written to it.
+        // There are more bytes than the file can have, so another program has written to it.
         if let total, trusted > total { return 0 }
         return trusted
     }
 
-    /// Whether the file under the final name is the complete partial file of this checkpoint.
+    /// Whether the file under the final name is this checkpoint's partial file, completed.
     ///
     /// Only publishing gives it that name, after all bytes have arrived and, if `isDurable`, have been synced.
     func isPublished(as file: FileIdentity, size: Int64, boot: String?) -> Bool {
@@ -342,7 +343,7 @@ struct Checkpoint: Codable, Equatable {
 }
 
 extension Checkpoint {
-    /// Returns `nil` if this version didn't write the checkpoint or it is inconsistent.
+    /// Returns `nil` if another version wrote the checkpoint, or it is inconsistent.
     init?(_ data: Data) {
         guard let found = try? JSONDecoder().decode(Checkpoint.self, from: data),
             found.version == Self.currentVersion, found.synced >= 0, found.total.map({ $0 >= 0 }) ?? true
@@ -350,8 +351,8 @@ extension Checkpoint {
         self = found
     }
 
-    /// Whether a file is a checkpoint of any version, also one of which a loss of power has left nothing, a beginning, or zero bytes.
-    /// Another file may be a user's.
+    /// Whether a file is a checkpoint of any version, even one that a power loss left empty, truncated, or full of zeros. Any other file
+    /// may be a user's.
     static func isCheckpoint(_ data: Data) -> Bool {
         struct AnyVersion: Decodable {
             var version: Int
@@ -362,12 +363,12 @@ extension Checkpoint {
         }
         if (try? JSONDecoder().decode(AnyVersion.self, from: data)) != nil { return true }
         let rest = data[..<(data.lastIndex { $0 != 0 }.map { $0 + 1 } ?? data.startIndex)]
-        // A user's file can begin in the same way, and then it is complete.
+        // A user's file can begin the same way, but then it is complete.
         return beginnings.contains { rest.starts(with: $0) || $0.starts(with: rest) }
             && (try? JSONDecoder().decode(AnyJSON.self, from: rest)) == nil
     }
 
-    /// The keys are sorted, and that of the boot is left out if it is unknown.
+    /// The keys are sorted, and `boot` is left out if it is unknown.
     private static let beginnings = [#"{"boot":""#, #"{"file":{""#].map { Array($0.utf8) }
 
     var data: Data {
@@ -379,8 +380,8 @@ extension Checkpoint {
         return data
     }
 
-    /// Identifies a URL without disclosing it. User and password, which depend on the requester, and the fragment, which isn't sent, are
-    /// left out.
+    /// Identifies a URL without disclosing it. The user and password, which depend on the requester, and the fragment, which isn't sent,
+    /// are left out.
     static func digest(of url: URL) -> String {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         parts?.user = nil
@@ -404,7 +405,7 @@ struct StoredValidator: Codable, Equatable {
         }
     }
 
-    /// `nil` if the text can't be part of a header field, because the checkpoint may have been edited.
+    /// `nil` if the text can't be part of a header field. The checkpoint may have been edited.
     var validator: Validator? {
         guard field.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
         switch kind {

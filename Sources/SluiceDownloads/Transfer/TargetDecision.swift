@@ -8,10 +8,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What to do with a download if something has the name of its file: the one answer to "what if the target exists?".
+/// What to do with a download if something already has the name of its file: the one answer to "what if the target exists?".
 ///
-/// Everything that looks at a target asks this function: a list before it adds jobs, an attempt before its transfer, a transfer before its
-/// request and when another program has taken the name meanwhile, and a queue that looks whether the file of a completed download still
+/// Everything that inspects a target uses this function: a list before it adds jobs, an attempt before its transfer, a transfer before its
+/// request and when another program has taken the name in the meantime, and a queue that checks whether a completed download's file still
 /// exists (``TargetFacts/isGone``).
 ///
 /// ```text
@@ -28,15 +28,15 @@ import Foundation
 ///   the evidence is about another file              refuse                skip          download
 /// ```
 enum TargetDecision: Sendable, Equatable {
-    /// Downloads the file. If `resuming` is false, there is certainly no partial file to continue.
+    /// Download the file. If `resuming` is false, there is definitely no partial file to continue.
     case download(resuming: Bool)
-    /// The target may be this job's file, which an attempt published and then died. Only the transfer can tell: it reads the checkpoint or,
-    /// for a small file, which has none, compares the bytes.
+    /// The target may be this job's file, from an attempt that died after publishing it. Only the transfer can tell: it reads the
+    /// checkpoint or, for a small file, which has none, compares the bytes.
     case identify
-    /// The target is this job's file. Nothing is left to do but to record that.
+    /// The target is this job's file. All that's left is to record that.
     case complete(bytes: Int64)
-    /// The existing file counts as the downloaded one, and isn't changed. If `hasLeftovers` is true, an earlier attempt may have left a
-    /// partial file or a checkpoint, which is no longer needed.
+    /// The existing file counts as the downloaded one, and isn't changed. If `hasLeftovers` is true, an earlier attempt may have left
+    /// behind a partial file or a checkpoint, which is no longer needed.
     case skip(bytes: Int64, hasLeftovers: Bool)
     /// The download fails.
     case refuse(Refusal)
@@ -50,9 +50,9 @@ enum TargetDecision: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - target: What has the name of the file.
-    ///   - evidence: What shows that the target is this job's file, or isn't.
-    ///   - mayBePublished: Whether an earlier attempt of this job may have published the file without recording that.
+    ///   - target: What currently has the file's name.
+    ///   - evidence: Evidence of whether the target is this job's file.
+    ///   - mayBePublished: Whether an earlier attempt at this job may have published the file without recording it.
     init(
         existing: ExistingFile, target: TargetFacts.Target, evidence: TargetFacts.Evidence, mayBePublished: Bool
     ) {
@@ -87,11 +87,11 @@ extension TargetDecision.Refusal {
 
 // MARK: - The facts
 
-/// What is known about the target of a download, and about a checkpoint beside it.
+/// What is known about a download's target, and about a checkpoint beside it.
 struct TargetFacts: Sendable, Equatable {
     enum Target: Sendable, Equatable {
         case nothing
-        /// A regular file or a symbolic link. A link that leads nowhere also occupies its name.
+        /// A regular file or a symbolic link. A dangling link also occupies its name.
         case file(bytes: Int64)
         /// Anything else, with the code of the error: `isDirectory` or `notRegularFile`.
         case notAFile(FileError.Code)
@@ -100,11 +100,11 @@ struct TargetFacts: Sendable, Equatable {
 
     enum Evidence: Sendable, Equatable {
         case noCheckpoint
-        /// Something has the checkpoint's name, and hasn't been read yet.
+        /// Something has the checkpoint's name, but hasn't been read yet.
         case unread
-        /// The checkpoint is that of the target. Or the target is a small file, and has the bytes that were downloaded.
+        /// The checkpoint belongs to the target. Or the target is a small file that has the downloaded bytes.
         case matches
-        /// The checkpoint is that of another file, or the bytes differ.
+        /// The checkpoint belongs to another file, or the bytes differ.
         case differs
     }
 
@@ -115,8 +115,8 @@ struct TargetFacts: Sendable, Equatable {
         TargetDecision(existing: existing, target: target, evidence: evidence, mayBePublished: mayBePublished)
     }
 
-    /// Whether the file of a download that is recorded as done is gone, so that it is downloaded again. An existing file is kept, as with
-    /// `skip`. A file that can't be looked up counts as existing: the worker that wrote it may see it.
+    /// Whether the file of a completed download is gone, so that it is downloaded again. An existing file is kept, as with `skip`. A file
+    /// that can't be looked up counts as existing, because the worker that wrote it may see it.
     var isGone: Bool {
         switch decision(existing: .skip, mayBePublished: false) {
         case .download, .refuse(.notAFile): true
@@ -144,8 +144,8 @@ extension TargetFacts.Target {
 // MARK: - Looking
 
 extension TargetFacts {
-    /// Looks at the targets and checkpoints of many requests in one job of the pool. A separate look for each small file needs a thread hop,
-    /// which takes a tenth of the time of its transfer.
+    /// Inspects the targets and checkpoints of many requests in one pool job. Inspecting each small file separately would cost a thread
+    /// hop, which takes a tenth of the time of its transfer.
     ///
     /// - Throws: `CancellationError`.
     static func of(_ requests: [DownloadRequest], using files: FileIO) async throws -> [TargetFacts] {
@@ -159,7 +159,7 @@ extension TargetFacts {
 
     private static let batch = 256
 
-    /// The same in steps, for any number of requests. Passes each result with the offset of its request. Ends early if the task is
+    /// The same in batches, for any number of requests. Passes on each result with the offset of its request. Ends early if the task is
     /// cancelled.
     static func of(
         _ requests: some RandomAccessCollection<DownloadRequest>, using files: FileIO,
@@ -178,9 +178,8 @@ extension TargetFacts {
 }
 
 extension DownloadRequest {
-    /// Returns the indices of the completed downloads whose files are gone, so that they are downloaded again. Removes checkpoints: a
-    /// process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint. Directories must be
-    /// absolute.
+    /// Returns the indices of the completed downloads whose files are gone, so that they are downloaded again. Also removes the checkpoints
+    /// of processes that died after they recorded the download, but before they removed the checkpoint. Directories must be absolute.
     static func indicesOfGoneFiles(of completed: [DownloadRequest], using files: FileIO) async -> [Int] {
         let found = (try? await TargetFacts.of(completed, using: files)) ?? []
         for (request, facts) in zip(completed, found) where facts.evidence != .noCheckpoint {
@@ -190,9 +189,9 @@ extension DownloadRequest {
     }
 }
 
-/// The facts about targets that were looked at before their jobs were claimed, until the attempts take them.
+/// Facts about targets that were inspected before their jobs were claimed, kept until the attempts take them.
 ///
-/// A file that appears between the look and the attempt is found when the transfer publishes its file.
+/// If a file appears in between, the transfer finds it when it publishes its own file.
 final class KnownTargets: Sendable {
     private let facts = Lock<[JobID: TargetFacts]>([:])
 
@@ -209,7 +208,7 @@ final class KnownTargets: Sendable {
     }
 
     func forgetAll() {
-        // Released after the lock.
+        // Released after unlocking.
         let forgotten = facts.withLock { facts in
             defer { facts = [:] }
             return facts

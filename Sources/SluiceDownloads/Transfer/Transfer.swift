@@ -8,42 +8,42 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One attempt to download a URL to a file, which continues where an earlier attempt stopped.
+/// One attempt to download a URL to a file. It continues where an earlier attempt stopped.
 ///
 ///     let result = try await transfer.run()
 ///     // … recorded that it is done …
 ///     try await Transfer.discardPartial(of: transfer.request, files: transfer.files)
 ///
-/// The bytes go to a locked partial file beside the target, so that two processes never write the same one. A checkpoint beside it
-/// records the state of the server's file to which the bytes belong, and how many of them can be trusted (``Checkpoint``). The file gets
-/// its final name only if the body has the announced length, and after it is on the disk as ``durability`` requires.
+/// The bytes go to a locked partial file beside the target, so that two processes never write the same one. A checkpoint beside it records
+/// which version of the server's file the bytes belong to, and how many of them can be trusted (``Checkpoint``). The file gets its final
+/// name only if the body has the announced length, and once it is on the disk as ``durability`` requires.
 ///
 /// - A transfer that fails or is cancelled keeps the partial file and the checkpoint if the server sent a strong validator, and removes
 ///   them otherwise. Bytes that a failed disk may have lost are removed.
 /// - If the file has changed on the server, it is downloaded from its first byte. That isn't an error.
 /// - A body that is known to be small is kept in memory and written in one step if there is no partial file.
-/// - For a process that is killed between publishing the file and recording that, see ``mayBePublished``.
+/// - If a process is killed after publishing the file but before recording that, see ``mayBePublished``.
 struct Transfer {
     let request: DownloadRequest
-    /// The URL to download, if it isn't that of the request. The checkpoint belongs to the request's, because this one changes.
+    /// The URL to download, if it isn't the request's URL. The checkpoint belongs to the request's URL, because this one changes.
     var resolvedURL: URL?
     let transport: any Transport
     let files: FileIO
     let existing: ExistingFile
     let durability: Durability
-    /// Whether an earlier attempt may have left a partial file. False saves a lookup.
+    /// Whether an earlier attempt may have left a partial file. If false, that saves a lookup.
     var mayResume = true
-    /// Whether an earlier attempt of this job may have published the file and died before that was recorded. If the target is that file,
-    /// or a small file with the same bytes, the transfer is complete.
+    /// Whether an earlier attempt at this job may have published the file and died before that was recorded. If the target is that file, or
+    /// a small file with the same bytes, the transfer is complete.
     var mayBePublished = false
     var checkpoints = CheckpointPolicy()
-    /// Called when a response brings bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
+    /// Called when a response contains bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
     let onResponse: (_ announced: Int64?, _ present: Int64) -> Void
-    /// Called after each arrival, with the number of bytes that exist then.
+    /// Called each time bytes arrive, with the number of bytes so far.
     let onReceived: (Int64) -> Void
     var onPhase: (TransferPhase) -> Void = { _ in }
 
-    /// The maximum length of a body that is kept in memory: that of one write.
+    /// The maximum length of a body that is kept in memory: the size of one write.
     static let smallBody = 256 * 1024
 
     static let writeSize = 256 * 1024
@@ -70,16 +70,16 @@ struct Transfer {
         } catch let known where known is TransferError || (known is CancellationError && Task.isCancelled) {
             throw known
         } catch {
-            // An application's transport may throw any error, even the cancellation of one of its own tasks.
+            // An app's transport may throw any error, even a cancellation of one of its own tasks.
             let sent = TransportRequest(resolvedURL ?? request.url, headerFields: request.headerFields)
             let detail = Redaction(of: sent).redacted("\(error)")
             throw TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)
         }
     }
 
-    /// Removes the partial file and the checkpoint of an unfinished transfer, or the checkpoint of a published file that is no longer needed
-    /// to recognize the file. They stay if a transfer is using them, in this process or in another, or if they are files of a user that only
-    /// have the same names. Ignores cancellation.
+    /// Removes the partial file and the checkpoint of an unfinished transfer, or the checkpoint of a published file that is no longer
+    /// needed to recognize the file. They stay if a transfer is using them, in this process or another, or if they are a user's own files
+    /// that only have the same names. Ignores cancellation.
     ///
     /// - Throws: `FileError` if they can't be removed.
     static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {
@@ -89,8 +89,8 @@ struct Transfer {
 
     /// Opens and locks the partial file. With `.ifCheckpointed`, returns `nil` unless an earlier attempt left a checkpoint.
     ///
-    /// Throws ``Published`` if the job's file has its final name by now. A worker that has lost its lease, but not its lock, may have given
-    /// it that name until this lock was taken, and no other worker can do it from then on.
+    /// Throws ``Published`` if the job's file already has its final name. A worker that lost its lease, but not its lock, may have
+    /// published the file before we took the lock. From then on, no other worker can.
     fileprivate func openPartial(_ mode: CheckpointedFile.OpeningMode) async throws -> PartialFile? {
         let partial = try await PartialFile.openLocked(mode, for: self)
         guard mayBePublished, let partial, case .complete(let bytes) = try await decide() else { return partial }
@@ -105,8 +105,8 @@ struct Transfer {
 
     // MARK: The target
 
-    /// Returns the result if an earlier attempt has published the file, or if an existing file is skipped. The targets of other jobs were
-    /// looked at when their attempts were prepared, many in one step.
+    /// Returns the result if an earlier attempt published the file, or if an existing file is skipped. For other jobs, the targets were
+    /// inspected when the attempts were prepared, many in one step.
     private func resultOfEarlierAttempt() async throws -> TransferResult? {
         switch try await decide() {
         case .download, .identify: nil
@@ -116,7 +116,7 @@ struct Transfer {
         }
     }
 
-    /// Looks at the target, and reads the checkpoint to see whether it is that of the target.
+    /// Inspects the target, and reads the checkpoint to see whether it belongs to the target.
     private func decide() async throws -> TargetDecision {
         let found = try await CheckpointedFile.look(at: request.target, of: request.checkpointedPlaces, using: files)
         var facts = TargetFacts(target: .init(.success(found.status)), evidence: .noCheckpoint)
@@ -130,12 +130,12 @@ struct Transfer {
         return facts.decision(existing: existing, mayBePublished: mayBePublished)
     }
 
-    /// Returns the result if the transfer is done although the file couldn't get its name.
+    /// Returns the result if the transfer is done even though the file couldn't get its name.
     private func result(
         afterNameWasTaken failure: FileError, from exchanges: TransferExchanges
     ) async throws -> TransferResult {
         let status = try await files.status(of: request.target, followsLinks: false)
-        // A partial file has a checkpoint, and that isn't one of the target.
+        // A partial file has a checkpoint, which doesn't belong to the target.
         var facts = TargetFacts(
             target: .init(.success(status)), evidence: exchanges.partial == nil ? .noCheckpoint : .differs)
         var decision = facts.decision(existing: existing, mayBePublished: mayBePublished)
@@ -145,10 +145,10 @@ struct Transfer {
         }
         switch decision {
         case .complete(let bytes): return TransferResult(bytes: bytes, isCheckpointed: false)
-        // No later attempt continues this file, because the existing target counts as the completed download.
+        // No later attempt will continue this file, because the existing target counts as the completed download.
         case .skip(let bytes, _): return await skipped(bytes)
         case .refuse(let refusal): throw refusal.error(for: request)
-        // The target is gone again.
+        // The target has disappeared again.
         case .download, .identify: throw failure
         }
     }
@@ -196,15 +196,15 @@ struct TransferResult: Sendable, Hashable {
 /// requested ─▶ responded ─▶ receiving ─▶ checkpointed … ─▶ complete ─▶ published
 /// ```
 ///
-/// A small body, which is written and named in one step, has no `receiving` and no `checkpointed`. A transfer that starts again, or
-/// requests the rest of a range, returns to `requested`.
+/// A small body is written and named in one step, so it skips `receiving` and `checkpointed`. A transfer that starts over, or requests the
+/// rest of a range, returns to `requested`.
 package enum TransferPhase: Sendable, Hashable, CaseIterable {
     case requested
     case responded
     /// The first bytes of this response are in the partial file.
     case receiving
     case checkpointed
-    /// All bytes have arrived in the right number. The file doesn't have its final name yet.
+    /// All bytes have arrived, and their number is right. The file doesn't have its final name yet.
     case complete
     /// The file has its final name. The checkpoint still exists, so that a later process can recognize the file if this one dies now.
     case published
@@ -212,7 +212,7 @@ package enum TransferPhase: Sendable, Hashable, CaseIterable {
 
 // MARK: - The exchanges
 
-/// The requests of a running transfer and the responses to them, until the file is complete and has its name.
+/// The requests and responses of a running transfer, until the file is complete and has its name.
 private struct TransferExchanges {
     private let transfer: Transfer
     private var machine: TransferStateMachine
@@ -280,7 +280,7 @@ private struct TransferExchanges {
                 now: now)
         } catch {
             var failure = transfer.error(of: error)
-            // A date is that of the server's clock, as its Date field is.
+            // A date in Retry-After follows the server's clock, as its Date field does.
             let sent = response.headerFields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
             failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: sent)
             throw failure
@@ -339,7 +339,7 @@ private struct TransferExchanges {
                     }
                     transfer.onReceived(received)
                 }
-                // Received bytes are passed on to the disk before the next wait.
+                // Pass received bytes on to the disk before waiting again.
                 try await partial.take(batch)
                 if !announced, partial.size > before {
                     announced = true
@@ -365,7 +365,7 @@ private struct TransferExchanges {
 
 // MARK: - The rules
 
-/// The rules of a transfer: the request to send, the meaning of a response, and the condition for a complete file.
+/// The rules of a transfer: which request to send, what a response means, and when the file is complete.
 ///
 /// ```text
 /// whole ── 200, 203 ──▶ receiving ── ended ──▶ complete
@@ -377,8 +377,8 @@ private struct TransferExchanges {
 ///      ── any other range response ───────────┘
 /// ```
 ///
-/// `rest` sends Range and If-Range (RFC 9110, sections 14.2 and 13.1.5). The server returns the rest of the same bytes, or all new ones,
-/// so the file can't change between a check and the request.
+/// `rest` sends Range and If-Range (RFC 9110, sections 14.2 and 13.1.5). The server returns the rest of the same bytes, or all of the new
+/// ones, so the file can't change between a check and the request.
 struct TransferStateMachine {
     struct Present: Equatable {
         var bytes: Int64
@@ -397,7 +397,7 @@ struct TransferStateMachine {
         case whole(announced: Int64?, Validator?)
         /// The body continues after the existing bytes.
         case rest(from: Int64, total: Int64)
-        /// All bytes exist, and they are still those of the server.
+        /// All bytes exist, and still match the server's.
         case complete(Int64)
         /// The response is unusable. Existing bytes are removed, and the whole file is requested.
         case startAgain
@@ -417,7 +417,7 @@ struct TransferStateMachine {
     }
 
     private var state: State
-    /// Whether an unusable response leads to a new request instead of an error. That happens once.
+    /// Whether an unusable response leads to a new request instead of an error. This happens once.
     private var mayStartAgain = true
 
     init(present: Present? = nil) {
@@ -458,7 +458,7 @@ struct TransferStateMachine {
     private mutating func partial(
         _ fields: HTTPFields, contentLength: Int64?, _ present: Present
     ) throws(TransferFailure) -> Answer {
-        // Several ranges weren't requested, and the offsets of a content coding would be different ones.
+        // We didn't request several ranges, and with a content coding the offsets would be different.
         let type = fields[.contentType]?.lowercased() ?? ""
         guard !type.hasPrefix("multipart/byteranges"), !Self.isEncoded(fields),
             case .part(let first, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
@@ -485,7 +485,7 @@ struct TransferStateMachine {
         }
         let received = before + Int64(count)
         if let end, received > end {
-            // The range continues past its end, so it is unknown which of its bytes are right.
+            // The range continues past its end, so we can't tell which of its bytes are right.
             if isRange, mayStartAgain {
                 mayStartAgain = false
                 state = .asking(nil)
@@ -497,14 +497,14 @@ struct TransferStateMachine {
         return received
     }
 
-    /// A body without an announced length is complete when the connection ends it, with its last chunk or by closing.
+    /// A body without an announced length is complete when the last chunk arrives or the connection closes.
     mutating func ended() throws(TransferFailure) -> End {
         guard case .receiving(let received, let end, let total, let validator, _) = state else {
             preconditionFailure("A body ended before its response.")
         }
         if let end, received != end { throw .length(announced: end, received: received) }
         if let total, received < total, let validator {
-            // A range has at least one byte, so the remaining part becomes smaller and this terminates.
+            // A range has at least one byte, so the rest shrinks each time and this terminates.
             state = .asking(Present(bytes: received, validator: validator, total: total))
             return .askForRest
         }
@@ -522,6 +522,6 @@ struct TransferStateMachine {
 enum TransferFailure: Error, Equatable {
     case status(HTTPResponse.Status)
     case length(announced: Int64, received: Int64)
-    /// The server's range responses contradict each other or the request, also after the transfer has started again.
+    /// The server's range responses contradict each other or the request, even after the transfer started over.
     case range(String)
 }

@@ -1,7 +1,7 @@
 import GRDB
 import SluiceDatabase
 
-/// A job that changes between states, read from its row.
+/// What it takes to change a job's state, read from its row.
 struct JobRow {
     var id: Int64
     var host: String
@@ -27,7 +27,7 @@ extension Database {
             members: try members(of: id))
     }
 
-    /// The job of an entry in an index or in a line. In a damaged file it may be missing.
+    /// The job that an entry in an index or a line refers to. In a damaged file, it may be missing.
     func existingJob(_ id: Int64) throws -> JobRow { try required(jobRow(id), "a job") }
 
     // MARK: Members
@@ -63,7 +63,7 @@ extension Database {
         try run("UPDATE job SET priority = ? WHERE id = ?", [members.priority, id])
     }
 
-    /// Writes the changed members of an unfinished job, and then its lines, its state and its charge. `row` has the members from before.
+    /// Writes the changed members of an unfinished job, and then its lines, its state and its charge. `row` has the previous members.
     func changeMembers(of row: JobRow, to members: JobMembers, now: Int64) throws {
         guard members != row.members else { return }
         let priority = members.priority
@@ -114,7 +114,7 @@ extension Database {
             try run("INSERT INTO line (lane, rank, job) VALUES (?, ?, ?)", [lane, rank, id])
         }
         for batch in job.members.activeBatches {
-            // A program with older tables may have claimed the job without removing it from this line.
+            // A program that uses older tables may have claimed the job without removing it from this line.
             try run(
                 "INSERT OR REPLACE INTO batch_line (batch, rank, job, host) VALUES (?, ?, ?, ?)",
                 [batch, rank, id, job.host])
@@ -143,7 +143,8 @@ extension Database {
         return try Row.fetchOne(cachedStatement(sql: query), arguments: [job.host, user, job.isUnresolved])
     }
 
-    /// The first job in the line of a lane, or the first one with an active member of a batch. That reads the whole line if there is none.
+    /// The first job in a lane's line or, with a batch, the first one that has an active member in it. If there is none, that reads the
+    /// whole line.
     func head(of lane: Int64, in batch: String? = nil) throws -> (rank: Int, job: Int64)? {
         let isWanted = batch == nil ? "" : "AND \(Self.hasActiveMember)"
         let query = "SELECT rank, job FROM line WHERE lane = ? \(isWanted) ORDER BY rank, job LIMIT 1"

@@ -3,16 +3,15 @@ import SluiceDatabase
 
 /// The tables of ``SQLiteQueueStore``.
 ///
-/// A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that can be claimed stand in its **line**, in the
-/// order in which they are claimed, and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the
-/// number of waiting jobs. A lane exists as long as its line isn't empty. Running jobs are counted for each claim instead of keeping a
-/// counter: there are never more than the limit, and the count can't become wrong. The jobs of each state are counted in `tally`, by
-/// triggers, because there can be millions.
+/// A **lane** is a pair of host and user, the pair that limits count by. The lane's claimable jobs stand in its **line**, in claim order,
+/// and the lane stores the first of them, its head. A claim reads the heads in order, no matter how many jobs are waiting. A lane exists as
+/// long as its line isn't empty. There is no counter of running jobs. Each claim counts them: there are never more than the limit, and the
+/// count can't get out of sync. Triggers count the jobs of each state in `tally`, because there can be millions.
 ///
-/// The jobs of a batch that can be claimed also stand in the line of the **batch**, for claims that want only its jobs.
+/// The claimable jobs of a batch also stand in the line of the **batch**, for claims that want only its jobs.
 ///
-/// Lines are ordered by `rank`, the bitwise complement of the priority, because SQLite can start in an index behind a pair of values only
-/// if both ascend.
+/// Lines are ordered by `rank`, the bitwise complement of the priority, because SQLite can seek past a pair of values in an index only if
+/// both ascend.
 enum QueueSchema {
     static let current = DatabaseSchema(
         application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4])
@@ -233,8 +232,8 @@ enum QueueSchema {
 
 // MARK: - States
 
-/// The column `state` of the stores on SQLite and PostgreSQL. In a string, a state is its number, for SQL. The numbers are stored, so they
-/// never change; the migrations above spell them out.
+/// The column `state` in SQLite and PostgreSQL. String interpolation yields the state's number, for use in SQL. The numbers are stored, so
+/// they never change; the migrations above spell them out.
 package enum JobState: Int, CaseIterable, Sendable, CustomStringConvertible {
     /// Can be claimed.
     case ready
@@ -243,14 +242,14 @@ package enum JobState: Int, CaseIterable, Sendable, CustomStringConvertible {
     case delayed
     case paused
 
-    // For `IN` of SQL.
+    // For SQL's `IN`.
     package static let waiting = "\(ready), \(delayed)"
     package static let ended = "\(done), \(failed), \(cancelled)"
     package static let unfinished = "\(ready), \(running), \(delayed), \(paused)"
 
     package var description: String { "\(rawValue)" }
 
-    /// What another program has written counts as failed.
+    /// Unknown values from another program count as failed.
     package init(column: Int) { self = Self(rawValue: column) ?? .failed }
 
     var state: QueuedDownload.State {
@@ -270,6 +269,6 @@ extension QueuedDownload.State {
 
     package var stored: [JobState] { JobState.allCases.filter { $0.state == self } }
 
-    /// The stored states for `IN` of SQL.
+    /// The stored states for SQL's `IN`.
     var columns: String { stored.map(\.description).joined(separator: ", ") }
 }

@@ -21,8 +21,8 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    /// Adds jobs if none of them has the target of another one, or of a job in the queue. That is the usual case, and the members, lines and
-    /// events of all jobs then take one statement each, which halves the time. Returns `nil` in other cases.
+    /// Adds jobs if none of them shares its target with another one or with a job in the queue; otherwise returns `nil`. This is the usual
+    /// case. The members, lines and events of all jobs then take one statement each, which halves the time.
     fileprivate func addNew(
         _ requests: [DownloadRequest], _ options: EnqueueOptions, now: Int64
     ) throws -> [EnqueuedJob]? {
@@ -37,7 +37,7 @@ extension Database {
             try insertMembers(JobMembers([.init(request, batch: options.batch)]), of: id)
             jobs.append(EnqueuedJob(id: JobID(rawValue: id), outcome: .added))
         }
-        // The numbers of jobs are consecutive within a transaction.
+        // Job numbers are consecutive within a transaction.
         let added: StatementArguments = [jobs[0].id.rawValue, jobs[jobs.count - 1].id.rawValue]
         try run(
             """
@@ -147,7 +147,7 @@ extension Database {
         var job = try existingJob(id)
         var members = job.members
         if job.isCancelled {
-            // The cancelled members have left. Enqueuing the job again revokes the cancellation.
+            // The cancelled members have left. Enqueuing the job again revokes its cancellation.
             members = JobMembers([element])
             job.isCancelled = false
             try run("UPDATE job SET is_cancelled = 0 WHERE id = ?", [id])
@@ -226,7 +226,7 @@ extension SQLiteQueueStore {
     package func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
         let states: [QueuedDownload.State] = [.failed, .cancelled]
         return try await inSteps(selection, states, into: [JobID]()) { database, job, now, retried in
-            // One by one, because a job that waits again holds back others that write the same file.
+            // One by one, because once a job is waiting again, it blocks others that write the same file.
             try database.run(
                 """
                 UPDATE job SET state = \(JobState.ready), failures = 0, message = NULL, error = NULL, ended = NULL WHERE id = ?
@@ -241,7 +241,7 @@ extension SQLiteQueueStore {
         }
     }
 
-    /// Calls `body` for each selected job that hasn't ended, in the order of their numbers.
+    /// Calls `body` for each selected job that hasn't ended, ordered by number.
     private func changeUnfinished(
         _ selection: QueuedDownload.Selection,
         _ body: @escaping @Sendable (Database, JobRow, _ now: Int64, inout JobChange) throws -> Void
@@ -249,8 +249,8 @@ extension SQLiteQueueStore {
         try await inSteps(selection, [.waiting, .running, .paused], into: JobChange(), body)
     }
 
-    /// Calls `body` for each selected job in some states, in the order of their numbers, at most ``changedAtOnce`` in each transaction: other
-    /// processes wait for the write lock for ten seconds at most.
+    /// Calls `body` for each selected job in the given states, ordered by number. A transaction handles at most ``changedAtOnce`` jobs,
+    /// because other processes give up on the write lock after ten seconds.
     private func inSteps<Result: Sendable>(
         _ selection: QueuedDownload.Selection, _ states: [QueuedDownload.State], into empty: Result,
         _ body: @escaping @Sendable (Database, JobRow, _ now: Int64, inout Result) throws -> Void
@@ -269,7 +269,7 @@ extension SQLiteQueueStore {
             result = try await write { [states] database, now in
                 var result = before
                 for id in step {
-                    // Between the steps others may have changed it.
+                    // Others may have changed it between the steps.
                     guard let job = try database.jobRow(id), states.contains(job.state.state),
                         job.members.contains(selection)
                     else { continue }
@@ -283,7 +283,7 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    /// Returns the selected jobs in these states, in the order of their numbers.
+    /// Returns the selected jobs in these states, ordered by number.
     func jobs(in selection: QueuedDownload.Selection, _ states: [QueuedDownload.State]) throws -> [Int64] {
         let columns = states.map(\.columns).joined(separator: ", ")
         func jobs(_ condition: String, _ arguments: StatementArguments = []) throws -> [Int64] {
@@ -330,10 +330,10 @@ extension SQLiteQueueStore {
             let old = try Int64.fetchAll(
                 database.cachedStatement(sql: "\(ended) AND ended < ? ORDER BY ended, id LIMIT ?"),
                 arguments: [now - age.milliseconds, most])
-            // Both begin with the oldest.
+            // Both start with the oldest.
             let gone = many.count > old.count ? many : old
             for id in gone { try database.delete(id, now: now) }
-            // More than are promised, because a list of many requests has many events.
+            // More than promised, because a list of many requests has many events.
             let end = try database.lastEvent - 10 * Int64(keptEvents)
             let next = try min(end, database.firstEvent - 1 + 4 * most)
             try database.run("DELETE FROM event WHERE number <= ?", [next])
@@ -391,7 +391,7 @@ extension Database {
         let before = try unfinishedMembers(of: request)
         let job = try enqueue(request, options, now: now)
         guard job.outcome == .added || job.outcome == .joined else { return job }
-        // Enqueuing resumes a member that is paused here, and adds members without their pause.
+        // Enqueuing resumes a member that is paused here, and doesn't pause the members it adds.
         let known = before?.all ?? []
         let new = members.filter { member in !known.contains { $0.user == member.user && $0.batch == member.batch } }
         // Enqueuing has recorded the first member.

@@ -62,7 +62,7 @@ extension Database {
             let outcome = settlement.outcome
             let due = outcome.delay.map { now + $0.milliseconds }
             let failures = outcome.failure == nil ? 0 : 1
-            // A job that was cancelled while it failed isn't tried again.
+            // A job that was cancelled while it failed isn't retried.
             change = """
                 host = coalesce(?, host), \(Self.cancelled(or: due == nil ? .ready : .delayed)),
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + ?,
@@ -88,7 +88,7 @@ extension Database {
         return true
     }
 
-    /// A job that its worker must cancel ends. The time of its end is an argument.
+    /// SQL that ends a job if its worker had to cancel it. The end time is an argument.
     private static func cancelled(or state: JobState) -> String {
         "state = iif(is_cancelled, \(JobState.cancelled), \(state)), ended = iif(is_cancelled, ?, NULL)"
     }
@@ -96,7 +96,7 @@ extension Database {
     private static let endOfLease =
         "worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0"
 
-    /// Makes a job without a lease that is ready or delayed wait, or pauses it if all its members are paused. Returns its state.
+    /// Puts a ready or delayed job without a lease back in line, or pauses it if all its members are paused. Returns its state.
     @discardableResult
     private func wait(_ id: Int64) throws -> QueuedDownload.State {
         let job = try existingJob(id)
@@ -123,19 +123,19 @@ extension Database {
 
     /// - Parameter lease: The length of a lease, or 0 if it isn't known.
     func takeBackExpiredLeases(now: Int64, lease: Int64) throws {
-        // A lease that ends in the far future is from before the clock was set back.
+        // A lease that ends in the far future was granted before the clock was set back.
         let latest = now + max(600_000, 10 * min(lease, 1 << 50))
         if lease > 0 {
             try run(
                 "UPDATE job SET lease_until = ? WHERE state = \(JobState.running) AND lease_until > ?",
                 [now + lease, latest])
         }
-        // Sorted here: to sort by number, SQLite would read the whole table.
+        // Sorted here, because SQLite would read the whole table to sort by number.
         let query = "SELECT id FROM job WHERE state = \(JobState.running) AND lease_until <= ?"
         try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [now]).sorted(), now: now)
     }
 
-    /// Takes back a worker's running jobs: they wait again, or are cancelled if that was requested.
+    /// Takes back a worker's running jobs. They go back to waiting, or are cancelled if that was requested.
     func releaseJobs(of worker: String, now: Int64) throws {
         let query = "SELECT id FROM job WHERE state = \(JobState.running) AND worker = ? ORDER BY id"
         try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [worker]), now: now)
@@ -167,7 +167,7 @@ extension Database {
             return try exists("SELECT 1 FROM job WHERE state IN (\(JobState.waiting))")
                 || exists("SELECT 1 FROM job WHERE state = \(JobState.running)")
         }
-        // A long batch may have ended but for a few jobs.
+        // Even a long batch may have only a few jobs left.
         if try exists("SELECT 1 FROM batch_line WHERE batch = ?", [batch]) { return true }
         let ofBatch = """
             EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND batch = ? AND NOT is_paused)
@@ -178,7 +178,7 @@ extension Database {
         {
             return true
         }
-        // Requests without a batch have no line of their own.
+        // Requests without a batch don't have a batch line.
         return try batch.isEmpty
             && exists("SELECT 1 FROM job WHERE state IN (\(JobState.waiting)) AND \(ofBatch)", [batch])
     }
@@ -191,7 +191,7 @@ extension Database {
 // MARK: - Claiming
 
 extension Database {
-    /// Hands out jobs under the limits. The caller's transaction holds the write lock, so that the counts stay true until the claims are
+    /// Hands out jobs under the limits. The caller's transaction holds the write lock, so the counts stay accurate until the claims are
     /// written.
     fileprivate func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
         guard claim.count > 0 else { return [] }
@@ -214,7 +214,7 @@ private protocol SQLiteClaimSource: ClaimSource where WaitingJob == JobRow {
 }
 
 extension SQLiteClaimSource {
-    /// A claim looks up the few hosts that it considers, because thousands may be down.
+    /// Looks up only the few hosts that a claim considers, because thousands may be down.
     func learnLimit(of host: String, _ running: inout RunningCounts) throws {
         guard running.hostLimits[host] == nil else { return }
         running.hostLimits[host] = try database.health(of: host)?.limit(now: now) ?? .max
@@ -243,7 +243,7 @@ extension SQLiteClaimSource {
     }
 }
 
-/// The jobs of one batch, in the order of its line, which has no others. Each counts as a line of its own, whose users aren't known.
+/// The jobs of one batch, in the order of its line. Each counts as a separate line whose users aren't known.
 private struct BatchLine: SQLiteClaimSource {
     let database: Database
     let now: Int64
@@ -281,9 +281,9 @@ private struct BatchLine: SQLiteClaimSource {
 
 /// The lines in the order of their heads.
 ///
-/// One stream reads all heads in order. If a claim passes over too many lines without room, the rest is read by one stream for each host
-/// with room, or by one for each user: a full host may have ten thousand users before the first line with room, but no more users are full
-/// than jobs run. The streams go on from the current position.
+/// One stream reads all heads in order. If a claim passes over too many lines without room, it reads the rest with one stream per host with
+/// room, or one per user. A full host may have ten thousand users before the first line with room, but there are never more full users than
+/// running jobs. The streams continue from the current position.
 private struct Heads: SQLiteClaimSource {
     private struct Entry: Comparable {
         var head: LineHead
@@ -300,7 +300,7 @@ private struct Heads: SQLiteClaimSource {
     private var entries = Heap<Entry>()
     private var passedCount = 0
 
-    /// The number of lines to pass over before the stream is divided.
+    /// How many lines to pass over before splitting the stream.
     private static let patience = 64
 
     init(_ database: Database, now: Int64) throws {
@@ -317,7 +317,7 @@ private struct Heads: SQLiteClaimSource {
 
     func next(after head: LineHead, in batch: String?) throws -> LineHead? {
         guard let next = try database.head(of: head.line.id, in: batch) else { return nil }
-        // Claimed jobs have left their lines. In a damaged file, a claim could go on forever.
+        // Claimed jobs have left their lines. In a damaged file, a claim could otherwise loop forever.
         _ = try database.required(next.job == head.job ? nil : next.job, "a job of a line")
         return LineHead(priority: ~next.rank, job: next.job, line: head.line)
     }
@@ -342,7 +342,7 @@ private struct Heads: SQLiteClaimSource {
         }
     }
 
-    /// The former streams end here.
+    /// The previous streams end here.
     private mutating func read(_ streams: [HeadStream]) throws {
         (self.streams, entries) = (streams, Heap())
         for stream in streams.indices { try advance(stream) }
@@ -406,7 +406,7 @@ private struct HeadStream {
 }
 
 extension Database {
-    /// The values of a column of `lane`. The query jumps in the index from one value to the next.
+    /// The distinct values of a column of `lane`. The query jumps from one value to the next in the index.
     fileprivate func distinct(_ column: String, atMost count: Int) throws -> [String] {
         let query = """
             WITH RECURSIVE found (value) AS (
@@ -423,7 +423,7 @@ extension Database {
 // MARK: - Hosts
 
 extension Database {
-    /// The hosts that aren't known to be well.
+    /// The hosts that may be unhealthy.
     func hosts() throws -> [String: HostHealth] {
         var hosts: [String: HostHealth] = [:]
         let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT name, until, failures, is_open FROM host"))
@@ -436,7 +436,7 @@ extension Database {
         return try Row.fetchOne(cachedStatement(sql: query), arguments: [host]).map(HostHealth.init)
     }
 
-    /// Records what an attempt of a job found out about its host.
+    /// Records what an attempt at a job learned about its host.
     fileprivate func note(_ report: HostReport, by job: Int64, now: Int64) throws {
         let query = "SELECT host FROM job WHERE id = ?"
         guard let host = try String.fetchOne(cachedStatement(sql: query), arguments: [job]) else { return }

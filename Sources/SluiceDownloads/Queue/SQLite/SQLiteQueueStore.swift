@@ -14,13 +14,13 @@ package import Foundation
 
 /// A queue in an SQLite file, which several processes can share. See ``DownloadStore/sqlite(at:using:)``.
 ///
-/// **Several processes.** Each operation is a transaction that takes the write lock at its beginning, so that the limits hold for all
-/// processes together. While a worker works, it holds a lock on a file beside the database, `NAME-worker-…`. When another worker attaches,
-/// it takes over the jobs of workers that were killed and therefore no longer hold their locks. Workers that are already attached, and
-/// systems without working file locks, wait until the leases have expired.
+/// **Several processes.** Each operation is a transaction that begins by taking the write lock, so the limits hold for all processes
+/// together. While a worker is alive, it holds a lock on a file beside the database, `NAME-worker-…`. When another worker attaches, it
+/// takes over the jobs of killed workers, which no longer hold their locks. Workers that are already attached, and systems without working
+/// file locks, wait until the leases have expired.
 ///
 /// **Cost.** A claim looks at the heads of the lanes in order (``QueueSchema``). If the limits hold back more than 64 lanes, it needs a few
-/// seeks for each host or for each user with waiting jobs, whichever are fewer. The number of waiting jobs doesn't matter.
+/// seeks for each host or each user with waiting jobs, whichever are fewer. The number of waiting jobs doesn't matter.
 package final class SQLiteQueueStore: QueueStore {
     private let time: QueueTime
     private let url: URL
@@ -119,7 +119,7 @@ package final class SQLiteQueueStore: QueueStore {
         try await write { try $0.takeBackExpiredLeases(now: $1, lease: 0) }
     }
 
-    /// Takes back the jobs of dead workers that had a lock. The leases of other workers have to expire.
+    /// Takes back the jobs of dead workers that had a lock. Other workers' leases have to expire.
     private func releaseJobsOfTheDead(beside url: URL) async throws {
         let names = try await read { database, _ in
             try String.fetchAll(database, sql: "SELECT name FROM worker")
@@ -192,7 +192,7 @@ extension SQLiteQueueStore {
                 snapshot.counts[QueuedDownload.State(column: try row.value("state")), default: 0] += try row.value(
                     "number")
             }
-            // The plus keeps SQLite from reading the whole table in this order.
+            // The plus sign keeps SQLite from scanning the whole table in this order.
             snapshot.running = try database.list("WHERE state = \(JobState.running) ORDER BY +id", limit: count).map {
                 .init(download: $0)
             }
@@ -285,14 +285,14 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    /// Gives an event the next number. Only one transaction writes at a time, and a number of a transaction that fails is used again.
+    /// Gives an event the next number. Only one transaction writes at a time, and if it fails, its numbers are reused.
     func record(_ content: EventContent, _ job: Int64, now: Int64) throws {
         try run(
             "INSERT INTO event (time, job, kind, user, batch, bytes, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
             [now, job, content.kind.rawValue, content.user, content.batch, content.bytes, content.message])
     }
 
-    /// The number of the last event, also if it has been removed; 0 if there was none.
+    /// The number of the last event, even if it has been removed; 0 if there was none.
     var lastEvent: Int64 {
         get throws {
             let query = "SELECT seq FROM sqlite_sequence WHERE name = 'event'"
@@ -300,7 +300,7 @@ extension Database {
         }
     }
 
-    /// The number of the first event that is kept, or of the next event if there is none.
+    /// The number of the first event that has been kept, or of the next event if there is none.
     var firstEvent: Int64 {
         get throws {
             try Int64.fetchOne(cachedStatement(sql: "SELECT min(number) FROM event")) ?? lastEvent + 1
@@ -310,7 +310,7 @@ extension Database {
 
 // MARK: - Locks of workers
 
-/// A file lock that shows that a worker is alive. The system releases it when the process ends, for any reason.
+/// A file lock that shows that a worker is alive. The system releases it when the process ends for any reason.
 final class WorkerLock: Sendable {
     private let stream: Lock<AsyncFileStream<WriteMode>?>
 
@@ -323,14 +323,14 @@ final class WorkerLock: Sendable {
             .appending(path: "\(database.lastPathComponent)-worker-\(worker.name)", directoryHint: .notDirectory)
     }
 
-    /// Returns `nil` if locks don't work here: then a worker's death is noticed when its leases expire.
+    /// Returns `nil` if locks don't work here. A worker's death is then noticed when its leases expire.
     static func taken(for worker: QueueWorker, beside database: URL, using files: FileIO) async -> WorkerLock? {
         let file = file(of: worker, beside: database)
         guard let stream = try? await file.openForWriting(existing: .fail, locked: true, using: files) else {
             return nil
         }
         let lock = WorkerLock(stream)
-        // Some mounted file systems grant every lock, so that every worker would appear dead.
+        // Some mounted file systems grant every lock, so every worker would look dead.
         guard await !isFree(file, using: files) else {
             await lock.release()
             return nil
