@@ -4,7 +4,7 @@ extension StringProtocol {
         !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Returns the text without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3).
+    /// Returns the text without surrounding spaces and tabs (OWS in RFC 9110, section 5.6.3).
     package func trimmingSpaces() -> String {
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var bytes = Substring(self).utf8

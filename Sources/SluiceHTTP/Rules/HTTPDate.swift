@@ -13,8 +13,8 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
     /// Parses `text`, or returns `nil`. `now` determines the century of the two-digit year in an RFC 850 date: the date is never more
     /// than 50 years after `now`.
     ///
-    /// The case of letters doesn't matter (RFC 9111, section 4.2). Everything else must be as in the grammar, because a cache must take a
-    /// malformed `Expires` for a time in the past (section 5.3). The name of the weekday isn't compared with the date.
+    /// Case doesn't matter (RFC 9111, section 4.2). Everything else must match the grammar, because a cache must treat a malformed
+    /// `Expires` as a time in the past (section 5.3). The weekday isn't checked against the date.
     package init?(parsing text: some StringProtocol, now: HTTPDate) {
         let text = Array(text.trimmingSpaces().lowercased().utf8)
         // d: a digit, _: a digit or a space, a: a letter
@@ -96,7 +96,7 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: The calendar
 
-    /// The day since 1970-01-01 and the second of that day.
+    /// The number of days since 1970-01-01, and the second within the day.
     private var dayAndSecond: (day: Int, second: Int) {
         let (day, second) = secondsSince1970.quotientAndRemainder(dividingBy: 86_400)
         return second < 0 ? (Int(day) - 1, Int(second) + 86_400) : (Int(day), Int(second))

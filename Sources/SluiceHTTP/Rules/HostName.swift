@@ -4,23 +4,24 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// What "the same host" means. Limits per host, circuits, proxy exceptions and origins compare hosts in this spelling.
+/// Defines what "the same host" means. Per-host limits, circuit breakers, proxy exceptions and origins all compare hosts in this spelling.
 ///
 ///     HostName.canonical("A.Example.")                // a.example
 ///     HostName.canonical("127.1")                     // 127.0.0.1
 ///     HostName.canonical("0:0:0:0:0:0:0:1")           // [::1]
 ///     HostName.canonical("bücher.example")            // xn--bcher-kva.example
 ///
-/// Nothing is looked up: two names of one address are two hosts, and so are an IPv4 address and its IPv6 form `::ffff:a.b.c.d`.
+/// Nothing is looked up: two names for one address are two hosts, and so are an IPv4 address and its IPv6 form `::ffff:a.b.c.d`.
 package enum HostName {
     /// Returns the canonical spelling of a host, which is percent-decoded and may be an IPv6 address with or without brackets.
     ///
-    /// - Letters are lowercase, and labels with other letters than ASCII's are in Punycode (RFC 3492). The mappings of UTS 46 other than
-    ///   lowercase aren't applied.
-    /// - A final dot is left out if the name has another dot. Without another dot it has a meaning: a resolver adds its search domains
-    ///   to `db` but not to `db.`.
-    /// - An IPv4 address has four decimal numbers, whichever form of inet_aton(3) it had: libcurl and browsers accept all of them.
-    /// - An IPv6 address is in the form of RFC 5952, in brackets. Its zone stays as it is.
+    /// - Letters are lowercase, and labels with non-ASCII letters are in Punycode (RFC 3492). Of the UTS 46 mappings, only lowercasing is
+    ///   applied.
+    /// - A final dot is removed if the name has another dot. Otherwise it means something: a resolver adds its search domains to `db`, but
+    ///   not to `db.`.
+    /// - An IPv4 address becomes four decimal numbers, whichever form of inet_aton(3) it had, because libcurl and browsers accept all of
+    ///   them.
+    /// - An IPv6 address is in RFC 5952 form, in brackets. Its zone stays as it is.
     package static func canonical(_ host: String) -> String {
         if isCanonicalName(host) { return host }
         if host.utf8.contains(UInt8(ascii: ":")) { return ipv6(host) }
@@ -39,7 +40,8 @@ package enum HostName {
         return "\(url.canonicalHost):\(port)"
     }
 
-    /// Whether a name has only lowercase letters, digits, hyphens and dots, no final dot, and can't be an IPv4 address. Most have.
+    /// Whether a name consists only of lowercase letters, digits, hyphens and dots, doesn't end in a dot, and can't be an IPv4 address.
+    /// Most names do.
     private static func isCanonicalName(_ host: String) -> Bool {
         var host = host
         return host.withUTF8 { bytes in
@@ -60,7 +62,7 @@ package enum HostName {
 
     // MARK: Addresses
 
-    /// Returns the address of text such as `127.1` or `0x7f000001`, or `nil` if it is none.
+    /// Returns the address in text such as `127.1` or `0x7f000001`, or `nil` if it isn't one.
     private static func ipv4(_ text: String) -> UInt64? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 4, parts.last?.utf8.first.map(isDigit) == true else { return nil }
@@ -79,7 +81,7 @@ package enum HostName {
         [24, 16, 8, 0].map { "\(address >> $0 & 255)" }.joined(separator: ".")
     }
 
-    /// Returns a number in C's syntax: hexadecimal after `0x`, and octal after `0`.
+    /// Returns a number in C syntax: hexadecimal after `0x`, octal after `0`.
     private static func number(_ text: Substring) -> UInt64? {
         guard let first = text.utf8.first, isDigit(first) else { return nil }
         if text.hasPrefix("0x") {
@@ -95,7 +97,7 @@ package enum HostName {
     private static func ipv6(_ text: String) -> String {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
         let text = isBracketed ? text.dropFirst().dropLast() : text[...]
-        // The name of an interface has uppercase letters, too (RFC 4007, section 11.2).
+        // Interface names can have uppercase letters (RFC 4007, section 11.2).
         let (address, zone) = (text.prefix { $0 != "%" }.lowercased(), text.drop { $0 != "%" })
         guard let groups = groups(address[...]) else { return "[\(address)\(zone)]" }
         // The first of the longest runs of at least two zeros becomes `::` (RFC 5952, section 4.2).
@@ -114,7 +116,7 @@ package enum HostName {
         return "[\(shown)\(zone)]"
     }
 
-    /// Returns the eight numbers of an IPv6 address (RFC 4291, section 2.2), or `nil` if the text is none.
+    /// Returns the eight numbers of an IPv6 address (RFC 4291, section 2.2), or `nil` if the text isn't one.
     private static func groups(_ text: Substring) -> [UInt16]? {
         let sides = text.firstRange(of: "::").map { [text[..<$0.lowerBound], text[$0.upperBound...]] } ?? [text]
         var groups: [[UInt16]] = []
@@ -140,11 +142,11 @@ package enum HostName {
 
     // MARK: Names in other letters than ASCII's
 
-    /// The longest label of a name (RFC 1035, section 2.3.4). A longer one is no name.
+    /// The longest label in a name (RFC 1035, section 2.3.4). Anything longer isn't a name.
     private static let longestLabel = 63
 
     private static func ascii(_ name: String) -> String {
-        // The other full stops are those of UTS 46.
+        // The other full stops come from UTS 46.
         name.unicodeScalars.split(omittingEmptySubsequences: false) {
             ".\u{3002}\u{FF0E}\u{FF61}".unicodeScalars.contains($0)
         }
@@ -198,7 +200,7 @@ extension URL {
             PlainURL(self)?.host ?? host(percentEncoded: false) ?? host(percentEncoded: true) ?? "")
     }
 
-    /// The canonical host, with the port unless it is the scheme's default. Limits per host and circuits count by it.
+    /// The canonical host, with the port unless it is the scheme's default. Per-host limits and circuit breakers count by it.
     package var canonicalHostAndPort: String {
         if let plain = PlainURL(self) {
             let host = HostName.canonical(plain.host)

@@ -6,9 +6,9 @@ package import Foundation
 
 /// The parts of a URL in the most common form, found in one pass over its bytes.
 ///
-/// A plain URL has the scheme `http` or `https`, a host of lowercase letters, digits, dots and hyphens, no port or one from 1 to 65535,
-/// a path and a query of the characters that RFC 3986 allows there, and no fragment. If the initializer returns `nil`, the URL may still
-/// be valid: ask Foundation, which takes hundreds of instructions for each part.
+/// A plain URL has the scheme `http` or `https`, a host of lowercase letters, digits, dots and hyphens, no port or one from 1 to 65535, a
+/// path and a query of the characters that RFC 3986 allows there, and no fragment. If the initializer returns `nil`, the URL may still be
+/// valid. Then use Foundation, which takes hundreds of instructions for each part.
 package struct PlainURL {
     package let isSecure: Bool
     package let port: Int?

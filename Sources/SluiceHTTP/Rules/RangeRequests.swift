@@ -2,23 +2,22 @@ package import HTTPTypes
 
 // MARK: - If-Range
 
-/// A strong validator of a response, for `If-Range`: it identifies one version of a file byte for byte.
+/// A response's strong validator, for `If-Range`. It identifies one version of a file byte for byte.
 ///
-/// Weak validators aren't supported (RFC 9110, section 13.1.5). With a weak one, the server guarantees equal meaning but not equal
-/// bytes, and a resumed file could mix the bytes of two versions.
+/// Weak validators aren't supported (RFC 9110, section 13.1.5). With a weak one, the server guarantees the same meaning but not the same
+/// bytes, so a resumed file could mix bytes from two versions.
 package enum Validator: Sendable, Hashable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
     /// A `Last-Modified` date as the server wrote it, because servers compare it byte for byte.
     case lastModified(String)
 
-    /// Creates the strong validator of a response, or returns `nil` if it has none. `now` is the current time, for dates with a two-digit
-    /// year.
+    /// Creates a response's strong validator, or returns `nil` if it has none. `now` is the current time, for dates with a two-digit year.
     ///
     /// - If there is an entity tag, the date is ignored, even if the tag is weak or malformed: section 13.1.5 allows a date only
     ///   in a response without an entity tag.
-    /// - A date is strong if the response's `Date` is at least 60 s later. Then the file wasn't changed again within the same second,
-    ///   even if the server's clock is slightly off. Section 8.8.2.2 doesn't define the interval; RFC 7232 required 60 s.
+    /// - A date is strong if the response's `Date` is at least 60 s later. Then the file wasn't changed again within the same second, even
+    ///   if the server's clock is slightly off. Section 8.8.2.2 doesn't specify the interval; RFC 7232 required 60 s.
     package init?(_ headerFields: HTTPFields, now: HTTPDate) {
         if let tag = headerFields[.eTag] {
             guard let tag = Self.strongTag(tag) else { return nil }
@@ -67,7 +66,7 @@ package enum Validator: Sendable, Hashable {
 ///     ContentRange("bytes 500-999/*")         // .part(first: 500, last: 999, total: nil)
 ///     ContentRange("bytes */1000")            // .unsatisfied(total: 1000)
 ///
-/// The initializer returns `nil` for a field with another unit, for one that contradicts itself, and for one that was sent twice.
+/// The initializer returns `nil` if the field has a different unit, contradicts itself, or was sent twice.
 package enum ContentRange: Sendable, Hashable {
     /// The bytes from `first` to `last`, inclusive, of a file with `total` bytes; `total` is `nil` if the server doesn't know it.
     case part(first: Int64, last: Int64, total: Int64?)
@@ -92,7 +91,7 @@ package enum ContentRange: Sendable, Hashable {
             return nil
         }
         // "Invalid if last-pos is less than first-pos, or complete-length is less than or equal to last-pos." The largest `Int64` is
-        // refused because the length, `last + 1`, would overflow.
+        // rejected because the length, `last + 1`, would overflow.
         guard first <= last, last < .max, total.map({ last < $0 }) ?? true else { return nil }
         self = .part(first: first, last: last, total: total)
     }

@@ -5,38 +5,39 @@ public import Foundation
 #endif
 package import HTTPTypes
 
-/// Removes secrets from a text that a library, another program or a server wrote, before it becomes part of a message.
+/// Removes secrets from text that a library, another program or a server wrote, before it becomes part of a message.
 ///
 ///     let redaction = Redaction(of: request, proxy: "http://ann:secret@proxy.example:x")
 ///     redaction.redacted("Unsupported proxy syntax in 'http://ann:secret@proxy.example:x'")
 ///     // Unsupported proxy syntax in 'http://proxy.example:x'
 ///
-/// Every text of this kind passes it: ``TransferError/init(_:url:detail:remedy:cause:)`` applies it to the detail, and an engine adds what
-/// only it knows, such as the proxy's password. Messages are stored in queues, and written to logs, traces and JSON.
+/// All such text goes through it: ``TransferError/init(_:url:detail:remedy:cause:)`` applies it to the detail, and an engine adds what only
+/// the engine knows, such as the proxy's password. This matters because messages are stored in queues, and written to logs, traces and
+/// JSON.
 ///
-/// - Each URL in the text loses its user name, password, query and fragment. The URL of a PostgreSQL database keeps its user name, which
-///   is no token there, and its fragment, which names a queue.
-/// - Each given secret is replaced by `…`, whether it is plain, percent-encoded, or in Base64 with its user name as in Basic
-///   authentication (RFC 7617), and in any case of letters.
-/// - Of a query, also each value of at least four bytes is a secret. So is a fragment of that length.
+/// - Each URL in the text loses its user name, password, query and fragment. The URL of a PostgreSQL database keeps its user name, which is
+///   not a token there, and its fragment, which names a queue.
+/// - Each given secret is replaced by `…`, in any letter case, whether it is plain, percent-encoded, or in Base64 with its user name as in
+///   Basic authentication (RFC 7617).
+/// - Each value in a query with at least four bytes is a secret, too. So is a fragment of that length.
 /// - A secret of fewer than eight bytes is replaced only where it isn't part of a longer word. Otherwise, the user name `cert` would damage
-///   the word "certificate", and show by the gap what it is. One of fewer than three bytes is replaced only with the rest of the user name
-///   and password: a user `a` or a cookie `1` would leave gaps in every text.
+///   the word "certificate", and the gap would give it away. A secret of fewer than three bytes is replaced only together with the rest of
+///   the user name and password, because a user `a` or a cookie `1` would leave gaps everywhere.
 package struct Redaction: Sendable {
-    /// From this length on, a secret is found within longer words, too.
+    /// Secrets of at least this length are found within longer words, too.
     private static let longSecret = 8
 
-    /// Shorter ones aren't found on their own.
+    /// Shorter secrets aren't found on their own.
     private static let shortestSecret = 3
 
-    /// The largest number of values of a query that are found one by one.
+    /// The largest number of query values that are found one by one.
     private static let mostValues = 64
     private static let shortestValue = 4
 
-    /// In lowercase; the longest first.
+    /// In lowercase, longest first.
     private var secrets: [[UInt8]] = []
 
-    /// Creates a redaction for texts about a URL. Without any secret, only the URLs in a text are redacted.
+    /// Creates a redaction for texts about a URL. If there are no secrets, only URLs in a text are redacted.
     package init(url: URL? = nil, secrets: [String] = []) {
         var found = Set<String>()
         for secret in secrets { Self.add(secret, to: &found) }
@@ -44,7 +45,7 @@ package struct Redaction: Sendable {
         setSecrets(found)
     }
 
-    /// Creates a redaction for texts about a request that is sent over a proxy, or over none if `proxy` is empty. The proxy need not be a
+    /// Creates a redaction for texts about a request that is sent through a proxy, or directly if `proxy` is empty. The proxy needn't be a
     /// valid URL.
     package init(of request: TransportRequest, proxy: String = "") {
         var found = Set<String>()
@@ -86,7 +87,7 @@ package struct Redaction: Sendable {
             let values = query.split(separator: "&").map { item in
                 item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
             }
-            // A server may redirect to any number of them. A signature is long, and `30` is none.
+            // A server may redirect to a URL with any number of values. A signature is long; `30` isn't one.
             let longest = values.sorted { $0.utf8.count > $1.utf8.count }.prefix(mostValues)
             for value in longest where value.utf8.count >= shortestValue {
                 add(String(value), to: &found)
@@ -107,7 +108,7 @@ package struct Redaction: Sendable {
             }
             return
         }
-        // Behind the name of a scheme, such as `Bearer`.
+        // After the name of a scheme, such as `Bearer`.
         guard let space = field.value.firstIndex(of: " ") else { return }
         let token = String(field.value[field.value.index(after: space)...])
         add(token, to: &found)
@@ -117,10 +118,10 @@ package struct Redaction: Sendable {
         for part in [pair] + parts { add(part, to: &found) }
     }
 
-    /// Returns what is before the last `@`, which may be no part of a valid URL.
+    /// Returns what comes before the last `@`. It needn't be part of a valid URL.
     private static func credentials(ofProxy proxy: String) -> (user: String, password: String)? {
         let rest = proxy.firstRange(of: "://").map { proxy[$0.upperBound...].utf8 } ?? proxy[...].utf8
-        // By bytes, as libcurl reads it: an `@` with a combining mark is another character.
+        // By bytes, as libcurl reads it, because an `@` with a combining mark is a different character.
         guard let at = rest.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let parts = rest[..<at].split(
             separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false
@@ -141,9 +142,9 @@ package struct Redaction: Sendable {
 
     // MARK: The text
 
-    /// Returns the text without secrets. Takes time in proportion to the length of the text and the number of secrets.
+    /// Returns the text without secrets. Takes time proportional to the length of the text and the number of secrets.
     package func redacted(_ text: String) -> String {
-        // The secrets first, because one may contain the characters that end the parts of a URL.
+        // Secrets first, because they may contain characters that end a part of a URL.
         String(decoding: Self.withoutSecretsOfURLs(withoutSecrets(Array(text.utf8))), as: UTF8.self)
     }
 
@@ -169,7 +170,7 @@ package struct Redaction: Sendable {
         if secret.count >= longSecret { return true }
         let end = start + secret.count
         if end < text.count, isWord(text[end]) { return false }
-        // The letters of a percent-encoded character belong to no word.
+        // The letters in a percent-encoded character aren't part of a word.
         let followsCode = start >= 3 && text[start - 3] == UInt8(ascii: "%")
         return start == 0 || !isWord(text[start - 1]) || followsCode
     }
@@ -190,7 +191,7 @@ package struct Redaction: Sendable {
             let authority = text[start..<end].prefix { !"/?#".utf8.contains($0) }
             var host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
             if host == start, !isHost(authority), let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
-                // The password has a `/`, `?` or `#`.
+                // The password contains a `/`, `?` or `#`.
                 host = at + 1
             }
             let path = text[host..<end].prefix { !"?#".utf8.contains($0) }
@@ -209,7 +210,7 @@ package struct Redaction: Sendable {
         return shown
     }
 
-    /// Whether a text without `@` is a host with or without a port, and not a user name and the beginning of a password.
+    /// Whether text without an `@` is a host with or without a port, rather than a user name and the beginning of a password.
     private static func isHost(_ authority: ArraySlice<UInt8>) -> Bool {
         guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")) else {
             return true
@@ -264,14 +265,14 @@ extension HTTPField {
         return Self.wordsOfSecrets.contains(where: name.contains)
     }
 
-    /// The value without secrets, for messages. The query, fragment, user name and password of URLs in it are left out too.
+    /// The value without secrets, for messages. For URLs in it, the query, fragment, user name and password are left out, too.
     package var redactedForDisplay: String {
         if isSecret { return "(left out)" }
         switch name.canonicalName {
         case "location", "content-location", "referer":
             return URL(string: value)?.redactedForDisplay ?? "(unreadable URL)"
         case "link", "refresh":
-            // Of a relative URL, too. By bytes: a `?` with a combining mark is another character.
+            // For relative URLs, too. By bytes, because a `?` with a combining mark is a different character.
             guard let end = value.utf8.firstIndex(where: { "?#".utf8.contains($0) }) else {
                 return Redaction().redacted(value)
             }

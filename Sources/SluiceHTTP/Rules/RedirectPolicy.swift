@@ -13,7 +13,7 @@ package import HTTPTypes
 ///   the method stays. A request that becomes a `GET` loses its body and its `Content-` fields.
 /// - A redirect to another origin (scheme, host and port) drops the request's own header fields, which may contain secrets. `Range`
 ///   and `If-Range` are kept: they contain no secrets, and a transfer behind a redirect couldn't resume without them.
-/// - The user name and password of the redirected URL are used within its origin only, and if the target names no user.
+/// - The user name and password of the redirected URL are used only within its origin, and only if the target names no user.
 /// - If the target has no fragment, it gets the fragment of the redirected URL (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
     /// The largest number of redirects for one request.
@@ -26,13 +26,13 @@ public struct RedirectPolicy: Sendable, Hashable {
         self.maximumRedirects = maximumRedirects
     }
 
-    /// The policy that follows no redirect. The response that redirects is returned like any other, with its `Location` field.
+    /// The policy that follows no redirects. A response that redirects is returned like any other, with its `Location` field.
     ///
     ///     let transport = HTTPTransport(configuration: .init(redirects: .unfollowed))
     ///     let response = try await transport.open(TransportRequest(url))
     ///     print(response.status, response.headerFields[.location] ?? "")      // 301 Moved Permanently /new
     ///
-    /// Use it in a proxy, and in a cache that should store redirects: each `ResourceCache` response then belongs to the requested URL.
+    /// Use it in a proxy, or in a cache that should store redirects. Each `ResourceCache` response then belongs to the requested URL.
     public static let unfollowed = {
         var policy = RedirectPolicy(maximumRedirects: 0)
         policy.isFollowing = false
@@ -73,7 +73,7 @@ public struct RedirectPolicy: Sendable, Hashable {
             || (status.code == 301 || status.code == 302) && request.method == .post
         {
             next.method = .get
-            // The fields that describe the body go with the body (RFC 9110, section 15.4).
+            // The fields that describe the body are dropped with the body (RFC 9110, section 15.4).
             next.body = nil
             next.headerFields = next.headerFields.filter { !$0.name.canonicalName.hasPrefix("content-") }
         }

@@ -12,7 +12,7 @@ public import Foundation
 /// A safe name is one path component, so the file stays in its directory. It has no leading dot (a hidden file), no control characters
 /// and no bidirectional overrides, and at most 255 bytes in UTF-8, which is the limit of common file systems.
 public enum SafeFileName {
-    /// The largest number of UTF-8 bytes in a safe name.
+    /// The maximum number of UTF-8 bytes in a safe name.
     public static let maximumBytes = 255
 
     /// The name for a URL that contains no usable name, such as `https://example.com/`.
@@ -34,8 +34,8 @@ public enum SafeFileName {
 
     /// Returns `name` as a safe name, or `nil` if no character remains.
     ///
-    /// The method keeps the last part of `name` between slashes or backslashes that isn't empty. It then removes control characters,
-    /// leading dots and spaces, and trailing spaces. A name that is too long loses characters before its extension.
+    /// The method keeps the last non-empty part of `name` between slashes or backslashes. It then removes control characters, leading dots
+    /// and spaces, and trailing spaces. If the name is too long, it is shortened before its extension.
     public static func safe(_ name: String) -> String? {
         if isPlain(name) { return name }
         // Compares scalars: a slash with a combining mark is one character, but still a slash to the file system.
@@ -86,7 +86,7 @@ public enum SafeFileName {
             ending = name[dot...]
         }
         let room = limit - bytes(ending)
-        // From the front: a boundary between flags is found from the back only by looking at all flags before it.
+        // From the front, because finding a boundary between flag emoji from the back means looking at all flags before it.
         var kept: [Unicode.Scalar] = []
         var size = 0
         for character in String(String.UnicodeScalarView(name[..<ending.startIndex])) {
@@ -95,7 +95,7 @@ public enum SafeFileName {
             kept += character.unicodeScalars
         }
         if kept.isEmpty {
-            // The first character is longer than the limit: keep as many of its scalars as fit.
+            // The first character alone exceeds the limit, so keep as many of its scalars as fit.
             var used = 0
             kept = name[..<ending.startIndex].prefix { scalar in
                 used += UTF8.width(scalar)
@@ -122,8 +122,8 @@ extension SafeFileName {
     ///
     ///     SafeFileName.suggested(byContentDisposition: "attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt")   // "€.txt"
     ///
-    /// `filename*` (RFC 8187) takes precedence over `filename` (RFC 6266, section 4.3). An invalid field is used as far as it can
-    /// be parsed, because the name is only a suggestion.
+    /// `filename*` (RFC 8187) takes precedence over `filename` (RFC 6266, section 4.3). An invalid field is parsed as far as possible,
+    /// because the name is only a suggestion.
     public static func suggested(byContentDisposition field: String) -> String? {
         var parser = ParameterParser(field[...])
         parser.skipValue()

@@ -7,8 +7,8 @@ public import Foundation
 extension URL {
     /// Creates a URL from text that a user typed, if it is an absolute `http` or `https` URL with a host.
     ///
-    /// Surrounding spaces are removed. Characters that aren't allowed in a URL are percent-encoded, except control characters, which
-    /// are refused.
+    /// Surrounding spaces are removed. Characters that aren't allowed in a URL are percent-encoded, except control characters, which are
+    /// rejected.
     ///
     /// - Throws: ``URLRefusal``, which describes the problem and a remedy.
     public init(fetchable text: String) throws(URLRefusal) {
@@ -78,7 +78,7 @@ extension URL {
 
 // MARK: - The error
 
-/// The error of `URL(fetchable:)` for text that isn't a URL that can be fetched.
+/// The error that `URL(fetchable:)` throws if the text isn't a URL that can be fetched.
 ///
 ///     do {
 ///         _ = try URL(fetchable: text)
@@ -86,7 +86,7 @@ extension URL {
 ///         print(error)                // "song.mp3" is not a URL: it has no scheme. Write the full URL, such as …
 ///     }
 public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of problem. Kinds may be added: switch with a `default`.
+    /// The kinds of problem. Later versions may add kinds, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind's static member, such as `noScheme`.
         public let description: String
@@ -137,10 +137,10 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong and what to write instead, on one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 
-    /// Returns the text without what may be a user name, a password, a query or a fragment. The text is no URL, so a password may contain
-    /// what ends it in a URL: if there is an `@` elsewhere, only the scheme is shown.
+    /// Returns the text without anything that may be a user name, a password, a query or a fragment. The text isn't a URL, so a password
+    /// may contain characters that would end it in a URL. If there is an `@` elsewhere, only the scheme is shown.
     private static func redacted(_ text: String) -> String {
-        // An `@` with a combining mark is another character.
+        // An `@` with a combining mark is a different character.
         if text.contains(where: { $0.unicodeScalars.first == "@" && $0 != "@" }) { return "…" }
         var rest = text[...]
         if let mark = text.firstRange(of: "://"), !text[..<mark.lowerBound].contains(where: { "/?#@:".contains($0) }) {

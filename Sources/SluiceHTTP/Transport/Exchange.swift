@@ -29,7 +29,7 @@ package final class Exchange: Sendable {
 
     // MARK: The reader's side
 
-    /// Starts the request and waits for the head. Cancellation of the task ends the exchange immediately.
+    /// Starts the request and waits for the head. Cancelling the task ends the exchange immediately.
     func head() async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
@@ -84,7 +84,8 @@ package final class Exchange: Sendable {
 
     package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    /// Notes that the response is complete. Without a head, it can't be: libcurl reports no error if the connection ends within the head.
+    /// Notes that the response is complete. Without a head it can't be, but libcurl reports no error if the connection ends in the middle
+    /// of the head.
     package func finished(after total: Duration?) {
         guard !machine.withLock({ $0.finished(after: total) }) else { return }
         failed(TransferError(.connectionClosed, url: request.url))
@@ -129,7 +130,7 @@ package enum ExchangeOffer {
     case taken
     /// The buffer is full. The sender must pause, and offer the same bytes again after the reader has emptied the buffer.
     case full
-    /// The exchange has ended, and no task will read the bytes.
+    /// The exchange has ended, and nobody will read the bytes.
     case unwanted
 }
 
@@ -147,7 +148,7 @@ final class ExchangeBody: ResponseBodySource {
 
     deinit {
         if let tracer {
-            // A small body, such as a redirect's, may have arrived completely without being read.
+            // A small body, such as a redirect's, may have arrived completely without ever being read.
             if timings?.total != nil { tracer.ended(timings) } else { tracer.failed(CancellationError()) }
         }
         exchange.close(CancellationError())
@@ -170,12 +171,11 @@ final class ExchangeBody: ResponseBodySource {
 
 // MARK: - The state machine
 
-/// The state of an exchange: the bytes that have arrived and the task that waits for them. Each event returns what to do after the
-/// unlock.
+/// The state of an exchange: the bytes that have arrived and the task that waits for them. Each event returns what to do after unlocking.
 ///
 /// The events of the connection (`received…`, `finished`, `failed`) come in order, on one thread. That thread calls `due` after it has
-/// handled everything that arrived together. So a task that waits for the head also finds the first bytes, and often a whole small
-/// body. The reader is one task, which requests the head and then one batch after another. `closed` may come at any time.
+/// handled everything that arrived at once. So a task that waits for the head also finds the first bytes, and often an entire small body.
+/// The reader is one task, which requests the head and then one batch after another. `closed` may come at any time.
 ///
 /// ```text
 /// opening ── receivedHead ──▶ headArrived ── due, headRequested ──▶ streaming ── finished, failed ──▶ ended
@@ -282,7 +282,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         bufferedBytes += chunk.count
     }
 
-    /// Notes that all bytes have arrived. Returns false, and changes nothing, if no head has: then the exchange must fail.
+    /// Notes that all bytes have arrived. Returns false, and changes nothing, if the head hasn't arrived. Then the exchange must fail.
     @discardableResult
     mutating func finished(after total: Duration?) -> Bool {
         guard end == nil else { return true }
@@ -340,7 +340,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     struct Closed {
         var headWaiter: HeadWaiter?
         var batchWaiter: BatchWaiter?
-        /// The unread chunks. The caller drops them after the unlock.
+        /// The unread chunks. The caller drops them after unlocking.
         var chunks: [Data]
         var isFirst: Bool
     }

@@ -8,39 +8,39 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A transport that sends requests to HTTP servers: with libcurl on Linux and macOS, with URLSession on iOS, tvOS, watchOS and visionOS.
+/// A transport that sends requests to HTTP servers. It uses libcurl on Linux and macOS, and URLSession on iOS, tvOS, watchOS and visionOS.
 ///
 ///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
 ///     for try await chunk in response.body { consume(chunk) }
 ///
-/// **Connections.** The transport keeps connections open and reuses them. It doesn't limit the number of concurrent exchanges: use a
-/// limiter of SluiceConcurrency for that. With libcurl, each running exchange has its own HTTP/1.1 connection, because concurrent
+/// **Connections.** The transport keeps connections open and reuses them. It doesn't limit the number of concurrent exchanges; use a
+/// limiter from SluiceConcurrency for that. With libcurl, each running exchange has its own HTTP/1.1 connection, because concurrent
 /// downloads over HTTP/2 would share one connection's flow-control window.
 ///
 /// **Time limits.** An exchange fails with ``TransferError/Code-swift.struct/stalled`` when the server sends nothing for
-/// ``Configuration/stallTimeout`` after the request is sent. The time in which the reader's buffer is full doesn't count. The duration of
-/// a whole body isn't limited.
+/// ``Configuration/stallTimeout`` after the request is sent. While the reader's buffer is full, the clock stops. There is no time limit for
+/// a whole body.
 ///
-/// **Size limits.** All heads of a response, informational ones included, and its trailers may have 300 KiB and 5000 fields together. More
+/// **Size limits.** All heads of a response, including informational ones, and its trailers may have 300 KiB and 5000 fields in total. More
 /// is an error with the code ``TransferError/Code-swift.struct/protocolViolation``, and so is a `Content-Length` that isn't a number of
-/// bytes. The size of a body isn't limited.
+/// bytes. There is no size limit for bodies.
 ///
-/// **Requests that are sent again.** The server may close an idle connection just before a request reuses it. With libcurl, the
-/// transport then sends the request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET,
-/// HEAD, PUT, DELETE, OPTIONS or TRACE. Requests with other methods always get a new connection and are sent once.
+/// **Resent requests.** The server may close an idle connection just before a request reuses it. With libcurl, the transport then resends
+/// the request once, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET, HEAD, PUT, DELETE, OPTIONS or
+/// TRACE. Requests with other methods always get a new connection and are sent once.
 ///
-/// **Threads.** No thread of the cooperative pool is blocked. With libcurl, one or two other threads drive all exchanges. They end after
-/// 30 seconds without an exchange.
+/// **Threads.** The transport never blocks the cooperative thread pool. With libcurl, one or two separate threads drive all exchanges. They
+/// end after 30 seconds without an exchange.
 ///
-/// **Engines** differ in these points:
+/// **Engines** differ as follows:
 ///
 /// | | libcurl | URLSession |
 /// | --- | --- | --- |
 /// | ``Configuration/connectTimeout`` | applies | included in ``Configuration/stallTimeout`` |
 /// | ``Configuration/proxy`` | applies | `.environment` and `.none` use the system's settings, another value is an error |
 /// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | apply | an error |
-/// | A body that is encoded although `identity` was requested | arrives encoded | arrives decoded |
-/// | Header fields of the same name | stay separate | are joined with commas |
+/// | A body that is encoded even though `identity` was requested | arrives encoded | arrives decoded |
+/// | Header fields with the same name | stay separate | are joined with commas |
 /// | A request without `Accept`, or with an empty ``Configuration/userAgent`` | gets `Accept: */*`, and no `User-Agent` | gets the system's fields |
 /// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
@@ -50,26 +50,25 @@ public final class HTTPTransport: Transport {
     public struct Configuration: Sendable {
         /// The time limit for connecting to a server, including name lookup and TLS.
         public var connectTimeout: Duration
-        /// The time without any received byte after which an exchange fails with ``TransferError/Code-swift.struct/stalled``.
+        /// How long the server may send nothing before an exchange fails with ``TransferError/Code-swift.struct/stalled``.
         public var stallTimeout: Duration
         /// The policy for following redirects.
         public var redirects: RedirectPolicy
-        /// The `User-Agent` field of requests that have none. If it is empty, such requests are sent without the field.
+        /// The `User-Agent` field for requests that have none. If it is empty, such requests are sent without the field.
         public var userAgent: String
-        /// The number of bytes of one body that are buffered for a slow reader. When the buffer is full, the transport stops receiving,
-        /// which slows the server down. The last received piece may exceed the limit by up to 64 KiB.
+        /// How many bytes of a body to buffer for a slow reader. When the buffer is full, the transport stops receiving, which slows the
+        /// server down. The last piece may exceed the limit by up to 64 KiB.
         public var bufferSize: Int
         /// The proxies to use.
         public var proxy: ProxySettings
-        /// A PEM file with the certificates of the authorities to trust, or `nil` for the system's authorities. They apply to servers and to
-        /// `https` proxies.
+        /// A PEM file with the certificate authorities to trust, or `nil` for the system's. They apply to servers and to `https` proxies.
         public var certificateAuthorities: URL?
         /// A PEM file with the client certificate to present to servers that request one, or `nil` for none.
         public var clientCertificate: URL?
-        /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it. An encrypted key is an error with the
-        /// code ``TransferError/Code-swift.struct/tlsFailed``, because nothing can ask for its passphrase.
+        /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it. An encrypted key is an error with
+        /// the code ``TransferError/Code-swift.struct/tlsFailed``, because there is no way to ask for its passphrase.
         public var clientKey: URL?
-        /// The stall timeout, but at most 68 years, so that times can be computed with it.
+        /// The stall timeout, capped at 68 years so that time arithmetic doesn't overflow.
         package var usableStallTimeout: Duration { min(stallTimeout, .seconds(Int64(Int32.max))) }
 
         /// A closure that is called for each step of each exchange, from several threads. It must not block.
@@ -94,7 +93,7 @@ public final class HTTPTransport: Transport {
             check()
         }
 
-        /// Traps for a mistake, which would end in an exchange that waits forever or in a wrong message.
+        /// Traps on invalid values, which would otherwise lead to an exchange that waits forever or a misleading message.
         fileprivate func check() {
             precondition(
                 connectTimeout > .zero,
@@ -111,21 +110,21 @@ public final class HTTPTransport: Transport {
 
     /// The configuration that the transport was created with.
     public let configuration: Configuration
-    /// The largest number of fields in a response's head. `HTTPFields` traps at 65,535, which fit into a head of 300 KiB.
+    /// The largest number of fields in a response's head. `HTTPFields` traps at 65,535 fields, which would fit into a head of 300 KiB.
     package static let maximumFields = 5000
 
     private let isShared: Bool
     private let engine: any TransportEngine
     private let tracedCount = Atomic(0)
 
-    /// Creates a transport with its own threads and connections. They end after ``shutdown()``, or after the transport and the
-    /// responses that it opened have been dropped or read to their end.
+    /// Creates a transport with its own threads and connections. They end after ``shutdown()``, or once the transport has been dropped and
+    /// its responses have been dropped or read to their end.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, engine: Self.engine(configuration))
     }
 
     package init(configuration: Configuration, engine: any TransportEngine, isShared: Bool = false) {
-        // Again: its properties can be set.
+        // Check again, because properties can be set.
         configuration.check()
         self.configuration = configuration
         self.engine = engine
@@ -157,7 +156,7 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// Ends all exchanges, closes all connections and waits until that is done. Further calls have no effect.
+    /// Ends all exchanges, closes all connections, and waits until that is done. Further calls have no effect.
     ///
     /// The running exchanges fail with ``TransferError/Code-swift.struct/shutDown``. The shutdown completes even if the task is cancelled.
     ///
@@ -200,7 +199,7 @@ public final class HTTPTransport: Transport {
             ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
         }
         let exchange = Exchange(outgoing, address: address, on: engine.carrier, bufferSize: configuration.bufferSize)
-        // The exchange ends when the last reference to the body is gone, also after a throw.
+        // The exchange ends when the last reference to the body is gone, even after a throw.
         let body = ExchangeBody(exchange, tracer)
         tracer?.sent(outgoing)
         do {
@@ -215,7 +214,7 @@ public final class HTTPTransport: Transport {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "its Content-Length fields contradict each other")
             }
-            // An engine that ignores such a length couldn't tell a body that was cut off from a whole one.
+            // An engine that ignores such a length couldn't tell a truncated body from a complete one.
             if let length = lengths.first, !length.isDigits || Int64(length) == nil {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "its Content-Length isn't a number of bytes")
@@ -238,7 +237,7 @@ package struct TransportTrace: Sendable {
     package enum Step: Sendable {
         case sent(TransportRequest)
         case answered(ResponseHead)
-        /// The reader reached the end of the body, or dropped a body that had arrived completely.
+        /// The reader reached the end of the body, or dropped a body after all of it had arrived.
         case ended(TransportTimings?)
         /// The exchange failed; a `CancellationError` if the reader dropped the body before its end.
         case failed(any Error)
@@ -284,13 +283,13 @@ final class ExchangeTracer: Sendable {
 /// The platform-dependent part of ``HTTPTransport``: libcurl on Linux and macOS, URLSession elsewhere.
 package protocol TransportEngine: AnyObject, Sendable {
     var carrier: any ExchangeCarrier { get }
-    /// Ends the engine after the running exchanges. The transport starts no exchange after this call.
+    /// Ends the engine once the running exchanges are over. The transport starts no exchange after this call.
     func retire()
     func shutdown() async
 }
 
-/// The part of an engine that carries an exchange, without redirects and retries. It reports what arrives to the exchange in order, on
-/// one thread or queue.
+/// The part of an engine that performs an exchange, without redirects and retries. It reports what arrives to the exchange in order, on one
+/// thread or queue.
 package protocol ExchangeCarrier: AnyObject, Sendable {
     func start(_ exchange: Exchange)
     /// Continues an exchange that was paused because its buffer was full.

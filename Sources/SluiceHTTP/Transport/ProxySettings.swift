@@ -9,12 +9,12 @@ import Foundation
 ///     var configuration = HTTPTransport.Configuration()
 ///     configuration.proxy = ProxySettings("socks5h://127.0.0.1:1080")
 ///
-/// A proxy is a URL with the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and with a user name and a password if
-/// the proxy requires them. With `socks4a` and `socks5h`, the proxy looks up host names. Without a scheme, the proxy is an `http` proxy.
+/// A proxy is a URL with the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and a user name and password if the proxy
+/// requires them. With `socks4a` and `socks5h`, the proxy looks up host names. A URL without a scheme means an `http` proxy.
 public struct ProxySettings: Sendable, Hashable {
-    /// The proxy of `http` URLs, or `nil` for none.
+    /// The proxy for `http` URLs, or `nil` for none.
     public var http: String?
-    /// The proxy of `https` URLs, or `nil` for none.
+    /// The proxy for `https` URLs, or `nil` for none.
     public var https: String?
     /// The hosts that are contacted without a proxy: names (with their subdomains) and addresses, separated by commas; `*` for all hosts.
     public var exceptions: String
@@ -27,7 +27,7 @@ public struct ProxySettings: Sendable, Hashable {
     /// No proxy.
     public static let none = ProxySettings(variables: [:])
 
-    /// The proxies of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    /// The proxies from the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
     ///
     /// The names may be in uppercase, except `HTTP_PROXY`: in a CGI program, that variable contains the request's `Proxy` field
     /// (httpoxy.org).
@@ -43,7 +43,7 @@ public struct ProxySettings: Sendable, Hashable {
         exceptions = value("no_proxy", "NO_PROXY") ?? ""
     }
 
-    /// Returns the proxy for a URL, or `nil` for none. libcurl checks the exceptions again, and also supports address ranges in them
+    /// Returns the proxy for a URL, or `nil` for none. libcurl checks the exceptions again, and also supports address ranges
     /// (CURLOPT_NOPROXY(3)).
     func proxy(for url: URL) -> String? {
         if http == nil, https == nil { return nil }
@@ -63,7 +63,7 @@ public struct ProxySettings: Sendable, Hashable {
     package static let remedy =
         "Write a URL such as http://proxy.example:8080, with % codes for special characters in the user name and password."
 
-    /// Returns what is wrong with a proxy's URL, without a part of it, or `nil` if libcurl can use it. An empty text is no proxy.
+    /// Returns what is wrong with a proxy's URL, without quoting it, or `nil` if libcurl can use it. Empty text means no proxy.
     package static func problem(of proxy: String) -> String? {
         if proxy.isEmpty { return nil }
         // libcurl reads bytes: an `@` with a combining mark is an `@`.
@@ -84,7 +84,7 @@ public struct ProxySettings: Sendable, Hashable {
             else { return encodingProblem }
             authority = authority[authority.index(after: at)...]
         }
-        // A password with a slash ends the authority too early.
+        // A slash in a password ends the authority too early.
         if rest[authority.endIndex...].contains("@") { return encodingProblem }
         var host = authority
         var port: Substring?
@@ -123,14 +123,14 @@ extension ProxySettings: CustomStringConvertible, CustomReflectable {
         "http: \(Self.shown(http)), https: \(Self.shown(https)), exceptions: \(exceptions.isEmpty ? "none" : exceptions)"
     }
 
-    /// The parts of the description, so that `dump(_:)` and the reports of tests contain no password.
+    /// The parts of the description, so that `dump(_:)` and test reports contain no password.
     public var customMirror: Mirror {
         Mirror(self, children: ["http": Self.shown(http), "https": Self.shown(https), "exceptions": exceptions])
     }
 
     private static func shown(_ proxy: String?) -> String {
         guard let proxy, !proxy.isEmpty else { return "none" }
-        // Of a text that isn't a URL, any part may be the password.
+        // If the text isn't a URL, any part of it may be the password.
         guard problem(of: proxy) == nil else { return "…" }
         let scheme = proxy.firstRange(of: "://").map { proxy[..<$0.upperBound] } ?? ""
         let rest = proxy.dropFirst(scheme.count).prefix { !"/?#".contains($0) }

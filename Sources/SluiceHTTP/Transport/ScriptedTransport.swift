@@ -6,18 +6,18 @@ public import Foundation
 public import HTTPTypes
 import SluiceLock
 
-/// A transport for tests that answers from memory.
+/// A transport for tests that responds from memory.
 ///
 ///     let transport = ScriptedTransport([
 ///         url: [.failure(TransferError(.connectionRefused, url: url)), .response(body: [bytes])]
 ///     ])
 ///
-/// Each request for a URL gets the next of the URL's answers. The last answer is repeated. A URL without answers gets a 404.
-/// The transport doesn't follow redirects. It records the requests it receives in ``requests``.
+/// Each request for a URL gets the URL's next answer. The last answer repeats. A URL without answers gets a 404. The transport doesn't
+/// follow redirects. It records the requests it receives in ``requests``.
 public final class ScriptedTransport: Transport {
     /// The answer to one request.
     public enum Answer: Sendable {
-        /// A response with the chunks of `body`. After them the body ends, or throws `failure` if there is one.
+        /// A response with the chunks of `body`. After these, the body ends, or throws `failure` if there is one.
         case response(
             status: HTTPResponse.Status = .ok, headerFields: HTTPFields = [:], body: [Data] = [],
             failure: TransferError? = nil)

@@ -6,7 +6,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The error of a request or a transfer that failed.
+/// The error that a failed request or transfer throws.
 ///
 ///     do {
 ///         cover = try await cache.data(for: url)
@@ -17,7 +17,7 @@ public import Foundation
 ///     }
 ///
 /// ``HTTPTransport``, `ResourceCache` and `DownloadCoordinator` throw this error. Its ``code`` is for programs, its ``description`` for
-/// users. Its texts omit the user name, password, query and fragment of a URL, which may be secrets. Only ``url`` contains them.
+/// users. Its texts leave out the user name, password, query and fragment of a URL, which may be secrets. Only ``url`` contains them.
 public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, for programs.
     public var code: Code
@@ -35,20 +35,19 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public var status: HTTPResponse.Status?
     /// The number of attempts, including the first.
     public var attempts = 1
-    /// The delay that the server's `Retry-After` field requests.
+    /// The delay that the server asked for with `Retry-After`.
     public var retryAfter: Duration?
 
     /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///
-    /// The message contains `detail`, such as the text of the underlying error, in parentheses. The secrets of `url` are removed from it,
-    /// and those of other URLs in it. It must contain no others. Of a text of more than 500 bytes, which a server may have written, only the
-    /// beginning is kept.
+    /// The message contains `detail`, such as the text of the underlying error, in parentheses. Secrets of `url`, and of other URLs in the
+    /// detail, are removed. It must contain no other secrets. The detail is cut after 500 bytes, because a server may have written it.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
         let detail = detail.map { " (\(Self.shortened(Redaction(url: url).redacted($0))))" } ?? ""
         self.init(code, url: url, message: "\(code.summary)\(detail).", remedy: remedy, cause: cause)
     }
 
-    /// The messages are kept in queues and in logs.
+    /// Messages are kept in queues and logs.
     private static let longestDetail = 500
 
     private static func shortened(_ detail: String) -> String {
@@ -63,8 +62,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// Creates an error for a response whose status means that it contains no file.
     ///
-    /// The message contains the usual phrase of the status. The server's phrase may be anything, even a secret of the request, and clients
-    /// should ignore it (RFC 9112, section 4).
+    /// The message contains the standard phrase for the status. The server's phrase could be anything, even a secret from the request, and
+    /// clients should ignore it (RFC 9112, section 4).
     public init(status: HTTPResponse.Status, url: URL) {
         let phrase = Self.knownStatuses.first { $0.code == status.code }.map { " \($0.reasonPhrase)" } ?? ""
         self.init(
@@ -92,8 +91,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// Whether another attempt may succeed. See ``RetryPolicy``.
     ///
-    /// An untrusted certificate, a refused redirect or an invalid HTTP response isn't transient. A host that wasn't found is: the system's
-    /// resolver doesn't report whether the name is wrong or no name server answered.
+    /// An untrusted certificate, a refused redirect or an invalid HTTP response isn't transient. A host that wasn't found is, because the
+    /// system's resolver doesn't say whether the name is wrong or no name server responded.
     public var isTransient: Bool {
         status.map(RetryPolicy.isTransient) ?? code.isTransient
     }
@@ -105,7 +104,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         return "\(place)\(message)\(tries)\(remedy.map { " \($0)" } ?? "")"
     }
 
-    /// With their usual phrases (RFC 9110, section 15; RFC 6585).
+    /// With their standard phrases (RFC 9110, section 15; RFC 6585).
     private static let knownStatuses: [HTTPResponse.Status] = [
         .ok, .created, .accepted, .nonAuthoritativeInformation, .noContent, .resetContent, .partialContent,
         .multipleChoices, .movedPermanently, .found, .seeOther, .notModified, .temporaryRedirect, .permanentRedirect,
@@ -133,7 +132,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransferError: CustomReflectable {
-    /// All properties but ``url``, which may contain secrets, for `dump(_:)` and the reports of tests.
+    /// All properties but ``url``, which may contain secrets, for `dump(_:)` and test reports.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -175,11 +174,11 @@ extension TransferError: Hashable {
 // MARK: - Codes
 
 extension TransferError {
-    /// The kinds of failure. Each module adds its own, and later versions may add more: switch with a `default`.
+    /// The kinds of failure. Each module adds its own, and later versions may add more, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind's static member, such as `stalled`.
         public let description: String
-        /// What happened, without the period at the end.
+        /// What happened, without the final period.
         let summary: String
         private let usualRemedy: String?
         let isTransient: Bool
@@ -215,7 +214,7 @@ extension TransferError.Code {
     public static let hostNotFound = Self(
         "hostNotFound", "The host wasn't found",
         "Check the spelling of the host name and the network's DNS settings.", isTransient: true)
-    /// The host refused the connection: no process listens on the port.
+    /// The host refused the connection: no process is listening on the port.
     public static let connectionRefused = Self(
         "connectionRefused", "The connection was refused", nil, isTransient: true)
     /// The host couldn't be reached for another reason, such as a missing route or network.
@@ -229,11 +228,11 @@ extension TransferError.Code {
     public static let proxyFailed = Self(
         "proxyFailed", "Couldn't use the proxy", "Check the proxy's address, user name and password.",
         isTransient: true)
-    /// The TLS handshake failed: the certificate isn't trusted, has expired or is for another name, or there is no common protocol.
+    /// The TLS handshake failed: the certificate isn't trusted, has expired or is for a different name, or there is no common protocol.
     public static let tlsFailed = Self(
         "tlsFailed", "Couldn't establish a secure connection",
         "Check the host's certificate and this machine's clock and certificate authorities.")
-    /// The server sent nothing for the stall timeout although the connection was open.
+    /// The server sent nothing for the duration of the stall timeout, although the connection was open.
     public static let stalled = Self(
         "stalled", "The server stopped sending", "Try again later, or allow a longer stall timeout.", isTransient: true)
     /// The connection was closed or reset before the response was complete.
@@ -257,7 +256,7 @@ extension TransferError.Code {
 // MARK: The response
 
 extension TransferError.Code {
-    /// The server answered with a ``TransferError/status`` that means that the response contains no file.
+    /// The server responded with a ``TransferError/status`` that means the response contains no file.
     public static let status = Self("status", "The server answered with an error", "Check the URL and the request.")
     /// The body has fewer bytes than the server announced.
     public static let bodyTooShort = Self(

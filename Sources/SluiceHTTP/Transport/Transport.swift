@@ -9,12 +9,11 @@ public import Foundation
 
 /// A type that sends HTTP requests and returns streaming responses.
 ///
-/// ``HTTPTransport`` sends requests to servers. ``ScriptedTransport`` answers from memory, for tests.
+/// ``HTTPTransport`` sends requests to servers. ``ScriptedTransport`` responds from memory, for tests.
 public protocol Transport: Sendable {
     /// Sends `request` and returns the response when its head has arrived. The body arrives while the caller reads it.
     ///
-    /// ``HTTPTransport`` follows redirects and returns the response of the last URL. A failure status, such as 404, is a response and not
-    /// an error.
+    /// ``HTTPTransport`` follows redirects and returns the last URL's response. A failure status, such as 404, is a response, not an error.
     ///
     /// - Throws: ``TransferError``; `CancellationError` if the task is cancelled before the head arrives. After an error, the exchange is
     ///   closed.
@@ -30,7 +29,7 @@ public struct TransportRequest: Sendable {
     /// The method.
     public var method: HTTPRequest.Method
     /// The header fields, in addition to those that the transport sets: `Host`, `Accept: */*`, `User-Agent` and
-    /// `Accept-Encoding: identity`. A field of the same name here replaces the transport's.
+    /// `Accept-Encoding: identity`. A field with the same name here replaces the transport's.
     ///
     /// A redirect to another origin drops these fields, except `Range` and `If-Range` (``RedirectPolicy``).
     public var headerFields: HTTPFields
@@ -60,7 +59,7 @@ extension TransportRequest: CustomStringConvertible, CustomReflectable {
     /// The method and the URL, without its user name, password, query and fragment.
     public var description: String { "\(method.rawValue) \(url.redactedForDisplay)" }
 
-    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    /// The properties without their secrets, for `dump(_:)` and test reports.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -100,11 +99,11 @@ public struct TransportResponse: Sendable {
     }
 
     /// The durations of the exchange's steps, or `nil` if the transport doesn't measure them (``ScriptedTransport``). The total is `nil`
-    /// until the body has arrived: read this property again after the end of the body.
+    /// until the body has arrived, so read this property again after the end of the body.
     public var timings: TransportTimings? { body.timings }
 
-    /// The length in bytes that `Content-Length` announces (RFC 9110, section 8.6), or `nil` if it is absent or not a number. Equal
-    /// repeated values count as one, and different values as absent.
+    /// The length in bytes that `Content-Length` announces (RFC 9110, section 8.6), or `nil` if it is missing or not a number. Identical
+    /// repeated values count as one; different values count as missing.
     public var contentLength: Int64? {
         guard let field = headerFields[.contentLength] else { return nil }
         if field.isDigits { return Int64(field) }
@@ -118,7 +117,7 @@ extension TransportResponse: CustomStringConvertible, CustomReflectable {
     /// The status and the URL, without its user name, password, query and fragment.
     public var description: String { "\(status.code) from \(url.redactedForDisplay)" }
 
-    /// The properties without their secrets, for `dump(_:)` and the reports of tests.
+    /// The properties without their secrets, for `dump(_:)` and test reports.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -130,8 +129,8 @@ extension TransportResponse: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPFields {
-    /// The different values of `Content-Length`. More than one is an attempt to hide a part of the body, or another response in it
-    /// (RFC 9112, section 6.3).
+    /// The distinct values of `Content-Length`. More than one is an attempt to hide part of the body, or to smuggle another response into
+    /// it (RFC 9112, section 6.3).
     var lengths: Set<String> {
         Set((self[.contentLength] ?? "").split(separator: ",").map { $0.trimmingSpaces() })
     }
@@ -149,7 +148,7 @@ extension HTTPFields {
 ///
 ///     for try await chunk in response.body { try await output.write(chunk) }
 ///
-/// A body can be iterated once, by one task at a time. A bounded number of bytes is buffered, so a slow reader slows the server down.
+/// A body can be iterated once, by one task at a time. The buffer is bounded, so a slow reader slows the server down.
 ///
 /// - Cancellation: The next chunk throws `CancellationError` immediately, which ends the exchange. The buffered bytes are dropped.
 /// - Failure: A ``TransferError``. It is thrown after the chunks that arrived before it, and ends the iteration.
@@ -166,7 +165,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         Iterator(reader: reader)
     }
 
-    /// Returns the remaining bytes if there are at most `limit`.
+    /// Returns the remaining bytes if there are at most `limit` of them.
     ///
     /// - Throws: ``TooLong`` as soon as more than `limit` bytes have arrived, or the error of reading the body. The bytes that were read
     ///   are lost.
@@ -183,7 +182,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     var timings: TransportTimings? { reader.timings }
 
-    /// The error of ``ResponseBody/collect(upTo:)`` if the body has more bytes than the limit.
+    /// The error that ``ResponseBody/collect(upTo:)`` throws if the body has more bytes than the limit.
     public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
         /// The limit that was passed to ``ResponseBody/collect(upTo:)``.
         public let limit: Int
@@ -208,7 +207,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
         /// Waits until at least one chunk has arrived, and returns all unread chunks, or `nil` at the end of the body.
         ///
-        /// Reading in batches suspends less often than ``next()``, and suits writers that accept several chunks.
+        /// Reading in batches suspends less often than ``next()``, and suits writers that take several chunks at once.
         public mutating func nextBatch() async throws -> [Data]? {
             try await reader.nextBatch()
         }
@@ -249,7 +248,7 @@ public protocol ResponseBodySource: AnyObject, Sendable {
     /// Returns all chunks that have arrived since the last call, and waits if there are none. Returns `nil` at the end of the body, and in
     /// every call after that.
     func nextBatch() async throws -> [Data]?
-    /// The durations of the exchange's steps so far, or `nil`, the default, if the transport doesn't measure them.
+    /// The durations of the exchange's steps so far, or `nil` (the default) if the transport doesn't measure them.
     var timings: TransportTimings? { get }
 }
 
@@ -270,15 +269,15 @@ extension ResponseBodySource {
 public struct TransportTimings: Hashable, Sendable {
     /// The duration of the name lookup, or `nil` if the exchange reused a connection or the engine doesn't measure it.
     public var nameLookup: Duration?
-    /// The duration of connecting, after the lookup and without TLS, or `nil` in the same cases as ``nameLookup``.
+    /// The duration of connecting, after the lookup and without TLS. It is `nil` in the same cases as ``nameLookup``.
     public var connection: Duration?
-    /// The duration of the TLS handshake, after connecting, or `nil` without TLS and in the same cases as ``nameLookup``.
+    /// The duration of the TLS handshake, after connecting. It is `nil` without TLS, and in the same cases as ``nameLookup``.
     public var handshake: Duration?
     /// The time from the start of the exchange to the first byte of its response.
     public var firstByte: Duration
     /// The time from the start of the exchange to the last byte of its response, or `nil` until that byte has arrived.
     public var total: Duration?
-    /// Whether the exchange reused the connection of an earlier one, or `nil` if the engine doesn't report it.
+    /// Whether the exchange reused an earlier one's connection, or `nil` if the engine doesn't report it.
     public var isConnectionReused: Bool?
 
     /// Creates timings. Transports call this initializer.

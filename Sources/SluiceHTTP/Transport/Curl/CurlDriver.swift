@@ -50,7 +50,7 @@ final class CurlDriver {
     private func start(_ exchange: Exchange, _ proxy: String) {
         // The reader may have closed the exchange before the loop took the command.
         if exchange.isOver { return onEnd() }
-        // libcurl would repeat it in its text, and ignore some of them: the request would be sent without a proxy.
+        // libcurl would repeat it in its error text. It would also ignore some invalid proxies, and send the request without a proxy.
         if let problem = ProxySettings.problem(of: proxy) {
             return fail(
                 exchange, .init(.proxyFailed, url: exchange.request.url, detail: problem, remedy: ProxySettings.remedy))
@@ -148,7 +148,7 @@ final class CurlDriver {
             for transfer in transfers {
                 transfer.isTouched = false
                 transfer.handOver()
-                // Resuming may bring more bytes, which the next round delivers.
+                // Resuming may produce more bytes, which the next round delivers.
                 if transfer.exchange.deliver() { resume(transfer) }
             }
         }
@@ -174,7 +174,7 @@ final class CurlDriver {
 
     var isIdle: Bool { transfers.isEmpty }
 
-    /// The time that the loop may sleep if nothing arrives, or `nil` if the loop was idle for long enough to end.
+    /// How long the loop may sleep if nothing arrives, or `nil` if it has been idle for long enough to end.
     var timeToSleep: Duration? {
         let now = ContinuousClock.now
         if transfers.isEmpty {
@@ -193,7 +193,7 @@ final class CurlDriver {
         nextLook = nextLook.map { min($0, time) } ?? time
     }
 
-    /// Fails the exchanges whose server has been silent for too long. Does nothing before the first one may be due.
+    /// Fails the exchanges whose server has been silent for too long. Does nothing until the first one can be due.
     private func look() {
         guard let next = nextLook else { return }
         let now = ContinuousClock.now

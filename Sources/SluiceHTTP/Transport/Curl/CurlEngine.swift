@@ -10,10 +10,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Carries requests with libcurl, on one thread, or on two when exchanges run concurrently.
+/// Performs requests with libcurl, on one thread, or on two when exchanges run concurrently.
 ///
-/// A thread copies every byte from the system into the reader's memory. A single thread would keep one processor busy while another is
-/// idle (decision 0023). Each thread has its own connections. CSluiceHTTP sets libcurl's options (Curl.c), for example HTTP's version.
+/// The thread copies every byte from the kernel into the reader's memory. With a single thread, one core would be busy while another is
+/// idle (decision 0023). Each thread has its own connections. CSluiceHTTP sets libcurl's options (Curl.c), such as the HTTP version.
 final class CurlEngine: TransportEngine {
     private let loops: [CurlLoop]
 
@@ -64,8 +64,8 @@ final class CurlLoop: ExchangeCarrier {
         var isRetired = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// Notes that the thread ends, and returns what it leaves behind. It's one step: a command that comes after it starts another
-        /// thread, and must not be taken by this one.
+        /// Notes that the thread ends, and returns what it leaves behind. This must be one step: a command that comes later starts another
+        /// thread, and this one must not take it.
         mutating func threadEnds() -> Remains {
             defer { (commands, waitingForEnd, hasThread) = ([], [], false) }
             return Remains(commands: commands, waitingForEnd: waitingForEnd)
@@ -73,14 +73,13 @@ final class CurlLoop: ExchangeCarrier {
     }
 
     struct Remains {
-        /// The commands that the thread hasn't taken. It can't carry them out.
+        /// The commands that the thread hasn't taken, and can no longer execute.
         var commands: [Command]
         /// The callers of `shutdown`.
         var waitingForEnd: [CheckedContinuation<Void, Never>]
     }
 
-    /// A multi handle that can only be woken, which is the one call that any thread may make while the handle exists
-    /// (libcurl-thread(3)).
+    /// A multi handle that can only be woken up, the one call that any thread may make while the handle exists (libcurl-thread(3)).
     struct Sleeper: @unchecked Sendable {
         // The loop's thread removes the sleeper from the state, under the state's lock, before it frees the handle.
         var multi: UnsafeMutableRawPointer
@@ -109,7 +108,7 @@ final class CurlLoop: ExchangeCarrier {
 
     private func send(_ command: Command) {
         let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
-            // Without a thread there is no transfer to resume or to stop.
+            // Without a thread, there is no transfer to resume or stop.
             guard state.hasThread || !state.isClosed && command.isStart else { return (false, true) }
             state.commands.append(command)
             if state.sleeps {
@@ -191,7 +190,7 @@ final class CurlLoop: ExchangeCarrier {
         for continuation in remains.waitingForEnd { continuation.resume() }
     }
 
-    /// Drives transfers until the loop is closed, was idle for long enough, or is retired and idle.
+    /// Drives transfers until the loop is closed, has been idle for long enough, or is retired and idle.
     private func drive(_ driver: CurlDriver) {
         while true {
             let (commands, isClosed) = state.withLock { state in

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// An exchange that libcurl carries, and the context of libcurl's callbacks. Only the loop's thread uses it. The driver keeps it alive
+/// An exchange that libcurl performs, and the context of libcurl's callbacks. Only the loop's thread uses it. The driver keeps it alive
 /// while libcurl has a pointer to it.
 final class CurlTransfer {
     /// A piece with fewer bytes doesn't start a new block.
@@ -18,7 +18,7 @@ final class CurlTransfer {
     let exchange: Exchange
     let easy: CurlDriver.Handle
     private let proxy: String
-    /// The time of the server's last activity, or the time from which the server was expected to act.
+    /// When the server was last active, or when we started waiting for it.
     var lastActivity = ContinuousClock.now
     var isPaused = false
     var isTouched = false
@@ -115,7 +115,7 @@ final class CurlTransfer {
             transfer.isPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         case .unwanted:
-            // A count of 0 ends the transfer. The command that removes it will follow.
+            // A count of 0 ends the transfer. The command that removes it follows.
             return 0
         }
     }
@@ -158,7 +158,7 @@ final class CurlTransfer {
     /// `SEEK_SET` of stdio.h, which libcurl always passes.
     private static let seekSet: CInt = 0
 
-    /// Goes back in the request's body, to send the request again over another connection.
+    /// Rewinds the request's body, to resend the request over another connection.
     static let rewind: curl_seek_callback = { context, offset, origin in
         let transfer = of(context)
         guard origin == seekSet, let body = transfer.exchange.request.body, (0...body.count).contains(Int(offset))
@@ -176,7 +176,7 @@ final class CurlTransfer {
         guard code != CURLE_OK else {
             return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
         }
-        // libcurl repeats parts of the proxy's URL, among others.
+        // Among other things, libcurl repeats parts of the proxy's URL.
         let text = Redaction(of: exchange.request, proxy: proxy).redacted(String(cString: errorText))
         exchange.failed(
             TransferError(
@@ -192,8 +192,8 @@ final class CurlTransfer {
 
     // MARK: Time
 
-    /// The time of the server's last activity, or of the request if that is later. It's `nil` until the request is sent, because connecting
-    /// has its own time limit.
+    /// When the server was last active, or when the request was sent if that is later. It's `nil` until the request is sent, because
+    /// connecting has its own time limit.
     var activity: ContinuousClock.Instant? {
         let sent = csluice_curl_get_facts(easy).request_time
         return sent > 0 ? max(lastActivity, began + .microseconds(sent)) : nil
@@ -216,7 +216,7 @@ extension TransportTimings {
 // MARK: - Memory for long bodies
 
 /// A pool of memory blocks of one size for long bodies. A block is allocated on one thread and freed on another. Without the pool, glibc
-/// repeatedly returns the pages to the system, and page faults took an eighth of the processor time of a long download.
+/// keeps returning the pages to the system, and page faults took an eighth of a long download's CPU time.
 final class ReceiveBlocks: Sendable {
     /// The size of a block in bytes, which is also the size of libcurl's receive buffer.
     static let size = 64 << 10

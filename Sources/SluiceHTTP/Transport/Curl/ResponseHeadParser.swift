@@ -15,8 +15,8 @@ struct ResponseHeadParser {
     private var isFinal = false
     private var bytes = 0
 
-    /// The largest size of all heads and trailers of a response together. libcurl has the same limit for one head from version 8.3 on. A
-    /// server that sends heads or trailers without end would otherwise keep its client busy forever.
+    /// The maximum size of all heads and trailers of a response together. libcurl has the same limit for one head since version 8.3.
+    /// Otherwise, a server that sends endless heads or trailers would keep its client busy forever.
     static let limit = 300 << 10
 
     struct Malformed: Error {
@@ -24,13 +24,13 @@ struct ResponseHeadParser {
 
         /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
         static let status = Malformed(reason: "the status line isn't valid")
-        /// No request asks for it, and the bytes after it would be no HTTP (RFC 9110, section 15.2.2).
+        /// No request asks for it, and the bytes after it wouldn't be HTTP (RFC 9110, section 15.2.2).
         static let switching = Malformed(reason: "it switches to another protocol")
         static let fields = Malformed(reason: "its head has more than \(HTTPTransport.maximumFields) fields")
         static let size = Malformed(reason: "its head is larger than \(limit >> 10) KiB")
     }
 
-    /// Takes a line with its line ending. Returns the final head when the line is the empty line that ends it, and `nil` otherwise.
+    /// Takes a line with its line ending. If it is the empty line that ends the final head, returns that head; otherwise, `nil`.
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
         bytes += line.count
         guard bytes <= Self.limit else { throw .size }
@@ -56,7 +56,7 @@ struct ResponseHeadParser {
         } else {
             try endField()
             guard let colon = line.firstIndex(of: 0x3A) else { return nil }
-            // If the name isn't a token, this is nil and the field is dropped: no program could look it up.
+            // If the name isn't a token, this is nil and the field is dropped, because no program could look it up.
             name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
             value = Array(Self.trimmed(line[(colon + 1)...]))
         }

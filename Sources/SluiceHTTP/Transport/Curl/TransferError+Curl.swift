@@ -22,7 +22,7 @@ extension TransferError {
         switch code {
         case _ where facts.proxy_status >= 300:
             self.init(.proxyFailed, url: url, detail: "it answered \(facts.proxy_status)")
-        // This code with a SOCKS proxy is about the proxy's host: an unknown host of the URL has the code CURLE_PROXY.
+        // With a SOCKS proxy, this code is about the proxy's host. If the URL's host is unknown, the code is CURLE_PROXY.
         case CURLE_COULDNT_RESOLVE_HOST where isProxied: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
@@ -40,13 +40,13 @@ extension TransferError {
             self.init(isConnected ? .protocolViolation : .invalidURL, url: url, detail: text)
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR: self.init(.connectionClosed, url: url)
         case CURLE_RECV_ERROR:
-            // libcurl reports an invalid chunked body and a head of more than 300 KiB with this code too.
+            // libcurl also reports this code for an invalid chunked body and for a head of more than 300 KiB.
             if let text, text.contains("chunk") || text.contains("Too large response headers") {
                 self.init(.protocolViolation, url: url, detail: text)
             } else {
                 self.init(.connectionClosed, url: url)
             }
-        // What libcurl 7.88 answers to a field that continues no other.
+        // What libcurl 7.88 returns for a folded field that continues nothing.
         case CURLE_BAD_FUNCTION_ARGUMENT where isConnected:
             self.init(.protocolViolation, url: url, detail: "its head isn't valid")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
@@ -60,7 +60,7 @@ extension TransferError {
             CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             self.init(.tlsFailed, url: url, detail: text)
-        // What libcurl answers if a line is longer than 100 KiB: the second code from version 8.6 on (CURLE_TOO_LARGE).
+        // What libcurl returns if a line is longer than 100 KiB. Since version 8.6, it is the second code (CURLE_TOO_LARGE).
         case CURLE_OUT_OF_MEMORY where isConnected, CURLcode(100):
             self.init(.protocolViolation, url: url, detail: "a line of its head is too long")
         case CURLE_OUT_OF_MEMORY: self.init(connecting: ENOMEM, nil, url)
@@ -69,7 +69,8 @@ extension TransferError {
     }
 
     /// Creates the error for a failed connection. `number` is the errno(3) of the last address that was tried. If this process or the
-    /// system has no room for a connection, the cause is a `FileError`, which tells that from a failure of the host or the network.
+    /// system is out of resources for a connection, the cause is a `FileError`, to distinguish that from a failure of the host or the
+    /// network.
     init(connecting number: CInt, _ text: String?, _ url: URL) {
         switch number {
         case ECONNREFUSED: self.init(.connectionRefused, url: url)
@@ -86,8 +87,7 @@ extension TransferError {
         }
     }
 
-    /// The errno(3) of the failed connection. For a socket that couldn't be created libcurl reports none, but another one can't be created
-    /// either then.
+    /// The errno(3) of the failed connection. If a socket couldn't be created, libcurl reports none, but then we can't create one either.
     private static func systemError(_ facts: csluice_curl_facts) -> CInt {
         guard facts.system_error == 0 else { return CInt(truncatingIfNeeded: facts.system_error) }
         let number = csluice_curl_socket_error()

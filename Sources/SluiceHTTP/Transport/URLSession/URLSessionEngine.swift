@@ -10,7 +10,7 @@ import SluiceLock
 package import SluiceHTTP
 #endif
 
-/// Carries requests with URLSession, without a cache, cookies or stored credentials.
+/// Performs requests with URLSession, without a cache, cookies or stored credentials.
 package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     private let session: URLSession
     private let delegate: Delegate
@@ -90,15 +90,15 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     }
 }
 
-/// Runs calls of a session's methods, one after another.
+/// Runs calls to a session's methods, one after another.
 ///
-/// On Linux, these methods wait until the session's queue has run. That queue needs a thread of Dispatch's pool, which is the cooperative pool
-/// too. If each thread of the pool waits in such a method, nothing runs until Dispatch notices it, about a second later.
+/// On Linux, these methods wait until the session's queue has run. That queue needs a thread from Dispatch's pool, which is also the
+/// cooperative pool. If every thread in the pool waits in such a method, nothing runs until Dispatch notices, about a second later.
 private struct SessionCalls: Sendable {
     #if canImport(Darwin)
     func run(_ call: () -> Void) { call() }
     #else
-    // A serial queue has a thread outside the limit of the pool.
+    // A serial queue's thread doesn't count toward the pool's limit.
     private let queue = DispatchQueue(label: "sluice.session-calls")
 
     func run(_ call: @escaping @Sendable () -> Void) { queue.async(execute: call) }
@@ -144,7 +144,7 @@ extension URLSessionEngine {
 
         func resume(_ exchange: Exchange) { task(of: exchange).map(letOn) }
 
-        /// Calls `body` in the first call only, and returns when the session has become invalid.
+        /// Calls `body` only the first time, and returns once the session is invalid.
         func ending(_ body: () -> Void) async {
             let isFirst = state.withLock { state in
                 defer { state.isShutDown = true }
@@ -211,14 +211,14 @@ extension URLSessionEngine {
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
             guard let exchange = running(dataTask)?.exchange, !exchange.isOver else { return dropped(dataTask) }
-            // URLSession can't keep these bytes, so the exchange takes them even if it is full, and the task is suspended.
+            // URLSession can't hold on to these bytes, so the exchange takes them even if it is full, and the task is suspended.
             if case .full = exchange.offered() { holdBack(dataTask) }
             exchange.receivedChunk(data)
             deliver(exchange, dataTask)
         }
 
-        // On Linux, suspending a task holds nothing back, and traps if the task ends at the same time. The session's methods may not be
-        // called here at all, see `SessionCalls`. A closed exchange has cancelled its task.
+        // On Linux, suspending a task doesn't hold anything back, and traps if the task ends at the same time. Session methods must not be
+        // called here anyway (see `SessionCalls`). A closed exchange has cancelled its task.
         #if canImport(Darwin)
         private func holdBack(_ task: URLSessionTask) { task.suspend() }
         private func letOn(_ task: URLSessionTask) { task.resume() }
