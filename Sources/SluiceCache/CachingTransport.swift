@@ -7,18 +7,18 @@ public import SluiceHTTP
 ///     let transport = CachingTransport(cache)
 ///     let response = try await transport.open(TransportRequest(url))
 ///
-/// `DownloadCoordinator(transport: transport)` downloads with it. A response is the one of ``ResourceCache/bytes(for:mode:)``: `Range`,
-/// `If-Range` and conditional requests are answered from stored responses, and any status is a response. A response that can't be had from
-/// the cache with ``ResourceCache/LookupMode/cacheOnly`` has the status 504. The transport doesn't shut the cache down.
+/// `DownloadCoordinator(transport: transport)` downloads with it. It returns the same responses as ``ResourceCache/bytes(for:mode:)``:
+/// `Range`, `If-Range` and conditional requests are answered from stored responses, and any status is a response. With
+/// ``ResourceCache/LookupMode/cacheOnly``, the status is 504 if the cache can't answer. The transport doesn't shut the cache down.
 ///
-/// - Bodies: They are read while they arrive. A body that is larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
-/// - Retries: The cache retries as its ``ResourceCache/Configuration/retries`` say. A download queue also retries, which would
-///   multiply them. So give the cache of a queue none, as in the example.
-/// - Redirects: The URL of a response is the URL of its request, even if the server has redirected it.
-/// - Cancellation: The call, and the next chunk of a body, throw `CancellationError` immediately. The exchange continues for other callers
-///   that read it.
-/// - Failure: A `TransferError`. If a body fails, the cache stores the part that has arrived if it can be completed (a strong validator), and
-///   the next request for the resource asks for the rest.
+/// - Bodies: They stream as they arrive. A body larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
+/// - Retries: The cache retries as its ``ResourceCache/Configuration/retries`` say. A download queue retries, too, so the retries would
+///   multiply. Turn them off in a queue's cache, as in the example.
+/// - Redirects: A response has the URL of its request, even if the server redirected it.
+/// - Cancellation: The call, and the next chunk of a body, throw `CancellationError` immediately. The exchange continues for its other
+///   callers.
+/// - Failure: A `TransferError`. If a body fails, the cache stores the part that arrived, provided that it can be completed later (it has a
+///   strong validator). The next request for the resource then asks for the rest.
 public struct CachingTransport: Transport {
     private let cache: ResourceCache
     private let mode: ResourceCache.LookupMode

@@ -23,22 +23,22 @@ public import Foundation
 ///     let image = try await cache.data(for: url)
 ///     try await cache.shutdown()
 ///
-/// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
-/// see ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
-/// ``response(for:mode:)`` returns any response. The cache compares the length of each file that it reads, and
-/// its SHA-256 at the first read (``Configuration/verification``), and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
+/// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111); see
+/// ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
+/// ``response(for:mode:)`` returns any response. The cache checks the length of each file it reads, and its SHA-256 on the first read
+/// (``Configuration/verification``), and fetches damaged resources again. The article <doc:RequestPath> describes the stages of a request.
 ///
-/// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
-///   cancelled. A response that has arrived completely is stored even then. No partial file and no reserved space remain.
+/// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers waiting for it are
+///   cancelled. A response that has arrived completely is stored even then. No partial files or reserved space are left behind.
 /// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
-///   network can answer: the request returns the bytes, and the failure counts in ``ResourceCache/Statistics/diskFailures``.
-/// - Processes: Several processes may use one directory. No process reads a file that another one is writing, or removes it. Each process
-///   has its own memory stage and remembers small bodies of the disk stage, so it may return a fresh response that another process has
+///   network can answer: the request returns the bytes, and ``ResourceCache/Statistics/diskFailures`` counts the failure.
+/// - Processes: Several processes can share a directory. No process reads or removes a file that another one is writing. Each process has
+///   its own memory stage and also keeps small bodies from the disk in memory, so it may return a fresh response that another process has
 ///   removed.
-/// - Limits: ``Configuration/concurrency`` limits all requests together, and ``Configuration/concurrencyPerHost`` those to one host. The
-///   hosts take turns.
-/// - Priority: A fetch has the highest task priority of the callers that have waited for it. So a visible image that is requested by a task
-///   of priority `high` overtakes images of its host that tasks of priority `low` have requested in advance.
+/// - Limits: ``Configuration/concurrency`` limits all requests together, and ``Configuration/concurrencyPerHost`` the requests to one host.
+///   Hosts take turns.
+/// - Priority: A fetch has the highest task priority of any caller that has waited for it. So if a `high` priority task requests a visible
+///   image, the image overtakes others from the same host that `low` priority tasks have prefetched.
 public final class ResourceCache: Sendable {
     /// The configuration that the cache was created with.
     public let configuration: Configuration
@@ -49,16 +49,16 @@ public final class ResourceCache: Sendable {
 
     let memory: ResourceMemory<ResponsesInMemory>
     let disk: DiskStore
-    /// Keys whose rows are out of date and couldn't be removed.
+    /// Keys with out-of-date rows that couldn't be removed.
     let unremoved = Lock<Set<ResourceKey>>([])
     let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()
-    /// Decoders of the decoded caches, whose callers may have left.
+    /// Running decoders of the decoded caches, whose callers may have left.
     let decodings = BackgroundWork<UUID>()
-    /// The exchanges whose bodies callers read while they arrive.
+    /// The exchanges whose bodies are streaming.
     let transfers = BackgroundWork<UUID>()
-    /// Those of them that other callers may join.
+    /// The streaming exchanges that other callers can join.
     let running = RunningTransfers()
     let progress = ProgressObservers()
     let decodedCaches = DecodedCaches()
@@ -76,10 +76,10 @@ public final class ResourceCache: Sendable {
     private let isShutDown = Atomic(false)
     private let (ended, end) = Condition.makeCondition()
 
-    /// Opens the cache in a directory. A missing directory is created, with access for the current user only.
+    /// Opens the cache in a directory. A missing directory is created, accessible only to the current user.
     ///
-    /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files.
-    /// The cache doesn't shut `transport` down.
+    /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files. The
+    /// cache doesn't shut down `transport`.
     ///
     /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
     ///   created.
@@ -131,10 +131,10 @@ public final class ResourceCache: Sendable {
 
     /// Shuts the cache down: ends running fetches, validations and decoders, waits until running writes are complete, and closes the index.
     ///
-    /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even
-    /// if the task is cancelled. Further calls have no effect.
+    /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even if
+    /// the task is cancelled. Further calls have no effect.
     ///
-    /// - Throws: An error of closing the index.
+    /// - Throws: An error from closing the index.
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
@@ -144,7 +144,7 @@ public final class ResourceCache: Sendable {
         try await disk.close()
     }
 
-    /// Waits until the validations that run in the background have ended, or cancels them after this time.
+    /// Waits until background validations have ended, or cancels them after this time.
     package func finishValidations(within limit: Duration) async {
         await withTaskGroup { group in
             group.addTask { await self.validations.finish() }
@@ -189,7 +189,7 @@ public final class ResourceCache: Sendable {
 extension ResourceCache {
     /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
     ///
-    /// - Throws: The error of `body`, or an error of opening the cache or of ``ResourceCache/shutdown()``.
+    /// - Throws: The error of `body`, or an error from opening the cache or from ``ResourceCache/shutdown()``.
     public static func withCache<Result>(
         directory: URL, configuration: Configuration = .init(),
         transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
@@ -210,7 +210,7 @@ extension ResourceCache {
 extension ResourceCache {
     /// Returns whether ``data(for:)`` would return a stored response without a request. Checks the memory and the index, but not the file.
     ///
-    /// - Throws: An error of the index.
+    /// - Throws: An error from the index.
     public func contains(_ url: URL) async throws -> Bool {
         guard !url.holdsCredentials else { return false }
         if freshInMemory(url) != nil { return true }
@@ -225,11 +225,11 @@ extension ResourceCache {
     ///
     ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
     ///
-    /// The bytes replace a stored response. A fetch of the URL that is running returns its response to its callers, and doesn't store it.
-    /// Bytes that are larger than the limit of a stage aren't stored in that stage. Nothing is stored for a URL with a user name or password,
-    /// because stored responses are for all callers.
+    /// The bytes replace a stored response. A running fetch of the URL returns its response to its callers, but doesn't store it. Bytes
+    /// that exceed the limit of a stage aren't stored in that stage. Nothing is stored for a URL with a user name or password, because
+    /// stored responses are for all callers.
     ///
-    /// - Throws: An error of the index, or a `FileError`. The bytes may be in memory even after an error.
+    /// - Throws: An error from the index, or a `FileError`. The bytes may be in memory even after an error.
     @discardableResult
     public func store(
         _ data: Data, for url: URL, freshFor lifetime: Duration = .seconds(365 * 86_400)
@@ -265,38 +265,38 @@ extension ResourceCache {
 
     /// Removes the stored responses of a URL, and the values that were decoded from them.
     ///
-    /// A fetch of the URL that is running returns its response to its callers, and doesn't store it. Later requests don't join it.
+    /// A running fetch of the URL returns its response to its callers, but doesn't store it. Later requests don't join it.
     ///
-    /// - Throws: An error of the index, or a `FileError`.
+    /// - Throws: An error from the index, or a `FileError`.
     public func remove(_ url: URL) async throws { try await invalidate(ResourceKey(url)) }
 
     /// Removes all stored responses, and the values that were decoded from them. For running fetches, see ``remove(_:)``.
     ///
-    /// - Throws: An error of the index, or a `FileError`.
+    /// - Throws: An error from the index, or a `FileError`.
     public func removeAll() async throws {
         forgetAll()
-        // What began after the first call may have read the rows.
+        // Lookups that began after the first call may have read the rows.
         defer { forgetAll() }
         _ = try await disk.trim(toBytes: 0)
     }
 
-    /// Removes the least recently used files until the remaining ones take at most `bytes`.
+    /// Removes the least recently used files until the rest take at most `bytes`.
     ///
-    /// - Throws: An error of the index, or a `FileError`.
+    /// - Throws: An error from the index, or a `FileError`.
     public func trim(toBytes bytes: Int64) async throws {
         precondition(bytes >= 0, "The size to which a cache is trimmed must not be negative; it is \(bytes).")
         let evicted = try await disk.trim(toBytes: bytes)
         count { $0.evicted += evicted }
     }
 
-    /// Evicts responses, and the values of the decoded caches of this cache, from memory. Those that remain take at most `fraction` of
-    /// each memory limit. Nothing is removed from the disk.
+    /// Evicts responses, and values of this cache's decoded caches, from memory until the rest take at most `fraction` of each memory
+    /// limit. Nothing is removed from disk.
     ///
     ///     cache.trimMemory(toFraction: 0)
     ///
-    /// On Apple's platforms, the cache calls this method itself when the system reports memory pressure: with 0.25 at a warning, and
-    /// with 0 at the critical level. Linux reports pressure for each control group (`memory.pressure`, see the kernel's documentation of
-    /// PSI); call this method when the system reports it.
+    /// On Apple platforms, the cache calls this method itself when the system reports memory pressure: with 0.25 for a warning, and with 0
+    /// at the critical level. Linux reports pressure per control group (`memory.pressure`; see the kernel's documentation of PSI), so call
+    /// this method yourself there.
     ///
     /// - Precondition: The fraction is between 0 and 1.
     public func trimMemory(toFraction fraction: Double) {
@@ -315,43 +315,43 @@ extension ResourceCache {
         public enum Policy: Sendable, Hashable {
             /// The server decides (RFC 9111). A stale response is validated with `If-None-Match` or `If-Modified-Since`.
             case http
-            /// A stored response may be used forever. Use it for URLs whose content never changes. Responses that the server forbids to
-            /// store (`no-store`) aren't stored.
+            /// A stored response may be used forever. Use this for URLs whose content never changes. Responses that must not be stored
+            /// (`no-store`) still aren't.
             case immutable
         }
 
-        /// When the digest of a body on disk is compared. The length is compared at each read.
+        /// When to verify the digest of a body on disk. The length is checked on each read.
         public enum Verification: Sendable, Hashable {
-            /// When the process reads the body for the first time. Later damage that doesn't change the length isn't detected.
+            /// The first time the process reads the body. Later damage that doesn't change the length isn't detected.
             case firstRead
-            /// At each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a tenth.
+            /// On each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a
+            /// tenth of that.
             case always
         }
 
-        /// The largest number of concurrent exchanges with servers.
+        /// The maximum number of concurrent exchanges with servers.
         public var concurrency: Int
-        /// The largest number of concurrent exchanges with one host, to be considerate of servers.
+        /// The maximum number of concurrent exchanges with one host, to go easy on servers.
         public var concurrencyPerHost: Int
-        /// The limit on the total size of the responses in memory. A URL whose responses take more than a tenth of it isn't stored in memory.
-        /// The disk stage remembers rows of its index in addition, up to 4 MiB, with bodies of up to 2 KiB.
+        /// The limit on the total size of the responses in memory. A URL whose responses take more than a tenth of it isn't stored in
+        /// memory. In addition, the disk stage keeps up to 4 MiB of index rows in memory, with bodies of up to 2 KiB.
         public var maximumMemorySize: Int
-        /// The limit on the total size of the files, including those that are being written. Each response counts with its body, and with
-        /// its URL and header fields, or 512 bytes if they are shorter. The rest of the index, with some hundred bytes per entry, doesn't
-        /// count.
+        /// The limit on the total size of the files, including files that are being written. Each response counts its body plus its URL and
+        /// header fields, or 512 bytes if these are shorter. The rest of the index, a few hundred bytes per entry, doesn't count.
         public var maximumDiskSize: Int64
-        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk. A body that
-        /// arrives is stored only if it takes at most half of ``maximumDiskSize``.
+        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk. A streaming body
+        /// is stored only if it takes at most half of ``maximumDiskSize``.
         public var maximumDiskEntrySize: Int64
         /// The limit on the body of one response. A larger one fails with `TransferError.Code.responseTooLarge`.
         public var maximumResponseSize: Int
         /// The rule for how long a stored response may be used.
         public var policy: Policy
-        /// When the digest of a body on disk is compared.
+        /// When to verify the digest of a body on disk.
         public var verification: Verification
-        /// The longest lifetime of a response that states none. Such a response is fresh for a tenth of the time since its last
+        /// The longest lifetime of a response that doesn't specify one. Such a response is fresh for a tenth of the time since its last
         /// modification, up to this limit.
         public var maximumHeuristicLifetime: Duration
-        /// The policy for trying again after a transient error.
+        /// The policy for retries after transient errors.
         public var retries: RetryPolicy
 
         /// Creates a configuration. The defaults suit the images of an app. The default of `maximumDiskEntrySize` is a tenth of
@@ -396,9 +396,10 @@ extension ResourceCache {
 
         /// As HTTP's rules allow.
         public static let useCache = Self(value: .useCache)
-        /// Not at all. The response is stored.
+        /// Don't use them. The new response is stored.
         public static let reload = Self(value: .reload)
-        /// Only stored responses. A stale response is used unless its server forbids that. If no response is suitable, the status is 504.
+        /// Only use stored responses. A stale response is used unless its server forbids that. If no response is suitable, the status is
+        /// 504.
         public static let cacheOnly = Self(value: .cacheOnly)
         /// As HTTP's rules allow. If the server can't be reached, a stale response is used unless its server forbids that.
         public static let staleIfOffline = Self(value: .staleIfOffline)
@@ -415,7 +416,7 @@ extension TransferError.Code {
     public static let responseTooLarge = Self(
         "responseTooLarge", "The response is too large",
         "Raise the cache's maximumResponseSize if the resource may be that large.")
-    /// The body isn't what was asked for, for example an HTML page instead of an image.
+    /// The body isn't what was requested, for example an HTML page instead of an image.
     public static let unexpectedContent = Self(
         "unexpectedContent", "The response isn't what was asked for", "Open the URL in a browser to see what it is.")
 }
@@ -433,7 +434,7 @@ extension ResourceCache {
     public struct Statistics: Sendable, Hashable {
         /// Requests answered from memory.
         public internal(set) var memoryHits = 0
-        /// Lookups answered from disk. If several callers wait for the same lookup, it counts once here; the other callers count as
+        /// Lookups answered from disk. If several callers wait for the same lookup, it counts once here, and the other callers count as
         /// ``coalesced``.
         public internal(set) var diskHits = 0
         /// Bodies received from the network.
@@ -442,7 +443,7 @@ extension ResourceCache {
         public internal(set) var coalesced = 0
         /// Stored responses that their server confirmed (304).
         public internal(set) var revalidated = 0
-        /// Further attempts after a failed one.
+        /// Attempts after a failed one.
         public internal(set) var retries = 0
         /// Damaged entries on disk, which were removed.
         public internal(set) var damaged = 0

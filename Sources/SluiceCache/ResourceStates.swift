@@ -8,17 +8,17 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What is known of one resource, for a user interface.
+/// The state of a resource, for a user interface.
 ///
-/// Further cases may be added, so a `switch` needs a `default`.
+/// Later versions may add cases, so a `switch` needs a `default`.
 public enum ResourceState<Value: Sendable>: Sendable {
-    /// The resource is being looked up, or its server hasn't answered.
+    /// The resource is being looked up, or its server hasn't responded yet.
     case waiting
-    /// The bytes arrive.
+    /// Bytes are arriving.
     case receiving(ResourceProgress)
     /// The resource is here. This is the last state.
     case ready(Value, from: CachedResponse.Source)
-    /// The request has failed, with a `TransferError` or the error of the decoder. This is the last state.
+    /// The request failed, with a `TransferError` or the decoder's error. This is the last state.
     case failed(any Error)
 
     /// The value of ``ready(_:from:)``, or `nil`.
@@ -41,7 +41,7 @@ public enum ResourceState<Value: Sendable>: Sendable {
 public struct ResourceProgress: Sendable, Hashable {
     /// The number of bytes of the body that have arrived.
     public var receivedBytes: Int64
-    /// The length of the body, or `nil` if its server doesn't announce it.
+    /// The length of the body, or `nil` if the server didn't announce it.
     public var totalBytes: Int64?
 
     /// Creates a progress value, for previews and tests.
@@ -79,11 +79,12 @@ extension DecodedCache {
     ///
     ///     for await state in images.states(of: url) { show(state) }
     ///
-    /// In a view, a `Latest` of SluiceConcurrency follows the states. Its `value` is the newest one:
+    /// In a view, use a `Latest` from SluiceConcurrency to follow the states. Its `value` is the newest one:
     /// `.task(id: url) { await image.follow(images.states(of: url)) }`.
     ///
-    /// If the value is in memory, the first state is ``ResourceState/ready(_:from:)``. Each iteration of the sequence is one request, as with
-    /// ``value(for:)``: when the view disappears, its task is cancelled, and so is the request, unless another caller waits for it.
+    /// If the value is in memory, the first state is ``ResourceState/ready(_:from:)``. Each iteration of the sequence is one request, as
+    /// with ``value(for:)``: when the view disappears, its task is cancelled, and so is the request, unless another caller is waiting for
+    /// it.
     public func states(of url: URL) -> ResourceStates<Value> {
         ResourceStates(
             valueInMemory: { self.valueInMemory(for: url) },
@@ -97,11 +98,12 @@ extension DecodedCache {
 /// The states of one resource, while it is looked up and fetched. See ``DecodedCache/states(of:)`` and ``ResourceCache/states(of:)``.
 ///
 /// Each iteration is one request. The first state comes immediately: it is ``ResourceState/ready(_:from:)`` if the value is in memory. A
-/// slow consumer skips states that were replaced meanwhile, and gets the last one. The sequence ends after the last state.
+/// slow consumer skips states that have been replaced in the meantime, but always gets the last one. The sequence ends after the last
+/// state.
 ///
 /// - Cancellation: The sequence ends, and the request is cancelled. Releasing the iterator has the same effect.
 public struct ResourceStates<Value: Sendable>: AsyncSequence, Sendable {
-    /// The sequence doesn't throw: an error is a state.
+    /// The sequence doesn't throw, because an error is a state.
     public typealias Failure = Never
 
     let valueInMemory: @Sendable () -> Value?
@@ -166,7 +168,7 @@ private final class StateRequest<Value: Sendable>: Sendable {
 
 // MARK: - Progress
 
-/// The closures that are called while the bodies of responses arrive.
+/// The closures to call while response bodies arrive.
 final class ProgressObservers: Sendable {
     private struct State {
         var observers: [ResponseKey: [Int: @Sendable (ResourceProgress) -> Void]] = [:]
@@ -183,7 +185,7 @@ final class ProgressObservers: Sendable {
         }
     }
 
-    /// Removes an observer. A call that has begun may still run.
+    /// Removes an observer. A call that has already begun may still be running.
     func remove(_ number: Int, _ key: ResponseKey) {
         // A closure must not be released under the lock.
         let removed = state.withLock { state in

@@ -1,26 +1,26 @@
 public import SluiceLock
 
-/// A cache in memory with a limit on the cost and the count of its values.
+/// An in-memory cache with limits on the cost and the count of its values.
 ///
 ///     let images = MemoryCache<URL, Image>(maximumCost: 64 << 20, maximumCount: 1_000)
 ///     images.insert(image, for: url, cost: image.byteCount)
 ///     let again = images.value(for: url)
 ///
-/// Unlike `NSCache`, it has strict limits and a defined order of eviction, and its keys and values may be structs.
+/// Unlike `NSCache`, it has strict limits and a well-defined eviction order, and its keys and values can be structs.
 ///
 /// **Limits.** The caller chooses the unit of cost, usually bytes. The cache evicts values before it inserts one, so neither limit is ever
-/// exceeded. It rejects a value that costs more than ``maximumEntryCost``, because that value would evict too many others. The cost of a
-/// value is fixed when it is inserted.
+/// exceeded. It rejects a value that costs more than ``maximumEntryCost``, because the value would evict too many others. A value's cost is
+/// fixed when it is inserted.
 ///
-/// **Eviction** follows SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024). A hand moves over the values in the order of their
-/// insertion. It evicts the first value that no lookup has returned since the hand last passed it. So a scan over many values that are
-/// used only once, such as scrolling through a list, doesn't evict the values that are used often.
+/// **Eviction** follows SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024). A hand moves over the values in insertion order. It
+/// evicts the first value that no lookup has returned since the hand last passed it. So scanning many values that are used only once, such
+/// as scrolling through a list, doesn't evict values that are used often.
 ///
-/// **Complexity.** Every operation takes one short lock and none suspends. Lookup, insertion and removal take constant time on average.
-/// ``removeAll()`` and ``trim(toCost:)`` take linear time in the number of removed values.
+/// **Complexity.** Every operation takes one short lock, and none suspends. Lookup, insertion and removal take constant time on average.
+/// ``removeAll()`` and ``trim(toCost:)`` take time linear in the number of removed values.
 ///
 /// **Reentrancy.** Removed keys and values are destroyed after the lock is released, so their `deinit` may use the cache. Keys are hashed
-/// and compared under the lock: a `Hashable` implementation that uses the cache traps.
+/// and compared under the lock, so a `Hashable` implementation that uses the cache traps.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The limit on the sum of the costs.
     public let maximumCost: Int
@@ -36,7 +36,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Creates an empty cache.
     ///
-    /// `.max` means no limit. A cache with a count limit of 0 rejects all values. Only the count limits values that cost 0.
+    /// `.max` means no limit. A cache with a count limit of 0 rejects all values. Values that cost 0 are limited only by the count.
     ///
     /// - Precondition: No limit is negative.
     public init(maximumCost: Int, maximumCount: Int) {
@@ -50,11 +50,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Returns the value for the key, or `nil` if there is none. The lookup counts as a hit or a miss.
     @inlinable
     public func value(for key: Key) -> Value? {
-        // Inlinable, so that it is specialized for the key: unspecialized, the lookup takes four times as long.
+        // Inlinable, so that it is specialized for the key. Unspecialized, the lookup takes four times as long.
         state.withLock { $0.value(for: key) }
     }
 
-    /// Inserts a value for the key, replacing an earlier one, and returns whether the cache has accepted it.
+    /// Inserts a value for the key, replacing an earlier one, and returns whether the cache accepted it.
     ///
     /// If the cache rejects the value (see ``maximumEntryCost``), it still removes the earlier one, which is out of date.
     ///
@@ -75,9 +75,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         _ = state.withLock { $0.removeAll() }
     }
 
-    /// Evicts values, in the same order as an insertion would, until their cost is at most `cost`. Call it when memory is low.
+    /// Evicts values, in the same order as an insertion would, until their total cost is at most `cost`. Call it when memory is low.
     ///
-    /// Values that cost 0 may stay even if `cost` is 0. To remove them too, use ``removeAll()``.
+    /// Values that cost 0 may stay even if `cost` is 0. To remove these, too, use ``removeAll()``.
     ///
     /// - Precondition: The cost isn't negative.
     public func trim(toCost cost: Int) {
@@ -117,8 +117,8 @@ extension MemoryCache {
 
 // MARK: - State
 
-/// The state of a ``MemoryCache``, without a lock. The methods return removed keys and values, so that the caller decides when they are
-/// destroyed. No method destroys them itself.
+/// The state of a ``MemoryCache``, without a lock. Methods return removed keys and values instead of destroying them, so that the caller
+/// decides when that happens.
 @usableFromInline
 package struct SieveState<Key: Hashable, Value> {
     package struct Entry {
@@ -234,7 +234,7 @@ package struct SieveCounts: Sendable, Hashable {
 
 // MARK: - The order of eviction
 
-/// The order in which values are evicted from a ``MemoryCache``: SIEVE (Zhang et al., NSDI 2024). It knows values by their slot only.
+/// The eviction order of a ``MemoryCache``: SIEVE (Zhang et al., NSDI 2024). It knows values only by their slots.
 ///
 /// ```text
 /// oldest ──────────────────────────────────────► newest
@@ -242,8 +242,8 @@ package struct SieveCounts: Sendable, Hashable {
 ///           ▲ hand: evicts B, clears the mark of C, evicts D, …, and starts again at the oldest
 /// ```
 ///
-/// Freed slots are reused, so slot numbers stay below the largest count so far. All operations take constant time except
-/// ``nextVictim()``, whose steps beyond the first each clear a mark.
+/// Freed slots are reused, so slot numbers stay below the largest count so far. All operations take constant time except ``nextVictim()``,
+/// where each step after the first clears a mark.
 @usableFromInline
 struct SieveQueue {
     private(set) var cost = 0
@@ -254,7 +254,7 @@ struct SieveQueue {
     private var oldest: Int?
     private var newest: Int?
 
-    /// The slot to examine next when room is needed. `nil` means the oldest.
+    /// The slot to examine next when we need room. `nil` means the oldest.
     private var hand: Int?
 
     @usableFromInline
@@ -284,12 +284,12 @@ struct SieveQueue {
 
     @inlinable
     mutating func mark(_ slot: Int) {
-        // Most are marked already, and a check for a unique array would be needed.
+        // Most are already marked, and writing would need a uniqueness check of the array.
         if !slots[slot].isMarked { slots[slot].isMarked = true }
     }
 
-    /// Moves the hand to the first value without a mark, clears marks on the way, and returns the value's slot, or `nil` if the queue is
-    /// empty. The search ends after one round at most, because it clears all marks.
+    /// Moves the hand to the first value without a mark, clearing marks on the way, and returns the value's slot, or `nil` if the queue is
+    /// empty. The search takes at most one round, because it clears all marks.
     mutating func nextVictim() -> Int? {
         guard let oldest else { return nil }
         var slot = hand ?? oldest

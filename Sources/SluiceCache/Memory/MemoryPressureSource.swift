@@ -3,7 +3,7 @@ import Dispatch
 
 /// Trims the memory of a cache when the system reports memory pressure.
 final class MemoryPressureSource: Sendable {
-    // Dispatch sources may be used from any thread. One for each level, so that no handler needs to read its source.
+    // Dispatch sources may be used from any thread. There is one for each level, so no handler needs to read its source.
     private nonisolated(unsafe) let sources: [any DispatchSourceMemoryPressure]
 
     init(_ trim: @escaping @Sendable (Double) -> Void) {

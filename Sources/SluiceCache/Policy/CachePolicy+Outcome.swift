@@ -30,7 +30,7 @@ extension CachePolicy {
         case (.get, 206):
             return part(head(of: exchange), exchange, stored)
         case (.get, 416) where exchange.isCompletion:
-            // The part that should be completed is out of date.
+            // The part that we wanted to complete is out of date.
             return Outcome(answer: .again, removals: Set(stored.indices.filter { stored[$0].part != nil }))
         case (.head, 200):
             return headUpdate(exchange, stored)
@@ -51,7 +51,7 @@ extension CachePolicy {
             requested: exchange.requested, received: exchange.received, policy: self)
     }
 
-    /// A full response takes the place of the stored responses for the same variant.
+    /// A full response replaces the stored responses for the same variant.
     private func full(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         var outcome = Outcome(answer: .response)
         let status = exchange.response.status.code
@@ -59,13 +59,13 @@ extension CachePolicy {
         if let head = head(of: exchange), mayStore(head, for: exchange.request) {
             add(Outcome.Addition(head: head, body: [.response]), inPlaceOf: replaced, to: &outcome, stored)
         } else if (200..<400).contains(status) || status == 404 || status == 410 {
-            // It can't be stored, but shows that the stored responses are out of date.
+            // It can't be stored, but it shows that the stored responses are out of date.
             outcome.removals = Set(replaced)
         }
         return outcome
     }
 
-    /// Stores a response in place of others. Removes the oldest of too many variants.
+    /// Stores a response in place of others. If there are too many variants, removes the oldest.
     private func add(
         _ addition: Outcome.Addition, inPlaceOf replaced: [Int], to outcome: inout Outcome,
         _ stored: [StoredResponse.Head]
@@ -92,7 +92,7 @@ extension CachePolicy {
     /// The statuses with caching rules that this policy follows: those above, redirects and "not modified".
     private static let understoodStatuses = cacheableStatuses.union([302, 303, 304, 307])
 
-    /// The statuses about the conditions or the range of a request. The response is no answer to other requests.
+    /// The statuses that depend on a request's conditions or range. The response doesn't answer other requests.
     private static let statusesOfConditions: Set<Int> = [304, 412, 416]
 
     /// Returns whether the response to a request may be stored, and can be used or validated later.
@@ -101,16 +101,16 @@ extension CachePolicy {
         return request.method == .get || request.method == .post && isNewState(head, after: request)
     }
 
-    /// A request with `no-store` leaves no trace (section 5.2.1.5).
+    /// A request with `no-store` must leave no trace (section 5.2.1.5).
     private func forbidsStoring(_ request: TransportRequest) -> Bool { CacheControl(request.headerFields).noStore }
 
-    /// Returns whether the server allows to store the response to a `GET`.
+    /// Returns whether the server allows a response to a `GET` to be stored.
     func mayStore(_ head: StoredResponse.Head) -> Bool {
         let (status, control) = (head.status, head.control)
         // Other numbers are invalid (RFC 9110, section 15).
         guard (200..<600).contains(status) else { return false }
         if Self.statusesOfConditions.contains(status) { return false }
-        // In the cache of one user, `private` and `Authorization` need no rule (sections 3.5 and 5.2.2.7).
+        // In a single user's cache, `private` and `Authorization` need no rule (sections 3.5 and 5.2.2.7).
         if control.mustUnderstand {
             guard Self.understoodStatuses.contains(status) else { return false }
         } else if control.noStore {
@@ -131,7 +131,8 @@ extension CachePolicy {
                 && max(head.control.staleWhileRevalidate ?? 0, head.control.staleIfError ?? 0) > 0
     }
 
-    /// Whether the response to a `POST` says that it is the new state of the resource (RFC 9110, section 9.3.3). `GET` can use it then.
+    /// Whether the response to a `POST` says that it is the new state of the resource (RFC 9110, section 9.3.3), so that a `GET` can use
+    /// it.
     private func isNewState(_ head: StoredResponse.Head, after request: TransportRequest) -> Bool {
         guard head.status == 200, head.hasExplicitFreshness, let location = head.fields[.contentLocation] else {
             return false
@@ -142,9 +143,9 @@ extension CachePolicy {
 
 // MARK: - Updates
 
-// Responses that change the fields of stored ones: 304, and those to HEAD (RFC 9111, sections 3.2, 4.3.4 and 4.3.5).
+// Responses that change the fields of stored responses: a 304, and a response to HEAD (RFC 9111, sections 3.2, 4.3.4 and 4.3.5).
 extension CachePolicy {
-    /// A 304 updates the stored responses that it confirms, and one of them is the answer (sections 4.3.3 and 4.3.4).
+    /// A 304 updates the stored responses that it confirms, and one of these is the answer (sections 4.3.3 and 4.3.4).
     private func confirmation(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         let (request, client) = (exchange.request, exchange.request.headerFields)
         let fields = exchange.response.headerFields
@@ -157,7 +158,7 @@ extension CachePolicy {
             })
         var all = stored
         for (index, head) in heads { all[index] = head }
-        // If the server has confirmed another variant, that one is the answer.
+        // If the server confirmed a different variant, that one is the answer.
         var answers: [(Int, Served)] = []
         if let selected = selection(of: all, for: request, at: exchange.received, isValidated: true),
             heads[selected.0] != nil
@@ -184,12 +185,13 @@ extension CachePolicy {
         return outcome
     }
 
-    /// Returns which of the `known` stored responses a 304 confirms (section 4.3.4). The others are those of other users.
+    /// Returns which of the `known` stored responses a 304 confirms (section 4.3.4). The rest belong to other users.
     ///
-    /// - With a strong entity tag, it confirms those with the same strong tag.
-    /// - With a weak one, or only a date of modification, it confirms the most recent of those with the same validator.
-    /// - Without validators, it confirms the only response that the request asked about. (The RFC allows this only if that response has no
-    ///   validator either. But servers omit the fields, and a 304 can't mean another response if the client has none.)
+    /// - With a strong entity tag, it confirms the responses with the same strong tag.
+    /// - With a weak tag, or only a modification date, it confirms the most recent response with the same validator.
+    /// - Without validators, it confirms the response that the request asked about, if there was only one. (The RFC allows this only if
+    ///   that response has no validator either. But servers omit the fields, and a 304 can't mean another response if the client has no
+    ///   other.)
     private func confirmed(
         by confirmation: HTTPFields, asked: [Int], known: [Int], stored: [StoredResponse.Head]
     ) -> [Int] {
@@ -256,7 +258,7 @@ extension CachePolicy {
 // MARK: - Parts of a representation (RFC 9111, sections 3.3 and 3.4)
 
 extension CachePolicy {
-    /// A part is combined with a stored response that has the same strong validator (section 3.4), or stored.
+    /// Combines a part with a stored response that has the same strong validator (section 3.4), or stores it.
     private func part(_ new: StoredResponse.Head?, _ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         let (request, isCompletion) = (exchange.request, exchange.isCompletion)
         guard let new, let range = new.part, range.upperBound - range.lowerBound == new.length else {
@@ -280,7 +282,7 @@ extension CachePolicy {
             }
         }
         if isCompletion {
-            // Another version of the representation, or not the missing rest.
+            // It is another version of the representation, or isn't the missing rest.
             return Outcome(answer: .again, removals: Set(replaced.filter { stored[$0].part != nil }))
         }
         let whole = new.total == new.length && range.lowerBound == 0 ? new.asWhole(policy: self) : new
@@ -317,8 +319,8 @@ extension CachePolicy {
         return (updated.asPart(union, total: old.total ?? new.total, policy: self), body)
     }
 
-    /// A response that was cut off is a part, if a strong validator tells whether the rest belongs to it (section 3.3). It doesn't take the
-    /// place of a whole response, which may be the only answer if the server fails again.
+    /// A response that was cut off is a part if it has a strong validator, which tells whether the rest belongs to it (section 3.3). It
+    /// doesn't replace a whole response, which may be the only answer if the server fails again.
     private func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         guard exchange.request.method == .get, exchange.bodyLength > 0,
             let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,
@@ -343,8 +345,8 @@ extension CachePolicy {
 // MARK: - Requests that change the resource (RFC 9111, section 4.4)
 
 extension CachePolicy {
-    /// A successful request with an unsafe method invalidates its URL and those of the same origin that its response names. A response to
-    /// `POST` may be stored.
+    /// A successful request with an unsafe method invalidates its URL, and the URLs of the same origin that its response names. A response
+    /// to `POST` may be stored.
     private func unsafe(_ exchange: Exchange) -> Outcome {
         var outcome = Outcome(answer: .response, invalidations: invalidations(by: exchange))
         if exchange.isComplete, let head = head(of: exchange), mayStore(head, for: exchange.request) {
@@ -353,8 +355,8 @@ extension CachePolicy {
         return outcome
     }
 
-    /// Returns the URLs whose stored responses a response removes. It depends on the head of the response only, because the request has
-    /// changed the resource even if the body is cut off.
+    /// Returns the URLs whose stored responses this response invalidates. Only the head matters, because the request has changed the
+    /// resource even if the body is cut off.
     func invalidations(by exchange: Exchange) -> Set<ResourceKey> {
         let (request, response) = (exchange.request, exchange.response)
         guard !Self.safeMethods.contains(request.method), (200..<400).contains(response.status.code) else { return [] }
@@ -380,7 +382,8 @@ extension CachePolicy {
         return parts.url ?? url
     }
 
-    /// Returns the usual spelling of a URL (RFC 9110, section 4.2.3), because the server may use another one than the cache's users.
+    /// Returns the normal spelling of a URL (RFC 9110, section 4.2.3), because the server may use a different spelling than the cache's
+    /// users.
     private func normalized(_ url: URL) -> URL {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
         let scheme = parts.scheme?.lowercased()

@@ -1,11 +1,10 @@
 import HTTPTypes
 import SluiceHTTP
 
-/// The decisions of a private cache by RFC 9111, without I/O, clock or tasks.
+/// The decisions of a private cache according to RFC 9111, without I/O, clocks or tasks.
 ///
-/// The cache asks twice. Before it sends a request, ``decision(for:mode:stored:at:)`` tells whether a stored response answers it. When a
-/// response has arrived, ``outcome(of:stored:)`` tells what to store, update and remove, and
-/// what the caller gets.
+/// The cache consults the policy twice. Before it sends a request, ``decision(for:mode:stored:at:)`` tells whether a stored response
+/// answers it. When a response has arrived, ``outcome(of:stored:)`` tells what to store, update and remove, and what the caller gets.
 ///
 /// ```text
 /// request ─▶ decision ─┬─ serve, serveAndRevalidate ──────────────────▶ caller
@@ -14,20 +13,20 @@ import SluiceHTTP
 ///                      └─ fail (504) ─────────────────────────────────▶ caller
 /// ```
 ///
-/// - `stored` has all stored responses of the request's URL: one for each variant (`Vary`). The decisions name them by index.
-/// - A cache of one user may store responses to requests with `Authorization`, and responses with `Set-Cookie` (sections 3.5 and 7.3). The
-///   former are only for requests with the same credentials.
+/// - `stored` contains all stored responses for the request's URL, one for each variant (`Vary`). Decisions refer to them by index.
+/// - A single user's cache may store responses to requests with `Authorization`, and responses with `Set-Cookie` (sections 3.5 and 7.3).
+///   The former are only used for requests with the same credentials.
 /// - Responses to `HEAD` aren't stored; they update stored responses to `GET`. Interim responses (1xx) are never stored.
-/// - Parts are stored: those of a 206, and what has arrived of a response that was cut off. Each variant has one contiguous part.
+/// - Parts are stored, too: the part in a 206, and the beginning of a response that was cut off. Each variant has one contiguous part.
 struct CachePolicy: Sendable {
-    /// The longest lifetime in seconds of a response that states none.
+    /// The longest lifetime, in seconds, of a response that doesn't specify one.
     var maximumHeuristicLifetime: Int64 = 86_400
     /// Whether stored responses are used forever, for URLs whose content never changes.
     var isImmutable = false
     /// Random bytes for the digests of the request fields that stored responses depend on (``Variant``).
     var salt: [UInt8] = []
 
-    /// The largest number of stored responses for one URL. A server that varies by `User-Agent` would otherwise fill the cache.
+    /// The maximum number of stored responses for one URL. A server that varies by `User-Agent` would otherwise fill the cache.
     static let maximumVariants = 16
 
     typealias LookupMode = ResourceCache.LookupMode
@@ -61,17 +60,17 @@ struct CachePolicy: Sendable {
         /// The request of the caller.
         var request: TransportRequest
         var mode = LookupMode.useCache
-        /// The fields with which the request was sent: those of the decision, or the caller's.
+        /// The fields that the request was sent with: the decision's or the caller's.
         var sent: HTTPFields
         var response: HTTPResponse
-        /// The length of the body that has arrived.
+        /// The number of bytes of the body that have arrived.
         var bodyLength: Int64
         /// Whether the whole body has arrived.
         var isComplete = true
         var requested: HTTPDate
         var received: HTTPDate
 
-        /// Whether the request was sent for the missing rest of a part.
+        /// Whether the request asked for the missing rest of a part.
         var isCompletion: Bool { sent[.range] != request.headerFields[.range] }
     }
 
@@ -96,7 +95,7 @@ struct CachePolicy: Sendable {
             case stored(Int, Served)
             /// The response in ``Outcome/addition``, which completes a part.
             case addition(Served)
-            /// None yet: send the request again as it is, because the server has confirmed an unknown response.
+            /// None yet: resend the request as it is, because the server confirmed an unknown response.
             case again
             /// None yet: the final response follows.
             case interim
@@ -118,13 +117,13 @@ struct CachePolicy: Sendable {
 extension CachePolicy {
     /// Returns what to do with a request.
     ///
-    /// - Parameter stored: All stored responses of the request's URL.
+    /// - Parameter stored: All stored responses for the request's URL.
     func decision(
         for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
         let control = control(of: request, mode)
         let elsewhere: Decision = control.onlyIfCached ? .fail : .fetch
-        // The field doesn't stop an unsafe method (section 4.4), but the mode is the program's own.
+        // The header field doesn't stop an unsafe method (section 4.4), but the mode does, because it comes from the program itself.
         guard isAnswerable(request) else { return mode == .cacheOnly ? .fail : .fetch }
         guard mode != .reload, !hasOriginConditions(request) else { return elsewhere }
         guard let (index, served) = selection(of: stored, for: request, at: now) else {
@@ -146,8 +145,8 @@ extension CachePolicy {
     /// The statuses that a stale response may replace (RFC 5861, section 4).
     static let failures: Set<Int> = [500, 502, 503, 504]
 
-    /// Returns the stale response to use because the server can't be reached (`isOffline`), or has answered with an error
-    /// (RFC 5861, section 4).
+    /// Returns the stale response to use because the server can't be reached (`isOffline`) or responded with an error (RFC 5861, section
+    /// 4).
     func staleResponse(
         for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate,
         isOffline: Bool
@@ -165,13 +164,13 @@ extension CachePolicy {
         return head.freshness.age(at: now) - head.freshness.lifetime <= limit ? (index, served) : nil
     }
 
-    /// Returns whether stored responses can answer the request. All other methods are for the server, and so are responses to `POST`,
-    /// although `GET` may use them (RFC 9110, section 9.3.3).
+    /// Returns whether stored responses can answer the request. All other methods go to the server, including `POST`, although a `GET` may
+    /// use the response to a `POST` (RFC 9110, section 9.3.3).
     private func isAnswerable(_ request: TransportRequest) -> Bool {
         request.method == .get || request.method == .head
     }
 
-    /// The server has the current state of the resource, which these conditions are about (section 4.3.2).
+    /// These conditions are about the current state of the resource, which only the server knows (section 4.3.2).
     private func hasOriginConditions(_ request: TransportRequest) -> Bool {
         request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil
     }
@@ -195,7 +194,7 @@ extension CachePolicy {
         case needsValidation
     }
 
-    /// Returns whether a stored response answers a request without header fields. That is the usual case, which must be fast.
+    /// Returns whether a stored response answers a request without header fields. This is the common case, and must be fast.
     func isFresh(_ head: StoredResponse.Head, at now: HTTPDate) -> Bool {
         isImmutable || !head.control.noCache && head.freshness.isFresh(at: now)
     }
@@ -213,7 +212,7 @@ extension CachePolicy {
         if let limit = control.maxStale {
             return max(staleness, maxAge.map { age - $0 } ?? 0) <= limit ? .accepted : .needsValidation
         }
-        // Without max-stale, a client that names an age accepts no stale response (section 5.2.1.1).
+        // Without max-stale, a client that specifies an age doesn't accept a stale response (section 5.2.1.1).
         if let limit = head.control.staleWhileRevalidate, maxAge == nil, staleness <= limit {
             return .whileRevalidating
         }
@@ -227,7 +226,7 @@ extension CachePolicy {
 
     // MARK: Selection
 
-    /// Returns the stored response that answers the request if it is fresh, and its answer.
+    /// Returns the stored response that would answer the request if fresh, and the answer it gives.
     func selection(
         of stored: [StoredResponse.Head], for request: TransportRequest, at now: HTTPDate, isValidated: Bool = false
     ) -> (Int, Served)? {
@@ -243,7 +242,7 @@ extension CachePolicy {
         }
     }
 
-    /// What to send if no stored response answers the request: the entity tags of the other variants, or a request for the rest of a part.
+    /// What to send if no stored response answers the request: the other variants' entity tags, or a request for the rest of a part.
     private func missing(
         _ request: TransportRequest, _ stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
@@ -268,9 +267,9 @@ extension CachePolicy {
 
 // The whole, a range of it, or "not modified" (RFC 9111, section 4.3.2; RFC 9110, sections 13 and 14).
 extension CachePolicy {
-    /// Returns the answer, or `nil` if the stored response can't answer the request, because it is a part and lacks the bytes.
+    /// Returns the answer, or `nil` if the stored response can't answer the request because it is a part without the requested bytes.
     ///
-    /// - Parameter isValidated: Whether the server has just confirmed the response.
+    /// - Parameter isValidated: Whether the server just confirmed the response.
     func served(
         _ head: StoredResponse.Head, for request: TransportRequest, at now: HTTPDate, isValidated: Bool
     ) -> Served? {
@@ -317,7 +316,7 @@ extension CachePolicy {
         return fields
     }
 
-    /// Returns whether the client has the stored response. `If-None-Match` precedes `If-Modified-Since`.
+    /// Returns whether the client already has the stored response. `If-None-Match` takes precedence over `If-Modified-Since`.
     private func isNotModified(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
         if let field = request.headerFields[.ifNoneMatch] {
             if field.trimmingSpaces() == "*" { return true }
@@ -339,7 +338,7 @@ extension CachePolicy {
         return HTTPFields(fields.filter { kept.contains($0.name) })
     }
 
-    /// Returns whether the client wants a range of the stored response, and not the whole of a newer one.
+    /// Returns whether the client wants a range of the stored response rather than all of a newer one.
     private func ifRangeHolds(_ request: TransportRequest, _ head: StoredResponse.Head) -> Bool {
         guard let field = request.headerFields[.ifRange] else { return true }
         return Validator(head.fields, now: head.received)?.field == field.trimmingSpaces()
@@ -349,8 +348,8 @@ extension CachePolicy {
 // MARK: - Conditional requests (RFC 9111, section 4.3)
 
 extension CachePolicy {
-    /// Returns the fields of a request that validates a stored response (sections 4.3.1 and 4.3.2), or `nil` if the response has no
-    /// validator that the request can use.
+    /// Returns the fields of a request that validates a stored response (sections 4.3.1 and 4.3.2), or `nil` if the response has no usable
+    /// validator.
     func validation(of request: TransportRequest, with head: StoredResponse.Head) -> HTTPFields? {
         guard let conditions = conditions(for: head) else { return nil }
         var fields = request.headerFields
@@ -361,7 +360,7 @@ extension CachePolicy {
             // The server would ignore a date next to the client's tags.
             return nil
         }
-        // The date replaces the client's, which the cache compares itself after a 304.
+        // The date replaces the client's date, which the cache compares itself after a 304.
         if let modified = conditions[.ifModifiedSince] { fields[.ifModifiedSince] = modified }
         return fields
     }
@@ -432,7 +431,7 @@ struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 ///     RequestedRange([.range: "bytes=100-"])      // .from(100, through: .max)
 ///     RequestedRange([.range: "bytes=-100"])      // .last(100)
 ///
-/// A malformed field, another unit and several ranges count as no range, because a server may always send the whole.
+/// A malformed field, a different unit or several ranges count as no range, because a server may always send the whole representation.
 enum RequestedRange: Sendable, Hashable {
     case from(Int64, through: Int64)
     case last(Int64)
@@ -459,7 +458,7 @@ enum RequestedRange: Sendable, Hashable {
         }
     }
 
-    /// Returns the bytes of a representation with a length, or `nil` if the range contains none of them.
+    /// Returns the bytes in a representation of the given length, or `nil` if the range contains none of them.
     func bytes(of length: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last): first < length ? first..<min(last, length - 1) + 1 : nil
@@ -467,13 +466,13 @@ enum RequestedRange: Sendable, Hashable {
         }
     }
 
-    /// Returns the bytes of a representation with an unknown length, or `nil` if they depend on it.
+    /// Returns the bytes in a representation of unknown length, or `nil` if they depend on the length.
     var bytes: Range<Int64>? {
         guard case .from(let first, let last) = self, last < .max else { return nil }
         return first..<last + 1
     }
 
-    /// A number that is too large counts as the largest one.
+    /// A number that is too large counts as the maximum.
     private static func number(_ digits: Substring) -> Int64? {
         digits.isDigits ? Int64(digits) ?? .max : nil
     }

@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the cache keeps of a response: the head, with what its fields mean to a cache, and the body.
+/// What the cache keeps of a response: the head, including what its fields mean to a cache, and the body.
 struct StoredResponse: Sendable {
     var head: Head
     var body: Data
@@ -21,9 +21,9 @@ struct StoredResponse: Sendable {
         let length: Int64
         /// The request fields that the response depends on.
         let variant: Variant
-        /// The time of the request that brought or last confirmed the response.
+        /// When the request was sent that fetched or last confirmed the response.
         let requested: HTTPDate
-        /// The time at which the response arrived or was last confirmed.
+        /// When the response arrived or was last confirmed.
         let received: HTTPDate
         let control: CacheControl
         let freshness: Freshness
@@ -56,7 +56,7 @@ extension StoredResponse.Head {
         return first..<last + 1
     }
 
-    /// The length of the whole representation, or `nil` if a part doesn't tell.
+    /// The length of the whole representation, or `nil` if this is a part that doesn't say.
     var total: Int64? {
         guard status == 206 else { return length }
         guard case .part(_, _, let total) = fields[.contentRange].flatMap({ ContentRange($0) }) else { return nil }
@@ -73,24 +73,24 @@ extension StoredResponse.Head {
         fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: received) == nil ? nil : $0.trimmingSpaces() }
     }
 
-    /// Whether the body is the resource, and not a part of it, the text of an error or compressed.
+    /// Whether the body is the resource itself: not a part of it, an error text, or compressed.
     var isUsableAsData: Bool {
         (status == 200 || status == 203) && fields.contentCoding == nil
     }
 
     var hasExplicitFreshness: Bool { control.maxAge != nil || fields[.expires] != nil }
 
-    /// The time of creation, in seconds since 1970: the `Date` field, or the time of arrival.
+    /// When the response was created, in seconds since 1970: the `Date` field, or the time of arrival.
     var created: Int64 {
         (fields[.date].flatMap { HTTPDate(parsing: $0, now: received) } ?? received).secondsSince1970
     }
 }
 
 extension StoredResponse.Head {
-    /// Whether a stored response takes precedence over this one, which has just arrived: its request was sent later, while this exchange ran,
-    /// and it is the more recent one by the server's clock (RFC 9111, section 4).
+    /// Whether a stored response takes precedence over this one, which just arrived: its request was sent later, during this exchange, and
+    /// it is more recent by the server's clock (RFC 9111, section 4).
     ///
-    /// The clocks of several servers may differ, so the dates alone don't decide.
+    /// Servers' clocks may differ, so the dates alone don't decide.
     func isSuperseded(by stored: Self, at now: HTTPDate) -> Bool {
         variant == stored.variant && created < stored.created
             && requested.secondsSince1970 < stored.requested.secondsSince1970
@@ -139,7 +139,8 @@ extension StoredResponse.Head {
 // MARK: - The stored fields (RFC 9111, sections 3.1 and 3.2)
 
 extension HTTPFields {
-    /// Returns the fields to store: all except those that describe the connection, and with a `Date` (RFC 9110, section 6.6.1).
+    /// Returns the fields to store: all fields that don't describe the connection, plus a `Date` if there is none (RFC 9110, section
+    /// 6.6.1).
     func stored(receivedAt received: HTTPDate) -> HTTPFields {
         let named = namesInConnection
         var fields = HTTPFields(
@@ -155,7 +156,7 @@ extension HTTPFields {
     /// The fields that describe the stored bytes don't change.
     func updated(by confirmation: HTTPFields) -> HTTPFields {
         var fields = self
-        // Both describe the earlier response. If the new one has no such fields, its time of arrival counts.
+        // Both describe the earlier response. If the new one doesn't have these fields, its time of arrival counts.
         fields[.age] = nil
         fields[.date] = nil
         let kept = Self.aboutConnection.union([.contentLength, .contentEncoding, .contentRange])
@@ -176,8 +177,8 @@ extension HTTPFields {
         self[.contentEncoding].flatMap { $0.trimmingSpaces().lowercased() == "identity" ? nil : $0 }
     }
 
-    /// The names of fields that are for the next recipient only. A field for all recipients can't be one: otherwise a mistake of the
-    /// server would hide `Cache-Control: no-store` (RFC 9110, section 7.6.1).
+    /// The names of fields that are only for the next recipient. Fields for all recipients are excluded; otherwise a server's mistake could
+    /// hide `Cache-Control: no-store` (RFC 9110, section 7.6.1).
     private var namesInConnection: Set<String> {
         let names = (self[.connection] ?? "").split(separator: ",").map { $0.trimmingSpaces().lowercased() }
         return Set(names).subtracting(Self.forAllRecipients.lazy.map(\.canonicalName))
@@ -188,7 +189,7 @@ extension HTTPFields {
         .eTag, .expires, .lastModified, .vary,
     ]
 
-    /// Section 3.1, with the fields for proxies and those of RFC 9110, section 7.6.1.
+    /// Section 3.1, plus the fields for proxies and the fields in RFC 9110, section 7.6.1.
     private static let aboutConnection: Set<HTTPField.Name> = {
         let names = ["Keep-Alive", "Proxy-Connection"].compactMap { HTTPField.Name($0) }
         return Set(names).union([
@@ -218,13 +219,13 @@ extension HTTPFields {
 
 // MARK: - Freshness
 
-/// How long a response is fresh (RFC 9111, section 4.2). All times are in seconds of this machine's clock, which the caller reads.
+/// How long a response is fresh (RFC 9111, section 4.2). All times are in seconds, on this machine's clock, which the caller reads.
 struct Freshness: Sendable, Hashable {
-    /// The seconds for which the response is fresh, counted from its creation at the origin server (section 4.2.1).
+    /// How many seconds the response is fresh, counted from its creation at the origin server (section 4.2.1).
     var lifetime: Int64
-    /// The age in seconds at which the response arrived (section 4.2.3).
+    /// The age in seconds that the response had when it arrived (section 4.2.3).
     var initialAge: Int64
-    /// The time at which the response arrived, in seconds since 1970.
+    /// When the response arrived, in seconds since 1970.
     var received: Int64
 
     init(
@@ -236,7 +237,7 @@ struct Freshness: Sendable, Hashable {
         if let maxAge = control.maxAge {
             lifetime = maxAge
         } else if fields[.expires] != nil {
-            // A value that isn't a date, in particular "0", means that the response is stale (section 5.3).
+            // A value that isn't a date, "0" in particular, means that the response is stale (section 5.3).
             lifetime = date(.expires).map { max(0, $0.secondsSince1970 - created.secondsSince1970) } ?? 0
         } else if let modified = date(.lastModified),
             control.isPublic || CachePolicy.cacheableStatuses.contains(status)
@@ -257,7 +258,7 @@ struct Freshness: Sendable, Hashable {
         initialAge + max(0, now.secondsSince1970 - received)
     }
 
-    /// Whether the age is known. It isn't if the clock was set back before the time of arrival.
+    /// Whether the age is known. It isn't if the clock was set back to before the time of arrival.
     func isAgeKnown(at now: HTTPDate) -> Bool {
         now.secondsSince1970 >= received
     }
@@ -280,15 +281,16 @@ struct Freshness: Sendable, Hashable {
 /// The request fields that the `Vary` field of a response names (RFC 9111, section 4.1). A stored response may be used only for requests
 /// with the same variant.
 ///
-/// Values with the same meaning are equal: white space in lists and the number of field lines don't matter, nor do the order and the case
-/// of preferences, such as in `Accept-Language`.
+/// Values with the same meaning are equal: white space in lists and the number of field lines don't matter, and neither do the order and
+/// case of preferences, such as in `Accept-Language`.
 ///
-/// A response to a request with `Authorization` varies by that field, even if the server doesn't say so: a program may have several accounts.
+/// A response to a request with `Authorization` varies by that field, even if the server doesn't say so, because a program may have several
+/// accounts.
 ///
 /// The values may be secrets, such as those of `Cookie` and `Authorization`, so a variant has only their salted digests.
 struct Variant: Sendable, Hashable {
-    /// The digests of the normalized values, in hexadecimal, by lowercase name. `nil` means that the request had no such field, which isn't
-    /// the same as an empty field.
+    /// The digests of the normalized values, in hexadecimal, by lowercase name. `nil` means that the request didn't have the field, which
+    /// isn't the same as an empty field.
     private var digests: [String: String?] = [:]
 
     /// The variant of a response that is the same for all requests.
@@ -296,7 +298,7 @@ struct Variant: Sendable, Hashable {
 
     private init() {}
 
-    /// Returns `nil` if the response matches no request: if `Vary` contains `*` or a name that can't be the name of a field.
+    /// Returns `nil` if the response matches no request, because `Vary` contains `*` or something that can't be a field name.
     init?(of response: HTTPFields, for request: HTTPFields, policy: CachePolicy) {
         if response.variesByEverything { return nil }
         for member in (response[.vary] ?? "").split(separator: ",") {
@@ -357,7 +359,8 @@ struct Variant: Sendable, Hashable {
 // MARK: - The index
 
 extension Variant {
-    /// One line for each name, sorted: `name` if the request had no such field, otherwise `name:digest`. Equal variants have equal texts.
+    /// One line for each name, sorted: `name` if the request didn't have the field, otherwise `name:digest`. Equal variants have equal
+    /// texts.
     var lines: String {
         digests.sorted { $0.key < $1.key }
             .map { name, digest in digest.map { "\(name):\($0)\n" } ?? "\(name)\n" }.joined()
@@ -379,8 +382,8 @@ extension Variant {
 
 /// The `Cache-Control` field of a request or a response, as a private cache reads it (RFC 9111, section 5.2).
 ///
-/// Directives for shared caches (`s-maxage`, `proxy-revalidate`) and unknown directives are ignored, and so are arguments of directives
-/// that take none.
+/// Directives for shared caches (`s-maxage`, `proxy-revalidate`) and unknown directives are ignored, as are arguments to directives that
+/// take none.
 struct CacheControl: Sendable, Hashable {
     var noStore = false
     /// Whether a response must be validated before it is used.
@@ -432,7 +435,7 @@ struct CacheControl: Sendable, Hashable {
         }
     }
 
-    /// The directives of a request. `Pragma: no-cache` is the form of HTTP/1.0 (section 5.4).
+    /// The directives of a request. `Pragma: no-cache` is the HTTP/1.0 form (section 5.4).
     static func ofRequest(_ fields: HTTPFields) -> CacheControl {
         var control = CacheControl(fields)
         // In a request, the directive takes no names.
@@ -443,7 +446,7 @@ struct CacheControl: Sendable, Hashable {
         return control
     }
 
-    /// A quoted string without an end must not hide the directives behind it.
+    /// An unterminated quoted string must not hide the directives after it.
     private static func directives(of field: String) -> [String] {
         let directives = field.splitOutsideQuotes(at: UInt8(ascii: ","))
         let isClosed = !directives.isEmpty && isBalanced(directives[directives.count - 1])
