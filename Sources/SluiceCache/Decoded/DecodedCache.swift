@@ -8,24 +8,24 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Values that are decoded from resources, such as images, kept in memory instead of the resources' bytes.
+/// A cache of values that are decoded from resources, such as images. It keeps the values in memory instead of the bytes.
 ///
 ///     let cache = try await ResourceCache(directory: directory)
 ///     let thumbnails = cache.decoded(cost: \.byteCount) { data in try Thumbnail(data) }      // DecodedCache<Thumbnail>
 ///     let thumbnail = try await thumbnails.value(for: url)
 ///
-/// A value is looked up in memory. If it is missing, its bytes come from the disk or the network, as
-/// ``ResourceCache/data(for:)`` describes, and are decoded once for all callers that wait for it. The bytes aren't kept in memory. For
-/// images, see ``ImageCache``.
+/// A value is looked up in memory first. If it isn't there, its bytes come from the disk or the network, as described in
+/// ``ResourceCache/data(for:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images, see
+/// ``ImageCache``.
 ///
-/// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the server
-/// confirms it, the value stays and isn't decoded again. What removes or replaces the response in its cache, such as a `PUT` or
-/// ``ResourceCache/remove(_:)``, removes the value, too.
+/// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the
+/// server confirms it, the value stays and isn't decoded again. Anything that removes or replaces the response in the cache, such as a
+/// `PUT` or ``ResourceCache/remove(_:)``, removes the value, too.
 ///
 /// **Failure.** If a response can't be decoded, it is removed from the cache, and the next call fetches it again.
 ///
-/// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is. A decoder that ignores that
-/// runs on, and its value is dropped; the shutdown of the cache waits for it.
+/// **Cancellation.** A cancelled caller throws immediately. Decoding is cancelled when its last caller is cancelled. A decoder that ignores
+/// cancellation keeps running, and its value is dropped; shutting down the cache waits for it.
 ///
 /// - Complexity: A hit takes three short locks and doesn't suspend.
 public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
@@ -44,7 +44,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         var source: CachedResponse.Source
     }
 
-    /// Values of the same generation may be decoded for several callers.
+    /// Callers with the same generation can share a decoding.
     private struct Flight: Hashable, Sendable {
         var key: ResourceKey
         var generation: UInt64
@@ -85,28 +85,27 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
         let key = ResourceKey(url)
         let visit = memory.visit(key)
-        // While a caller waits, the generation isn't used again.
+        // While a caller waits, the generation isn't reused.
         defer { withExtendedLifetime(visit) {} }
         let loaded = try await flights.run(for: Flight(key: key, generation: visit.generation)) { [self] in
-            // Another caller's work may have ended since the first lookup.
+            // Another caller's work may have finished since the first lookup.
             if let value = fresh(key) { return Loaded(value: value, source: .memory) }
             return try await loadedAgain(url, visit)
         }
         return (loaded.value, loaded.source)
     }
 
-    /// Returns the value if it is in memory and fresh, without waiting: for the first frame of a view.
+    /// Returns the value if it is in memory and fresh, without waiting, for example for the first frame of a view.
     public func valueInMemory(for url: URL) -> Value? {
         url.holdsCredentials ? nil : fresh(ResourceKey(url))
     }
 
-    /// Fetches and decodes resources in advance that will probably be needed soon, at the lowest priority. See
-    /// ``ResourceCache/prefetch(_:)``.
+    /// Fetches and decodes resources that will probably be needed soon, at the lowest priority. See ``ResourceCache/prefetch(_:)``.
     public func prefetch(_ urls: some Sequence<URL>) async {
         await resources.prefetch(urls) { _ = try await self.value(for: $0) }
     }
 
-    /// Evicts values until their cost is at most `cost`. Call it when memory is low.
+    /// Evicts values until their total cost is at most `cost`. Call it when memory is low.
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 
     func trimMemory(toFraction fraction: Double) { memory.trim(toFraction: fraction) }
@@ -132,13 +131,13 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         let key = visit.key
         let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
         let (answer, data) = try await resources.dataAnswer(to: request)
-        // The request may have stored the answer itself. A change from now on means that there is a newer one.
+        // The request itself may have stored the answer. Any change from now on means there is a newer one.
         let found = memory.visit(key)
         func keep(_ decoded: Decoded) {
             if visit.isCurrent { self.keep(decoded, found) }
         }
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
-            // The same version, which the server may have confirmed.
+            // The version is the same; the server may have confirmed it.
             keep(Decoded(value: old.value, head: stored.head, row: row))
             return Loaded(value: old.value, source: answer.response.source)
         }
@@ -159,7 +158,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
     }
 
-    /// Decodes in a task of the cache, off the caller's actor, because decoding takes milliseconds and a decoder may ignore a cancellation.
+    /// Decodes in a task that the cache owns, off the caller's actor, because decoding takes milliseconds and a decoder may ignore
+    /// cancellation.
     private func decoded(_ data: Data, of url: URL) async throws -> Value {
         let (promise, resolver) = Promise<Value, any Error>.makePromise()
         let task = resources.decodings.start(UUID(), priority: Task.currentPriority) { [decode] in
@@ -189,12 +189,12 @@ extension ResourceCache {
     ///
     ///     let thumbnails = cache.decoded(cost: \.byteCount) { data in try Thumbnail(data) }
     ///
-    /// Each call returns a separate cache, so call it once for each kind of value and keep the result.
+    /// Each call returns a separate cache, so call this once for each kind of value and keep the result.
     ///
     /// - Parameters:
     ///   - maximumMemorySize: The limit on the sum of the costs, usually in bytes. A value that costs more than a tenth of it isn't kept.
     ///   - cost: The cost of a value. It must not change.
-    ///   - decode: A function that decodes the bytes of a resource, off the caller's actor, concurrently for several resources.
+    ///   - decode: A function that decodes a resource's bytes. It runs off the caller's actor, concurrently for several resources.
     public func decoded<Value: Sendable>(
         maximumMemorySize: Int = 64 << 20, cost: @escaping @Sendable (Value) -> Int,
         decode: @escaping @Sendable (Data) async throws -> Value
@@ -212,17 +212,17 @@ extension ResourceCache {
 
 // MARK: - The decoded caches of a cache
 
-/// A cache in memory of what was made of the responses of a ``ResourceCache``, which tells it when they change.
+/// An in-memory cache of values made from a ``ResourceCache``'s responses. The resource cache tells it when they change.
 protocol DependentCache: AnyObject, Sendable {
     func trimMemory(toFraction fraction: Double)
-    /// The resource is out of date, and so is what is being made of it.
+    /// The resource is out of date, and so is anything that is being made from it.
     func invalidate(_ key: ResourceKey)
     func invalidateAll()
     /// The resource has a newer response.
     func remove(_ key: ResourceKey)
 }
 
-/// The decoded caches of a cache, which it doesn't keep alive.
+/// The decoded caches of a cache, held weakly.
 final class DecodedCaches: Sendable {
     private struct Entry {
         weak var cache: (any DependentCache)?

@@ -6,8 +6,8 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Images by URL: complete responses that begin with the header of a known format. On Apple's platforms, `platformImages` of a cache returns
-/// images that are ready to be drawn.
+/// A cache of images by URL: complete responses that begin with the header of a known format. On Apple platforms, a cache's
+/// `platformImages` returns images that are ready to draw.
 ///
 ///     let images = cache.images()
 ///     let image = try await images.value(for: url)
@@ -21,7 +21,7 @@ public struct EncodedImage: Sendable, Hashable {
     /// The file's bytes.
     public let data: Data
 
-    /// Returns `nil` if the bytes don't begin with the header of a known format, such as those of a page that reports an error. See
+    /// Returns `nil` if the bytes don't begin with the header of a known format, for example if they are an error page. See
     /// ``ImageHeader``.
     public init?(_ data: Data) {
         guard let header = ImageHeader(data) else { return nil }
@@ -33,11 +33,10 @@ public struct EncodedImage: Sendable, Hashable {
 extension ResourceCache {
     /// Returns a cache of images in the formats of ``ImageHeader``.
     ///
-    /// Other responses, such as a page that reports an error with status 200, throw `TransferError` with the code `unexpectedContent` and
-    /// aren't kept.
+    /// Other responses, such as an error page with status 200, throw `TransferError` with the code `unexpectedContent` and aren't kept.
     ///
-    /// - Parameter maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in
-    ///   memory.
+    /// - Parameter maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't
+    ///   kept in memory.
     public func images(maximumMemorySize: Int = 64 << 20) -> ImageCache {
         decoded(maximumMemorySize: maximumMemorySize, cost: \.data.count) { url, data in
             guard let image = EncodedImage(data) else {
@@ -47,7 +46,7 @@ extension ResourceCache {
         }
     }
 
-    /// What a response is instead of an image.
+    /// What a response is if it isn't an image.
     private static func kind(of data: Data) -> String {
         guard !data.isEmpty else { return "it is empty" }
         let beginning = String(decoding: data.prefix(64), as: UTF8.self).lowercased()

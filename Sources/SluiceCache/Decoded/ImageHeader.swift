@@ -4,31 +4,31 @@
 ///         print(header.format.rawValue, header.width, header.height)          // JPEG 4000 3000
 ///     }
 ///
-/// The rest of the image may still be invalid. O(1), for JPEG and AVIF O(n): the size follows after the camera's metadata. With metadata,
-/// O(n) for PNG and WebP, too.
+/// The rest of the image may still be invalid. O(1), but O(n) for JPEG and AVIF, where the size comes after the camera's metadata. With
+/// metadata, O(n) for PNG and WebP, too.
 ///
 /// PNG (W3C, section 11.2.2), GIF89a (section 18), JPEG (ITU-T T.81, annex B), WebP (RFC 9649), AVIF (ISO/IEC 14496-12 and 23008-12), BMP
 /// (Microsoft, BITMAPINFOHEADER).
 public struct ImageHeader: Sendable, Hashable {
-    /// The format of an image. Formats may be added: switch with a `default`.
+    /// The format of an image. Later versions may add formats, so a `switch` needs a `default`.
     public struct Format: RawRepresentable, Sendable, Hashable {
         /// The name for people, such as `JPEG`.
         public let rawValue: String
 
-        /// Creates the format of this name.
+        /// Creates the format with this name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Portable Network Graphics.
         public static let png = Self(rawValue: "PNG")
         /// Joint Photographic Experts Group.
         public static let jpeg = Self(rawValue: "JPEG")
-        /// Graphics Interchange Format, also animated.
+        /// Graphics Interchange Format, including animated GIFs.
         public static let gif = Self(rawValue: "GIF")
-        /// WebP, also lossless and animated.
+        /// WebP, including lossless and animated.
         public static let webP = Self(rawValue: "WebP")
         /// AV1 Image File Format.
         public static let avif = Self(rawValue: "AVIF")
-        /// The bitmap of Windows and OS/2.
+        /// The bitmap format of Windows and OS/2.
         public static let bmp = Self(rawValue: "BMP")
     }
 
@@ -38,13 +38,13 @@ public struct ImageHeader: Sendable, Hashable {
     public let width: Int
     /// The height of the stored image in pixels, at least 1.
     public let height: Int
-    /// The orientation from the camera's metadata (Exif 2.32, tag 274), from 1 to 8. 1 means unchanged, and 6 that a viewer
-    /// turns the image clockwise.
+    /// The orientation from the camera's metadata (Exif 2.32, tag 274), from 1 to 8. 1 means unchanged; 6 means that a viewer rotates the
+    /// image clockwise.
     ///
-    /// Read from JPEG, PNG and WebP. 1 if there is none or if the metadata is invalid.
+    /// It is read from JPEG, PNG and WebP files, and is 1 if there is none or the metadata is invalid.
     public let orientation: Int
 
-    /// The width and height in pixels as a viewer shows the image that applies ``orientation``: exchanged for the orientations from 5 to 8.
+    /// The width and height in pixels of the image as displayed, with ``orientation`` applied. They are swapped for orientations 5 to 8.
     public var orientedSize: (width: Int, height: Int) {
         orientation < 5 ? (width, height) : (height, width)
     }
@@ -89,7 +89,7 @@ extension ImageBytes {
         return (width, height)
     }
 
-    /// The size is in the first frame header, which is found by going from marker to marker.
+    /// The size is in the first frame header, which we find by going from marker to marker.
     fileprivate var jpeg: (Int, Int)? {
         var position = 2
         while big(1, at: position) == 0xFF {
@@ -163,7 +163,7 @@ extension ImageBytes {
         return nil
     }
 
-    /// Returns the numbers of an item's properties, which count from 1 (ItemPropertyAssociationBox).
+    /// Returns the indices of an item's properties, counting from 1 (ItemPropertyAssociationBox).
     private func indices(in box: Range<Int>, of item: Int) -> [Int] {
         guard let version = big(1, at: box.lowerBound), let flags = big(3, at: box.lowerBound + 1),
             let entryCount = big(4, at: box.lowerBound + 4)
@@ -186,7 +186,7 @@ extension ImageBytes {
         return []
     }
 
-    /// Returns the boxes of a range one after the other (ISO/IEC 14496-12, section 4.2), as far as they are within the bytes.
+    /// Returns the boxes in a range, in order (ISO/IEC 14496-12, section 4.2), up to the end of the available bytes.
     private func boxes(in range: Range<Int>) -> [(type: String, contents: Range<Int>)] {
         var boxes: [(String, Range<Int>)] = []
         var position = range.lowerBound
@@ -200,7 +200,7 @@ extension ImageBytes {
                 guard let high = big(4, at: position + 8), high == 0, let low = big(4, at: position + 12) else { break }
                 (size, headerSize) = (low, 16)
             }
-            // The pixels needn't be there.
+            // The pixels needn't be available.
             let end = min(position + size, range.upperBound)
             guard size >= headerSize, position + headerSize <= end else { break }
             let name = String(decoding: (0..<4).map { UInt8(type >> (24 - 8 * $0) & 0xFF) }, as: UTF8.self)
@@ -227,8 +227,8 @@ extension ImageBytes {
 
 // MARK: - Orientation, from the Exif metadata
 
-// The metadata isn't trusted. It is one directory with at most 65,535 entries, which are visited once: other directories, which may form a
-// loop, are never followed. Whatever lies beyond the end counts as missing.
+// The metadata isn't trusted. We read one directory with at most 65,535 entries, once, and never follow other directories, which may form a
+// loop. Whatever lies beyond the end counts as missing.
 
 extension ImageBytes {
     /// Returns the range of the TIFF header and what follows it; `nil` if the image has no metadata. O(n).
@@ -269,14 +269,14 @@ extension ImageBytes {
         return nil
     }
 
-    /// The chunk EXIF, which follows the pixels (RFC 9649, section 2.7). A flag of VP8X tells that there is one.
+    /// The chunk EXIF, which follows the pixels (RFC 9649, section 2.7). A flag in VP8X says that there is one.
     private var webPMetadata: Range<Int>? {
         guard has("VP8X", at: 12), let flags = big(1, at: 20), flags & 8 != 0 else { return nil }
         var position = 12
         while let length = little(4, at: position + 4) {
             let start = position + 8
             if has("EXIF", at: position) {
-                // Some writers keep the identifier of JPEG.
+                // Some writers keep JPEG's identifier.
                 return range(has("Exif\0\0", at: start) ? start + 6 : start, start + length)
             }
             position = start + length + length % 2
@@ -288,7 +288,7 @@ extension ImageBytes {
         start <= end && end <= count ? start..<end : nil
     }
 
-    /// Returns the value of the tag 274 in the first directory; `nil` if there is none from 1 to 8 (TIFF 6.0, section 2).
+    /// Returns the value of tag 274 in the first directory; `nil` if it isn't there or isn't from 1 to 8 (TIFF 6.0, section 2).
     func orientation(in metadata: Range<Int>) -> Int? {
         let start = metadata.lowerBound
         let isLittle = has("II*\0", at: start)
@@ -301,7 +301,7 @@ extension ImageBytes {
         for entry in 0..<entryCount {
             let position = start + offset + 2 + 12 * entry
             guard let tag = number(2, at: position) else { return nil }
-            // One SHORT: the type 3.
+            // One SHORT (type 3).
             guard tag == 274 else { continue }
             guard number(2, at: position + 2) == 3, number(4, at: position + 4) == 1,
                 let value = number(2, at: position + 8), (1...8).contains(value)

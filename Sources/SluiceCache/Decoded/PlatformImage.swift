@@ -9,9 +9,9 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An image that is ready to be drawn: its pixels are in memory, at most as many as were asked for.
+/// An image that is ready to draw: its pixels are in memory, at most as many as requested.
 ///
-/// A view shows it with `UIImage(cgImage:)`, `NSImage(cgImage:size:)` or SwiftUI's `Image(decorative:scale:)`.
+/// Show it with `UIImage(cgImage:)`, `NSImage(cgImage:size:)` or SwiftUI's `Image(decorative:scale:)`.
 public struct PlatformImage: @unchecked Sendable {
     // Immutable: no function changes a CGImage.
     /// The image.
@@ -20,13 +20,14 @@ public struct PlatformImage: @unchecked Sendable {
     /// The memory that the pixels take, in bytes.
     public var byteCount: Int { cgImage.bytesPerRow * cgImage.height }
 
-    /// Decodes an image in any format of the system, in the orientation that its metadata says. Returns `nil` if that isn't possible.
+    /// Decodes an image in any format that the system supports, with the orientation from its metadata. Returns `nil` if the image can't be
+    /// decoded.
     ///
     /// Decoding takes milliseconds and blocks the calling thread. ``ResourceCache/platformImages(maximumPixelSize:maximumMemorySize:)``
     /// decodes off the caller's actor.
     ///
-    /// - Parameter maximumPixelSize: The largest width and height in pixels. A larger image is scaled down while it is decoded, so that the
-    ///   full size is never in memory.
+    /// - Parameter maximumPixelSize: The largest width and height in pixels. A larger image is scaled down while it is decoded, so the
+    ///   full-size image is never in memory.
     public init?(_ data: Data, maximumPixelSize: Int) {
         let noCache = [kCGImageSourceShouldCache: false] as CFDictionary
         let options =
@@ -44,14 +45,14 @@ public struct PlatformImage: @unchecked Sendable {
 }
 
 extension ResourceCache {
-    /// Returns a cache of images that are ready to be drawn, on Apple's platforms.
+    /// Returns a cache of images that are ready to draw, on Apple platforms.
     ///
-    /// A response that the system can't decode, such as a page that reports an error, throws `TransferError` with the code
-    /// `unexpectedContent` and isn't kept. The memory limit counts decoded pixels, at four bytes per pixel.
+    /// A response that the system can't decode, such as an error page, throws `TransferError` with the code `unexpectedContent` and isn't
+    /// kept. The memory limit counts decoded pixels, at four bytes per pixel.
     ///
     /// - Parameters:
-    ///   - maximumPixelSize: The largest width and height of the image: the size of the views in pixels, not points. Larger images are scaled
-    ///     down.
+    ///   - maximumPixelSize: The maximum width and height of the images, usually the size of your views, in pixels rather than points.
+    ///     Larger images are scaled down.
     ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in memory.
     public func platformImages(
         maximumPixelSize: Int, maximumMemorySize: Int = 256 << 20

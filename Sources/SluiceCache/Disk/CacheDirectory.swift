@@ -11,7 +11,7 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The directory of a cache, for programs that list, verify and shorten it. Other processes may use the cache meanwhile.
+/// A cache's directory, for tools that list, verify and trim it. Other processes may use the cache at the same time.
 ///
 ///     try await CacheDirectory.withDirectory(at: directory) { cache in
 ///         var position: CacheDirectory.Position? = .start
@@ -22,7 +22,7 @@ package import Foundation
 ///         }
 ///     }
 ///
-/// Nothing is created in a directory that isn't that of a cache.
+/// Nothing is created in a directory that doesn't belong to a cache.
 ///
 /// - Failure: A `TransferError` with the code `cacheUnusable`, or a `FileError`.
 package struct CacheDirectory: Sendable {
@@ -32,7 +32,7 @@ package struct CacheDirectory: Sendable {
 
     package var directory: URL { store.directory }
 
-    /// Opens a directory that a cache has created, calls `body` and closes the directory.
+    /// Opens a directory that a cache created, calls `body` and closes the directory.
     package static func withDirectory<R>(
         at directory: URL, using files: FileIO = .shared,
         now: @escaping @Sendable () -> HTTPDate = {
@@ -63,7 +63,7 @@ package struct CacheDirectory: Sendable {
 
     // MARK: Checking before opening
 
-    /// Throws if the directory has no index of this program. Reads only, because opening would create the index.
+    /// Throws if the directory doesn't contain an index from this program. Only reads, because opening would create the index.
     private static func check(_ directory: URL, _ files: FileIO) async throws {
         guard let status = try await files.status(of: directory) else {
             throw unusable(
@@ -90,7 +90,7 @@ package struct CacheDirectory: Sendable {
             // Without the log, the file of a killed process or a full disk may look damaged.
         }
         if hasLog, header.map({ $0.application == 0 }) ?? true {
-            // A cache that is open for the first time has all its tables in the log.
+            // The first time a cache is open, all its tables are in the log.
             header = try await read(index, files) { try IndexHeader(withLogOf: index) }
         }
         guard let header, header.application == DiskIndex.schema.application else { throw notACache }
@@ -126,7 +126,7 @@ package struct CacheDirectory: Sendable {
 
     private static func unusable(_ failure: DatabaseFailure) -> TransferError {
         var remedy = failure.remedy
-        // The application number of the index has been checked.
+        // The index's application number has already been checked.
         if failure.code == .corrupt || failure.code == .other { remedy = DiskStore.damagedRemedy }
         if failure.code == .readOnly { remedy = "Allow this user to write the directory, or choose another directory." }
         var error = unusable(URL(filePath: failure.path), failure.message, remedy)
@@ -152,12 +152,12 @@ extension CacheDirectory {
         package var status: Int
         /// The length of the body.
         package var size: Int
-        /// The time of the last use that the index knows. A use counts a little later: see `UseTimes`.
+        /// The last-use time that the index knows. It lags a little: see `UseTimes`.
         package var lastUse: Date
         /// The seconds since the server created or confirmed the response, or `nil` if the clock was set back since then.
         package var age: Int64?
-        /// The seconds for which the response stays fresh, negative if they are over. `nil` if the age is unknown, or if the server wants
-        /// each use to be validated.
+        /// How many seconds the response stays fresh; negative if it is stale. `nil` if the age is unknown, or if the server wants each use
+        /// to be validated.
         package var freshFor: Int64?
         package var isFresh: Bool
         /// The names of the request fields that the response depends on (`Vary`), in lowercase.
@@ -177,11 +177,11 @@ extension CacheDirectory {
         package var next: Position?
     }
 
-    /// The numbers of a cache.
+    /// The totals of a cache.
     package struct Totals: Sendable, Equatable {
         package var entries = 0
         package var fresh = 0
-        /// The size of all bodies with what an entry takes in addition, as the limit of a cache counts it.
+        /// The size of all bodies plus the overhead of each entry, as it counts toward the cache's limit.
         package var bytes: Int64 = 0
         /// The size of the index.
         package var indexBytes: Int64 = 0
@@ -189,19 +189,19 @@ extension CacheDirectory {
         package var newestUse: Date?
     }
 
-    /// A selection of URLs: those that begin with a text, or, if the text has a `*`, those that match it as a whole. A `*` stands for any
-    /// text.
+    /// A selection of URLs: all URLs that begin with a text or, if the text contains a `*`, all URLs that match it as a whole. A `*` stands
+    /// for any text.
     package struct Pattern: Sendable {
         let glob: String
 
         package init(_ text: String) {
-            // The other special characters of SQLite's GLOB are frequent in URLs.
+            // The other special characters in SQLite's GLOB are common in URLs.
             let escaped = text.reduce(into: "") { $0 += $1 == "?" || $1 == "[" ? "[\($1)]" : String($1) }
             glob = text.contains("*") ? escaped : escaped + "*"
         }
     }
 
-    /// Returns entries, the most recently used first. An entry that is used meanwhile may be missing from the pages.
+    /// Returns entries, most recently used first. An entry that is used in the meantime may be missing from the pages.
     package func entries(
         after position: Position, matching pattern: Pattern? = nil, most: Int = 500
     ) async throws -> Page {
@@ -216,7 +216,7 @@ extension CacheDirectory {
             next: next.map { Position(row: DiskIndex.Position(accessed: $0.accessed, id: $0.id)) })
     }
 
-    /// Returns the numbers that need no look at the entries: all but those of fresh ones and of the index.
+    /// Returns the totals that we know without looking at entries: everything except the fresh entries and the size of the index.
     package func size() async throws -> Totals {
         let (extent, used) = try await store.database.read { database in
             (try DiskIndex.extent(in: database), try DiskIndex.usedBytes(in: database))
@@ -263,7 +263,7 @@ extension CacheDirectory {
 
 // MARK: - Removal
 
-// Each method returns the number of removed entries. Other processes may still have removed responses in memory.
+// Each method returns the number of removed entries. Other processes may still have the removed responses in memory.
 extension CacheDirectory {
     private static let batch = 256
 
@@ -281,16 +281,16 @@ extension CacheDirectory {
 
     package func removeAll() async throws -> Int { try await store.trim(toBytes: 0) }
 
-    /// Removes the responses that aren't fresh. Without them, a server can't confirm a response, and sends it again.
+    /// Removes all stale responses. A server can then no longer confirm them, and has to send them again.
     package func removeStale() async throws -> Int {
         let now = now()
         return try await remove { [policy] row in row.ready.map { !policy.isFresh($0.head, at: now) } ?? true }
     }
 
-    /// Removes the least recently used responses until the others take at most this many bytes.
+    /// Removes the least recently used responses until the rest take at most this many bytes.
     package func trim(toBytes bytes: Int64) async throws -> Int { try await store.trim(toBytes: bytes) }
 
-    /// Removes the responses that weren't used since a time.
+    /// Removes the responses that haven't been used since the given time.
     package func removeUnused(since time: Date) async throws -> Int {
         // A caller may subtract any number of weeks.
         let exact = (time.timeIntervalSince1970 * 1_000_000).rounded(.down)
@@ -327,20 +327,20 @@ extension CacheDirectory {
 // MARK: - Verification
 
 extension CacheDirectory {
-    /// Damage that a verification has found.
+    /// Damage that a verification found.
     package struct Problem: Sendable {
         package enum Kind: String, Sendable {
-            /// The file of an entry is missing, or has other bytes than were stored.
+            /// An entry's file is missing, or has different bytes than were stored.
             case damagedFile = "damaged file"
-            /// The row of an entry has impossible values.
+            /// An entry's row has impossible values.
             case damagedRow = "damaged row"
-            /// A file of the cache belongs to no entry.
+            /// A file in the cache doesn't belong to any entry.
             case strayFile = "stray file"
-            /// A file can't be read, so it is unknown whether it is damaged.
+            /// A file can't be read, so we don't know whether it is damaged.
             case unreadableFile = "unreadable file"
-            /// SQLite reports damage of the index.
+            /// SQLite reports that the index is damaged.
             case damagedIndex = "damaged index"
-            /// The index has another sum of sizes than its entries have, so the limit isn't kept or is kept too early.
+            /// The index's total size differs from the sum of its entries, so the limit is enforced too late or too early.
             case wrongSum = "wrong sum"
         }
 
@@ -360,10 +360,10 @@ extension CacheDirectory {
         package var repaired = 0
     }
 
-    /// Reads every body and compares its length and digest with the index, and looks for files of the cache that aren't in the index.
+    /// Reads every body and checks its length and digest against the index, and looks for cache files that aren't in the index.
     ///
-    /// A read doesn't count as a use of an entry. Files with other names than those of the cache are ignored. `isRepairing` removes damaged
-    /// entries and stray files; the other problems stay.
+    /// Reading doesn't count as using an entry. Files that aren't named like cache files are ignored. With `isRepairing`, damaged entries
+    /// and stray files are removed; other problems stay.
     package func verify(
         isRepairing: Bool, onProblem: (Problem) async -> Void
     ) async throws -> Verification {
@@ -399,7 +399,7 @@ extension CacheDirectory {
                 result.bytes += Int64(bytes)
                 if let problem { await note(problem) }
             }
-            // Fewer than a batch of uses, so none was written.
+            // There are fewer uses than a batch, so none was written.
             _ = store.uses.take()
         }
         try await store.forEachStrayFile { file in
@@ -441,11 +441,11 @@ extension CacheDirectory {
 
 // MARK: - The header of the index
 
-/// The numbers in an SQLite file that tell what it is, read without changing anything in its directory.
+/// The numbers in an SQLite file that identify it, read without changing anything in its directory.
 ///
-/// The file is never opened without SQLite. If a process closes any descriptor of a file, it loses all its locks on it, also those of SQLite
-/// (sqlite.org/howtocorrupt.html, section 2.2). Then another process that closes the database takes itself for the last one and removes the
-/// log, and the transactions of this process are lost.
+/// The file is only ever opened through SQLite. If a process closes any descriptor for a file, it loses all its locks on the file,
+/// including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). If another process then closes the database, it thinks it is the last
+/// one and removes the log, and this process's transactions are lost.
 struct IndexHeader: Sendable {
     var application: Int32
     var version: Int32
@@ -454,7 +454,7 @@ struct IndexHeader: Sendable {
     ///
     /// - Throws: A `DatabaseError`.
     init(of file: URL) throws {
-        // An immutable database is read without a lock. Otherwise, SQLite would create the files of the log beside it.
+        // An immutable database is read without a lock. Otherwise, SQLite would create the log's files beside it.
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2("\(file.absoluteURL.absoluteString)?immutable=1", &connection, flags, nil)

@@ -9,15 +9,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The table of the files in the cache's directory, and its statements. Each statement runs within a transaction of the caller.
+/// The table of the files in the cache's directory, and its statements. Each statement runs within the caller's transaction.
 ///
 /// ```text
 /// writing ─▶ ready ─▶ leaving ─▶ (no row)
 ///    └────────────────▲
 /// ```
 ///
-/// A row is created before its file and deleted after it, so each file has a row. Rows that aren't ready name the writer that works on
-/// them (``WriterSlot``). So the index finds the files that a killed process has left, without a search of the directory.
+/// A row is created before its file and deleted after it, so each file has a row. A row that isn't ready names the writer that is working
+/// on it (``WriterSlot``). So the index finds the files that a killed process left behind, without scanning the directory.
 ///
 /// A small body is in its row and has no file. Such a row is always ready.
 enum DiskIndex {
@@ -27,18 +27,18 @@ enum DiskIndex {
         case leaving = 2
     }
 
-    /// The bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block, unless its texts
-    /// are longer. Without them, the number of empty entries would be unlimited. The value is part of the schema.
+    /// The overhead in bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block,
+    /// unless its texts are longer. Without it, the number of empty entries would be unlimited. The value is part of the schema.
     private static let overhead = 512
 
-    /// The bytes that a row counts in addition to the body. A server chooses the length of the fields. The triggers of the table have this
+    /// The bytes that a row counts in addition to the body. A server determines the length of the fields. The table's triggers contain this
     /// text, so every other sum over the rows must use it, too.
     private static func overheadSQL(of row: String) -> String {
         let texts = ["key", "fields", "variant"].map { "length(CAST(\(row)\($0) AS BLOB))" }.joined(separator: " + ")
         return "max(\(overhead), \(texts))"
     }
 
-    /// The bytes that the row of a response counts, with its body, or `nil` if a server announces so many that their number overflows.
+    /// The bytes that a response's row counts, including its body, or `nil` if a server announces so many that the number overflows.
     static func size(of head: StoredResponse.Head, bytes: Int64, key: ResourceKey) -> Int64? {
         let texts = [key.text, head.fields.lines, head.variant.lines]
         let (sum, overflows) = bytes.addingReportingOverflow(
@@ -109,7 +109,7 @@ enum DiskIndex {
                 """)
     }
 
-    /// An entry of the first version is the response to a request without header fields: the fields that its `Vary` names were absent.
+    /// A version 1 entry is the response to a request without header fields, so the fields that its `Vary` names were missing.
     private static func addVariants(to database: Database) throws {
         try database.execute(
             sql: """
@@ -147,7 +147,7 @@ enum DiskIndex {
             self.key = key
         }
 
-        /// A damaged index may have values of other types, for which GRDB's subscripts trap, and sums that overflow.
+        /// A damaged index may contain values of other types, which make GRDB's subscripts trap, and sums that overflow.
         init(_ row: Row) {
             id = row[0]
             key = ResourceKey(text: String.fromDatabaseValue(row[1]) ?? "")
@@ -193,7 +193,7 @@ enum DiskIndex {
         return found
     }
 
-    /// Whether a ready row takes precedence over a response that has just arrived.
+    /// Whether a ready row takes precedence over a response that just arrived.
     static func supersedes(
         _ head: StoredResponse.Head, _ key: ResourceKey, at now: HTTPDate, _ policy: CachePolicy, in database: Database
     ) throws -> Bool {
@@ -221,14 +221,14 @@ enum DiskIndex {
             status: status, fields: fields, length: Int64(bytes), variant: variant,
             requested: HTTPDate(secondsSince1970: requested), received: HTTPDate(secondsSince1970: received),
             policy: policy)
-        // A part without its range would be taken for the whole.
+        // Without its range, a part would be mistaken for the whole.
         guard status != 206 || head.part.map({ $0.upperBound - $0.lowerBound == Int64(bytes) }) ?? false else {
             return nil
         }
         return Ready(id: row[0], bytes: bytes, digest: digest, head: head, body: Data.fromDatabaseValue(row[8]))
     }
 
-    /// The valid times. The range of some 30,000 years avoids overflows.
+    /// The valid times. A range of about 30,000 years avoids overflow.
     private static let moments: Range<Int64> = 0..<(1 << 40)
 
     /// Whether the index has never had a row.
@@ -247,12 +247,12 @@ enum DiskIndex {
     }
 
     static func usedBytes(in database: Database) throws -> Int64 {
-        // A damaged index may have any value. The range avoids overflows.
+        // A damaged index may contain any value. The range avoids overflow.
         let bytes = try Int64.fetchOne(database.cachedStatement(sql: "SELECT bytes FROM usage")) ?? 0
         return min(max(bytes, 0), 1 << 60)
     }
 
-    /// Returns the bytes that are reserved for files that are being written.
+    /// Returns the number of bytes reserved for files that are being written.
     static func writingBytes(in database: Database) throws -> Int64 {
         let sql = "SELECT sum(bytes) FROM entry WHERE state <> 0 AND state = 1"
         return try Int64.fetchOne(database.cachedStatement(sql: sql)) ?? 0
@@ -268,8 +268,8 @@ enum DiskIndex {
         try Int.fetchAll(database, sql: "SELECT DISTINCT writer FROM entry WHERE state <> 0 AND writer IS NOT NULL")
     }
 
-    /// Returns the least recently used rows (at most `most`) whose removal reduces the used bytes to at most `target`, and whether removing
-    /// them is enough.
+    /// Returns the least recently used rows (at most `most`) to remove in order to get down to `target` bytes, and whether removing them is
+    /// enough.
     static func leastRecentlyUsed(
         downTo target: Int64, most: Int = .max, in database: Database
     ) throws -> (entries: [Entry], areEnough: Bool) {
@@ -340,7 +340,7 @@ extension DiskIndex {
             .execute(arguments: [bytes, id])
     }
 
-    /// Sets what is known of a response only after its body has arrived.
+    /// Sets what is known about a response only after its body has arrived.
     static func complete(
         _ id: Int64, _ head: StoredResponse.Head, bytes: Int, digest: Data, in database: Database
     ) throws {
@@ -369,8 +369,8 @@ extension DiskIndex {
         return (true, old)
     }
 
-    /// Updates the head of a ready row, and marks another row that has the new variant as leaving. Returns whether the row still existed,
-    /// and the replaced row if it has a file.
+    /// Updates the head of a ready row, and marks any other row with the new variant as leaving. Returns whether the row still existed, and
+    /// the replaced row if it has a file.
     static func update(
         _ id: Int64, _ key: ResourceKey, _ head: StoredResponse.Head, writer: Int, in database: Database
     ) throws -> (isReady: Bool, old: [Entry]) {
@@ -438,7 +438,7 @@ extension DiskIndex {
 
 // The pages are separate transactions, so that other processes can write between them.
 extension DiskIndex {
-    /// A row as it is listed. `ready` is `nil` if its values are impossible.
+    /// A row in a listing. `ready` is `nil` if its values are impossible.
     struct Listed: Sendable {
         var id: Int64
         var key: ResourceKey
@@ -455,7 +455,7 @@ extension DiskIndex {
     private static let columns =
         "id, bytes, digest, status, requested, received, fields, variant, body, CAST(key AS TEXT), accessed"
 
-    /// Returns the ready rows after a position, the most recently used first.
+    /// Returns the ready rows after a position, most recently used first.
     static func byLastUse(
         after position: Position, matching pattern: String?, most: Int, _ policy: CachePolicy, in database: Database
     ) throws -> [Listed] {
@@ -467,7 +467,7 @@ extension DiskIndex {
         return try listed(sql, [position.accessed, position.id, pattern, most], policy, database)
     }
 
-    /// Returns the ready rows with larger numbers, in the order of their numbers.
+    /// Returns the ready rows with larger numbers, ordered by number.
     static func byNumber(
         after id: Int64, matching pattern: String? = nil, most: Int, _ policy: CachePolicy, in database: Database
     ) throws -> [Listed] {
@@ -479,7 +479,7 @@ extension DiskIndex {
         return try listed(sql, [id, pattern, most], policy, database)
     }
 
-    /// Returns the ready rows that weren't used since a time, the least recently used first.
+    /// Returns the ready rows that haven't been used since a time, least recently used first.
     static func unused(since time: Int64, most: Int, in database: Database) throws -> [Entry] {
         let rows = try Row.fetchAll(
             database,
@@ -498,7 +498,7 @@ extension DiskIndex {
         }
     }
 
-    /// The number of ready rows, and the first and last time of their use.
+    /// The number of ready rows, and their earliest and latest last-use times.
     static func extent(in database: Database) throws -> (count: Int, oldest: Int64?, newest: Int64?) {
         let row = try Row.fetchOne(
             database, sql: "SELECT count(*), min(accessed), max(accessed) FROM entry WHERE state = 0")
@@ -531,7 +531,7 @@ extension DiskIndex {
 
     private static let actualSum = "coalesce(sum(entry.bytes + \(overheadSQL(of: "entry."))), 0)"
 
-    /// Returns the first line of SQLite's report about damage in the tables, or `nil` if they are undamaged.
+    /// Returns the first line of SQLite's report about damage to the tables, or `nil` if they are undamaged.
     static func damage(in database: Database) throws -> String? {
         let line = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
         return line == "ok" ? nil : line

@@ -31,7 +31,7 @@ extension DiskStore {
 
     private func sweep(_ writer: Int) async throws {
         let entries = try await database.read { try DiskIndex.unsettled(of: writer, in: $0) }
-        // A file that can't be removed keeps its row. The next start tries again.
+        // A file that can't be removed keeps its row, and the next start tries again.
         try? await finishLeaving(entries)
     }
 }
@@ -40,13 +40,13 @@ extension DiskStore {
 
 // A kill leaves none; a lost index leaves all.
 extension DiskStore {
-    /// Removes the files of an earlier index if this one is new. The index alone finds no such file, so they would take space forever.
+    /// Removes the files of an earlier index if this one is new. The index doesn't know these files, so they would take up space forever.
     func removeFilesOfLostIndex() async throws {
         guard try await database.read({ try DiskIndex.isNew(in: $0) }) else { return }
         try await forEachStrayFile { try await removeStray($0) }
     }
 
-    /// Calls `body` for each file of a body, or temporary file, that no row has. Files with other names are ignored.
+    /// Calls `body` for each body file or temporary file without a row. Files with other names are ignored.
     func forEachStrayFile(_ body: (URL) async throws -> Void) async throws {
         for try await part in files.listing(of: directory) {
             guard part.name.utf8.count == 2, let subdirectory = part.url, part.kind ?? .directory == .directory else {
@@ -60,13 +60,13 @@ extension DiskStore {
                     try await body(file)
                 }
             } catch let error as FileError where error.code == .notDirectory || error.code == .notFound {
-                // Another program's file, or another process has removed the directory.
+                // It is another program's file, or another process has removed the directory.
             }
         }
     }
 
-    /// Returns whether no row has the file. A row exists before its file and as long as the file, so the row of a file that was listed can
-    /// only be missing if the file has been removed since.
+    /// Returns whether the file has no row. A row exists before its file and for as long as the file does, so if a listed file has lost its
+    /// row, the file has been removed since.
     private func isStray(_ file: URL, _ row: Int64) async throws -> Bool {
         let key = try await database.read { try DiskIndex.key(of: row, in: $0) }
         if let key {
@@ -86,7 +86,7 @@ extension DiskStore {
         }
     }
 
-    /// Returns the number of the row that a file belongs to by its name, such as `3f9a…c1-17`, or that of its temporary file.
+    /// Returns the number of the row that a file belongs to, going by its name, such as `3f9a…c1-17`, or the name of its temporary file.
     private static func row(ofFileNamed name: String) -> Int64? {
         var name = name[...]
         if name.hasPrefix("."), name.hasSuffix(".part") { name = name.dropFirst().dropLast(5) }
@@ -100,7 +100,7 @@ extension DiskStore {
 
 // MARK: - Writers
 
-/// The number under which a cache writes to a directory, and a file lock that shows that its process is alive.
+/// The number that a cache writes to a directory under, and a file lock that shows that its process is alive.
 ///
 /// ```text
 /// this process                          a process that starts
@@ -111,11 +111,11 @@ extension DiskStore {
 ///                                       removes the rows of writer 0 that aren't ready
 /// ```
 ///
-/// A cache takes the lowest free number, so there are only as many lock files as there were concurrent caches. Process identifiers
-/// aren't suitable: the system reuses them, and containers that share a directory don't share them.
+/// A cache takes the lowest free number, so there are only as many lock files as there were concurrent caches. Process IDs wouldn't work:
+/// the system reuses them, and containers can share a directory without sharing process IDs.
 ///
-/// On a file system without locks, every cache is writer 0. A cache that starts may then remove an entry that another one is writing,
-/// and that entry isn't stored. There is no other harm.
+/// On a file system without locks, every cache is writer 0. A cache that starts may then remove an entry that another one is writing, so
+/// that entry isn't stored. That is the only harm.
 final class WriterSlot: Sendable {
     let number: Int
     private let lock: Lock<AsyncFileStream<WriteMode>?>

@@ -19,13 +19,13 @@ import Foundation
 //      5 transaction   removes the row of the older version
 //
 // After steps 1 and 2, the next start finds the row in the state `writing`, and after 3 and 4, the old row in the state `leaving`
-// (``DiskStore/sweep()``). No crash leaves a file without a row. The file needs no other name while it is written, because a file is read
-// only if its row is ready.
+// (``DiskStore/sweep()``). No crash leaves a file without a row. The file doesn't need a temporary name while it is written, because a file
+// is read only if its row is ready.
 //
-// A small body is stored by one transaction, in place of 1 to 3. Steps 4 and 5 follow if the older version has a file.
+// A small body is stored in one transaction, in place of steps 1 to 3. Steps 4 and 5 follow if the older version has a file.
 extension DiskStore {
-    /// Stores a response in place of the older one of the same variant, and of others. Returns no row if the response is too large or there
-    /// is no room; the older ones are removed even then, because they are out of date. After an error (a `FileError` or
+    /// Stores a response in place of the older one with the same variant, and of others. Returns no row if the response is too large or
+    /// there is no room; the older responses are removed even then, because they are out of date. After an error (a `FileError` or
     /// `DatabaseFailure`), nothing of the response remains on disk.
     ///
     /// - Parameter isCurrent: Called in the transaction that changes the rows. If it returns false, nothing is stored or removed.
@@ -71,8 +71,8 @@ extension DiskStore {
         }
     }
 
-    /// Stores a small response in one transaction, and returns `nil` if a file must be removed to make room. A transaction runs to its end
-    /// even if the task is cancelled, so the usual case needs no ``change(_:)``.
+    /// Stores a small response in one transaction, and returns `nil` if a file must be removed to make room. A transaction finishes even if
+    /// the task is cancelled, so the common case needs no ``change(_:)``.
     private func storeInIndexAlone(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
         _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
@@ -120,7 +120,7 @@ extension DiskStore {
                     : (false, [])
             }
             guard isReady else {
-                // On a file system without locks, another process may also have taken this writer for dead and removed the row.
+                // On a file system without locks, another process may also have presumed this writer dead and removed the row.
                 try await removeFile(of: row, key)
                 try await database.write { try DiskIndex.delete([row], in: $0) }
                 return (nil, evicted)
@@ -146,7 +146,7 @@ extension DiskStore {
         } catch let error as FileError where error.code == .notFound {
             try await files.createDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
         } catch let error as FileError where error.code == .exists {
-            // The number was used before: a loss of power has undone the transaction that inserted that row.
+            // The number was used before, but a power loss undid the transaction that inserted that row.
             try await remove(file)
         }
         return try await create(file)
@@ -184,7 +184,7 @@ extension DiskStore {
         try await change { [self] in try await removeWithinChange(key, nil, removed) }
     }
 
-    /// Removes these entries unless they were replaced meanwhile, and returns how many.
+    /// Removes these entries unless they have been replaced in the meantime, and returns how many it removed.
     func remove(_ entries: [DiskIndex.Entry]) async throws -> Int {
         try await change { [self] in
             let (leaving, count) = try await database.write { [slot, verified] database in
@@ -207,8 +207,8 @@ extension DiskStore {
         try await finishLeaving(entries)
     }
 
-    /// Removes the files of rows that this writer has marked as `leaving`, and then the rows. Throws the first error after it has removed
-    /// all that it can.
+    /// Removes the files of rows that this writer has marked as `leaving`, and then the rows. Removes everything it can, and then throws
+    /// the first error.
     func finishLeaving(_ entries: [DiskIndex.Entry]) async throws {
         guard !entries.isEmpty else { return }
         let (gone, failure) = await removeFiles(of: entries)
@@ -238,7 +238,7 @@ extension DiskStore {
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
             // The file is already gone.
         } catch let error as FileError where error.code == .notEmpty {
-            // Another program has created a directory of that name.
+            // Another program has created a directory with that name.
             try await files.removeTree(file)
         }
     }
@@ -247,13 +247,13 @@ extension DiskStore {
 // MARK: - Writing a body in pieces
 
 extension DiskStore {
-    /// Begins to store a response whose body arrives in pieces. Returns `nil` if it is too large or there is no room.
+    /// Begins storing a response whose body arrives in pieces. Returns `nil` if it is too large or there is no room.
     ///
     /// - Parameter announced: The length of the body, if it is known.
     func beginWriting(
         _ head: StoredResponse.Head, announced: Int64?, for key: ResourceKey
     ) async throws -> DiskWriter? {
-        // A small directory isn't filled by reservations, most of which are larger than the bodies.
+        // Most reservations are larger than the bodies, so keep them from filling a small directory.
         let size = announced ?? min(DiskWriter.firstReservation, entryLimit, limit / 16)
         guard size <= entryLimit, let counted = DiskIndex.size(of: head, bytes: size, key: key), counted <= limit else {
             return nil
@@ -279,7 +279,8 @@ extension DiskStore {
     }
 }
 
-/// Writes a body to the disk while it arrives. ``DiskStore`` describes the steps; the file and its row are those of a store that takes long.
+/// Writes a body to disk while it arrives. The steps are the same as for storing any file (see ``DiskStore``), just spread over a longer
+/// time.
 final class DiskWriter: Sendable {
     /// The bytes that are reserved for a body of unknown length. They are doubled when they are used up.
     static let firstReservation: Int64 = 1 << 20
@@ -324,7 +325,7 @@ final class DiskWriter: Sendable {
     /// The number of entries that were evicted for this one.
     var evicted: Int { progress.withLock { $0.evicted } }
 
-    /// Appends chunks. Returns false, and appends nothing, if the body has become too large.
+    /// Appends chunks. Returns false, and appends nothing, if the body would get too large.
     func append(_ chunks: [Data]) async throws -> Bool {
         let (start, reserved) = progress.withLock { ($0.written, $0.reserved) }
         let end = start + chunks.reduce(0) { $0 + Int64($1.count) }
@@ -364,9 +365,9 @@ final class DiskWriter: Sendable {
         return isReserved
     }
 
-    /// Stores the bytes that were appended as the body of a response, in place of older ones. Returns no row if another process has removed
-    /// it, if `isCurrent` returns false in the transaction, or if the last bytes of the body are missing, because their write was cancelled.
-    /// Then nothing remains on disk, nor after an error.
+    /// Stores the appended bytes as the body of a response, in place of older ones. Returns no row if another process has removed it, if
+    /// `isCurrent` returns false in the transaction, or if the last bytes of the body are missing because writing them was cancelled. In
+    /// these cases, or after an error, nothing remains on disk.
     func finish(
         _ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced,
         while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }

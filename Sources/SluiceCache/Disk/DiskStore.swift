@@ -31,7 +31,7 @@ final class DiskStore: Sendable {
         case missing
     }
 
-    /// A body in a row takes one transaction to store or to look up. With larger bodies, a row would need more than one page. See decision
+    /// A body in a row takes one transaction to store or look up. A row with a larger body would need more than one page. See decision
     /// 0032.
     static let largestInIndex = 2048
 
@@ -50,7 +50,7 @@ final class DiskStore: Sendable {
     let verified = VerifiedRows()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
-    /// The same for bodies of at most a sixteenth of the largest entry.
+    /// The same, for bodies of at most a sixteenth of the largest entry.
     private let smallChanges = ConcurrencyLimiter(concurrency: 16)
 
     private init(
@@ -106,7 +106,7 @@ final class DiskStore: Sendable {
         }
     }
 
-    /// What to do about an index that belongs to this program, but whose tables are damaged.
+    /// What to do about an index that belongs to this program but has damaged tables.
     static let damagedRemedy = "Remove the directory. Its responses will be fetched again."
 
     func close() async throws {
@@ -126,7 +126,7 @@ final class DiskStore: Sendable {
 
     // MARK: Reading
 
-    /// Returns the stored responses of a URL, without their bodies, which are unknown to be undamaged.
+    /// Returns the stored responses for a URL, without their bodies, which may be damaged.
     func find(_ key: ResourceKey, _ policy: CachePolicy) async throws -> DiskIndex.Found {
         try await database.grouped(mayWrite: false) { [verified] database in
             let found = try DiskIndex.find(key, policy, in: database)
@@ -135,10 +135,10 @@ final class DiskStore: Sendable {
         }
     }
 
-    /// Returns the body if it has the length of the row and the digest, which is compared as ``verification`` says. An error, for example if
-    /// the file can't be read, doesn't mean that the response is damaged.
+    /// Returns the body if it has the row's length and digest; ``verification`` says when the digest is checked. An error, for example
+    /// because the file can't be read, doesn't mean that the response is damaged.
     func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<Data> {
-        // The read requests one byte more than the length, to detect a file that is too long. That must not overflow.
+        // We read one byte more than the length, to detect a file that is too long. That must not overflow.
         guard row.bytes < Int.max else { return .damaged }
         if let body = row.body {
             guard body.count == row.bytes, await isVerified(body, row, path: "") else { return .damaged }
@@ -159,8 +159,8 @@ final class DiskStore: Sendable {
         return .found(body)
     }
 
-    /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, as ``verification`` says, in
-    /// constant memory.
+    /// Opens the file of a row whose body is too large to read at once. The digest is checked first, as ``verification`` says, in constant
+    /// memory.
     func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<RandomAccessFile> {
         let url = file(row.id, key)
         let body: RandomAccessFile
@@ -194,10 +194,10 @@ final class DiskStore: Sendable {
         }
     }
 
-    /// Returns whether the body has the digest of the row, or had it earlier if ``verification`` allows that.
+    /// Returns whether the body has the row's digest, or had it earlier if ``verification`` allows that.
     private func isVerified(_ body: Data, _ row: DiskIndex.Ready, path: String) async -> Bool {
         if verification == .firstRead, verified.path(of: row.id) != nil { return true }
-        // A switch to another thread takes longer than the digest of a small body.
+        // A thread hop takes longer than computing the digest of a small body.
         let digest = body.count <= Self.largestInIndex ? Data(SHA256Digest.of(body)) : await sha256(body)
         guard digest == row.digest else { return false }
         if verification == .firstRead { verified.insert(row.id, path: path) }
@@ -209,8 +209,8 @@ final class DiskStore: Sendable {
         try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
 
-    /// Returns the row and the body for a key if the body is verified and in memory: in a row that is remembered, or in a file that the
-    /// system has in memory. Doesn't wait.
+    /// Returns the row and the body for a key if the body is verified and in memory, either in a cached row or in a file in the page cache.
+    /// Doesn't wait.
     ///
     /// The index isn't read. If another process has replaced the row, its file is usually removed, and the result is `nil`.
     func verifiedBody(
@@ -229,7 +229,7 @@ final class DiskStore: Sendable {
 
     private func writeUses() async {
         let pending = uses.take()
-        // If this fails, the uses are lost, and the order of eviction is less exact.
+        // If this fails, the uses are lost, and the eviction order is less exact.
         try? await database.write { try DiskIndex.touch(pending, in: $0) }
     }
 
@@ -252,12 +252,12 @@ final class DiskStore: Sendable {
 
     // MARK: Changes
 
-    /// Runs a change of the directory, which stores at most `count` bytes, to its end, even if the calling task is cancelled.
+    /// Runs a change to the directory, which stores at most `count` bytes, to completion even if the calling task is cancelled.
     func change<R: Sendable>(
         storing count: Int = .max, _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
         let limiter = Int64(count) <= entryLimit / 16 ? smallChanges : changes
-        // An unstructured task isn't cancelled with the calling task, which waits for it.
+        // An unstructured task, because it isn't cancelled with the calling task, which waits for it.
         return try await Task { try await limiter.runUninterrupted { try await body() } }.value
     }
 }
@@ -266,13 +266,13 @@ final class DiskStore: Sendable {
 
 // The directory stays below its limit because the store evicts entries before it writes a file.
 //
-// Every row counts until its file is removed. A row in the state `writing` counts with all bytes of its file, and a row in the state
-// `leaving` still counts. The sum over all rows never exceeds the limit, and a file never takes more bytes than its row counts.
+// Every row counts until its file is removed. A row in the state `writing` counts all bytes of its file, and a row in the state `leaving`
+// still counts. The sum over all rows never exceeds the limit, and a file never takes more bytes than its row counts.
 extension DiskStore {
-    /// Evicts entries if necessary, and calls `insert` in the transaction that has found enough room for `size` more bytes. Returns `nil` if
-    /// there isn't enough room, and the number of evicted entries.
+    /// Evicts entries if necessary, and calls `insert` in the transaction that found room for `size` more bytes. Returns `nil` if there
+    /// isn't enough room, and the number of evicted entries.
     ///
-    /// - Parameter isArriving: Whether the bytes are for a body that arrives. Such bodies reserve at most half of the directory, so that they
+    /// - Parameter isArriving: Whether the bytes are for a streaming body. Such bodies reserve at most half of the directory, so that they
     ///   don't evict everything.
     func makeRoom<R: Sendable>(
         for size: Int64, _ key: ResourceKey, isArriving: Bool = false,
@@ -325,11 +325,11 @@ extension DiskStore {
 
 // MARK: - Uses
 
-/// The times of the last uses of entries, collected in memory until the next write to the index.
+/// The last-use times of entries, collected in memory until the next write to the index.
 final class UseTimes: Sendable {
     /// The number of collected uses after which a lookup writes them to the index.
     static let batch = 512
-    /// The largest number of collected uses. Further ones are dropped, and the order of eviction is slightly less exact.
+    /// The maximum number of collected uses. Beyond that, uses are dropped, and the eviction order is slightly less exact.
     private static let limit = 4096
 
     fileprivate struct State {
@@ -352,7 +352,7 @@ final class UseTimes: Sendable {
     /// Whether the collected uses should be written to the index.
     var isDue: Bool { state.withLock { $0.pending.count >= Self.batch } }
 
-    /// Returns a time that is later than all earlier ones: microseconds since 1970, or one more than the last time.
+    /// Returns a strictly increasing time: microseconds since 1970, or one more than the last time.
     func next() -> Int64 {
         let clock = Self.clock()
         return state.withLock { $0.next(clock) }
@@ -377,14 +377,14 @@ extension UseTimes.State {
 
 // MARK: - Verified rows
 
-/// The rows whose bodies this process has verified: the digest of a body is compared when the process reads it for the first time.
+/// The rows whose bodies this process has verified. The digest of a body is checked when the process first reads it.
 ///
-/// A body never changes and the number of its row is never used again, so a verified row stays verified. Each table is bounded. A row that is
-/// no longer in it is verified again.
+/// A body never changes and its row number is never reused, so a verified row stays verified. Each table is bounded. A row that has dropped
+/// out is verified again.
 final class VerifiedRows: Sendable {
     /// The path of the file of each verified row. It is empty for a body in the index.
     private let paths = MemoryCache<Int64, String>(maximumCost: .max, maximumCount: 16_384)
-    /// The row of each key that has only one, which is for all requests. It contains a small body. Another process may have replaced it.
+    /// The row of each key that has only one row, valid for all requests. It contains a small body. Another process may have replaced it.
     private let rows = MemoryCache<ResourceKey, DiskIndex.Ready>(maximumCost: 4 << 20, maximumCount: .max)
 
     func path(of row: Int64) -> String? { paths.value(for: row) }
@@ -401,8 +401,8 @@ final class VerifiedRows: Sendable {
         return (row, path)
     }
 
-    /// Records the rows of a key. Call this within the transaction that has read them: the transactions of a process run one after another,
-    /// so no row is recorded after another transaction has removed it.
+    /// Records the rows of a key. Call this within the transaction that read them. A process's transactions run one after another, so no
+    /// row is recorded after another transaction has removed it.
     func note(_ found: DiskIndex.Found, of key: ResourceKey) {
         guard found.ready.count == 1, found.garbage.isEmpty, found.ready[0].head.variant.isAny else {
             forget(key)

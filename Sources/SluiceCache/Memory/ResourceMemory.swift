@@ -7,11 +7,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The values of resources in memory, and the work that may change them.
+/// The in-memory values of resources, and the work that may change them.
 ///
-/// A lookup or an exchange takes time. Meanwhile, another caller may remove or replace what it has read. So each of them begins a visit
-/// first, and ends it by storing what it has found. An invalidation (a `PUT`, or `remove`) and a newer value end what an earlier visit may
-/// store:
+/// A lookup or an exchange takes time. Meanwhile, another caller may remove or replace what it read. So each of them first begins a visit,
+/// and ends it by storing what it found. After an invalidation (a `PUT`, or `remove`) or a newer value, earlier visits can't store
+/// anything:
 ///
 /// ```text
 /// lookup    ── visit ──── reads row 5 ──────────────────────────────────────── keep: refused
@@ -20,12 +20,13 @@ import Foundation
 /// later GET                                                                       ── visit ── joins no earlier one
 /// ```
 ///
-/// An invalidation comes before and after the removal of the rows: the transactions of the index run one after another and ask
-/// ``Visit/isCurrent``, so a row that an earlier visit stores is removed, or isn't stored. What a lookup reads between the two isn't kept.
+/// There is an invalidation before and after the removal of the rows. Index transactions run one after another and check
+/// ``Visit/isCurrent``, so a row that an earlier visit stores is either removed or not stored at all. What a lookup reads between the two
+/// isn't kept.
 ///
-/// Only resources with visits have a state here, so it is as small as the number of running requests.
+/// Only resources with visits have state here, so its size is bounded by the number of running requests.
 final class ResourceMemory<Value: Sendable>: Sendable {
-    /// What is known of a resource with visits.
+    /// What is known about a resource with visits.
     fileprivate struct Visited {
         var visits = 0
         /// Changes with each invalidation.
@@ -41,7 +42,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         var lastVersion: UInt64 = 0
     }
 
-    /// The methods return removed values, which must be released after the lock.
+    /// Methods return removed values, which must be released after unlocking.
     private let state: Lock<State>
     let maximumCost: Int
 
@@ -60,19 +61,19 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
     func trim(toCost cost: Int) { _ = state.withLock { $0.values.trim(toCost: cost) } }
 
-    /// Evicts values until their cost is at most this part of the limit.
+    /// Evicts values until their cost is at most this fraction of the limit.
     func trim(toFraction fraction: Double) {
-        // The limit may be the largest number, which no `Double` is equal to.
+        // The limit may be `Int.max`, which no `Double` is equal to.
         trim(toCost: Int(exactly: (Double(maximumCost) * fraction).rounded(.down)) ?? maximumCost)
     }
 
-    /// Evicts all values. Visits may still keep theirs.
+    /// Evicts all values. Running visits may still store theirs.
     func removeAll() { _ = state.withLock { $0.values.removeAll() } }
 
-    /// Evicts a value. Visits may still keep theirs.
+    /// Evicts a value. Running visits may still store theirs.
     func remove(_ key: ResourceKey) { _ = state.withLock { $0.values.remove(key) } }
 
-    /// Removes a value that a newer one revisited. What earlier visits have found isn't kept.
+    /// Removes a value that has been superseded. What earlier visits found isn't kept.
     func supersede(_ key: ResourceKey) {
         _ = state.withLock { state in
             state.noteChange(key)
@@ -82,7 +83,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
     // MARK: Visits
 
-    /// The time of a request for a resource. What it finds may be stored only while nothing else has changed the resource.
+    /// The duration of a request for a resource. What the request finds may be stored only if nothing else has changed the resource.
     final class Visit: Sendable {
         let key: ResourceKey
         /// Requests of the same generation may share an exchange.
@@ -99,7 +100,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
         deinit { memory.end(key) }
 
-        /// Whether the resource wasn't invalidated since the visit began.
+        /// Whether the resource hasn't been invalidated since the visit began.
         var isCurrent: Bool { memory.state.withLock { $0.visited[key]?.generation == generation } }
 
         /// Whether the resource hasn't changed at all since the visit began.
@@ -129,8 +130,8 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     /// The number of resources that are visited.
     var visitedCount: Int { state.withLock { $0.visited.count } }
 
-    /// Keeps what `candidates` makes of the value in memory: the first one that isn't too large. Does nothing if the resource has changed
-    /// since the visit began.
+    /// Keeps the first of `candidates` that isn't too large; they are made from the value in memory. Does nothing if the resource has
+    /// changed since the visit began.
     func keep(_ visit: Visit, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]) {
         _ = state.withLock { $0.keep(visit.key, visit.version, candidates) }
     }
@@ -159,7 +160,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         }
     }
 
-    /// A change of the stored responses of a resource on disk, after which the memory has the same ones.
+    /// A change to a resource's stored responses on disk. Afterwards, the memory has the same ones.
     struct Change: Sendable {
         fileprivate let visit: Visit
         fileprivate let version: UInt64
@@ -167,20 +168,20 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         var key: ResourceKey { visit.key }
     }
 
-    /// Begins a change. Lookups that have begun earlier can't keep anything.
+    /// Begins a change. Lookups that began earlier can't keep anything.
     func beginChange(_ visit: Visit) -> Change {
         Change(visit: visit, version: state.withLock { $0.noteChange(visit.key) })
     }
 
-    /// Ends a change: removes the value, and keeps another one, unless the resource was invalidated since the visit began. If there was
-    /// another change meanwhile, it is unknown which one the disk has, and nothing is kept.
+    /// Ends a change: removes the value and keeps a new one, unless the resource has been invalidated since the visit began. If there was
+    /// another change in the meantime, we don't know which one the disk has, so nothing is kept.
     func endChange(_ change: Change, keeping candidates: [(value: Value, cost: Int)] = []) {
         _ = state.withLock { state in
             let key = change.visit.key
             let removed = state.values.remove(key)
             let isCurrent = state.visited[key]?.generation == change.visit.generation
             let discarded = isCurrent ? state.keep(key, change.version) { _ in candidates } : nil
-            // Lookups that began during the change may have read what it has replaced.
+            // Lookups that began during the change may have read what it replaced.
             state.noteChange(key)
             return (removed, discarded)
         }
@@ -195,7 +196,7 @@ extension ResourceMemory.State {
         return lastVersion
     }
 
-    /// Returns the values that it has removed, or `nil` if the resource has changed.
+    /// Returns the removed values, or `nil` if the resource has changed.
     fileprivate mutating func keep(
         _ key: ResourceKey, _ version: UInt64, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]
     ) -> [SieveState<ResourceKey, Value>.Entry]? {
@@ -213,15 +214,15 @@ extension ResourceMemory.State {
 // MARK: - The memory stage of a cache
 
 extension ResourceCache {
-    /// A hit in memory counts as a use of the entry on disk. The next transaction writes it to the index.
+    /// A memory hit counts as a use of the entry on disk. The next transaction writes it to the index.
     func noteMemoryHit(_ response: StoredResponse) {
         count { $0.memoryHits += 1 }
         if let row = response.row { disk.uses.note(row) }
     }
 
-    /// Stores a whole response that a visit has found beside those of other variants of its URL.
+    /// Stores a whole response that a visit found, beside the other variants of its URL.
     ///
-    /// - Parameter total: The number of stored responses of the URL, with this one.
+    /// - Parameter total: The number of stored responses for the URL, including this one.
     func keepInMemory(_ response: StoredResponse, _ visit: Visit, of total: Int) {
         guard response.head.part == nil else { return }
         memory.keep(visit) { kept in
@@ -244,11 +245,11 @@ extension ResourceCache {
         memory.endChange(change, keeping: [(alone, alone.cost(for: change.key))])
     }
 
-    /// Removes the stored responses of a resource, and the values that were decoded from them. Exchanges that are running aren't stored, and
-    /// no later request joins them.
+    /// Removes the stored responses of a resource, and the values that were decoded from them. The responses of running exchanges aren't
+    /// stored, and later requests don't join them.
     func invalidate(_ key: ResourceKey) async throws {
         forget(key)
-        // What began after the first call may have read the rows.
+        // Lookups that began after the first call may have read the rows.
         defer { forget(key) }
         do {
             try await disk.remove(key)
@@ -259,18 +260,18 @@ extension ResourceCache {
         }
     }
 
-    /// Notes whether the index still has rows that are out of date.
+    /// Notes whether the index still has out-of-date rows.
     func noteRemoval(of key: ResourceKey, hasFailed: Bool) {
         unremoved.withLock { keys in
-            // More failures are improbable: each one is a failed transaction.
+            // More failures are unlikely, because each is a failed transaction.
             if !hasFailed { keys.remove(key) } else if keys.count < 10_000 { keys.insert(key) }
         }
     }
 
-    /// Whether the rows of a key must not be used, although they are in the index.
+    /// Whether the rows of a key must not be used even though they are in the index.
     func isOutOfDate(_ key: ResourceKey) -> Bool { unremoved.withLock { !$0.isEmpty && $0.contains(key) } }
 
-    /// Removes the rows that are out of date and couldn't be removed before. What the process has in memory is newer, and stays.
+    /// Removes out-of-date rows that couldn't be removed before. What the process has in memory is newer, and stays.
     func removeOutOfDateRows(_ key: ResourceKey) async throws {
         guard isOutOfDate(key) else { return }
         try await disk.remove(key)
@@ -287,15 +288,15 @@ extension ResourceCache {
         for cache in decodedCaches.all { cache.invalidateAll() }
     }
 
-    /// The bytes that a value counts at least, for its key and its fields, and in the table. Without them, the number of empty bodies would be
+    /// The minimum overhead of a value, for its key, its fields and its table entry. Without it, the number of empty bodies would be
     /// unlimited.
     static let memoryOverhead = 512
 }
 
 extension StoredResponse.Head {
-    /// The bytes that the head takes in memory, whose number a server chooses.
+    /// The memory that the head takes. A server determines how much.
     var memoryCost: Int {
-        // A field takes more than its texts.
+        // A field takes more than its text.
         fields.reduce(variant.memoryCost) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
     }
 }
@@ -303,10 +304,10 @@ extension StoredResponse.Head {
 /// The responses of one URL in memory: at most one for each variant.
 struct ResponsesInMemory: Sendable {
     private(set) var responses: [StoredResponse] = []
-    /// The number of stored responses of the URL.
+    /// The number of stored responses for the URL.
     private var total = 0
 
-    /// Whether no other response is stored, one of which might precede these.
+    /// Whether there are no other stored responses, which might take precedence.
     var areAll: Bool { responses.count >= total }
 
     /// The lengths of the bodies, and of the key and the heads, or an estimate if they are short.

@@ -1,7 +1,7 @@
 import SluiceConcurrency
 import SluiceLock
 
-/// The tasks of a cache that may outlive the callers that started them: at most one for each key. ``end()`` cancels them and waits for them.
+/// A cache's tasks that may outlive the callers that started them, at most one for each key. ``end()`` cancels them and waits for them.
 final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var tasks: [Key: Task<Void, Never>] = [:]
@@ -10,7 +10,7 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
 
     private let state = Lock(State())
 
-    /// Starts `work` in a task, and returns the task, unless work for the key is running or the cache has ended.
+    /// Starts `work` in a task and returns the task, unless work for the key is already running or the cache has ended.
     @discardableResult
     func start(
         _ key: Key, priority: TaskPriority = .background, _ work: @escaping @Sendable () async -> Void
@@ -37,7 +37,7 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Cancels all work and waits until it has ended. No work starts later.
+    /// Cancels all work and waits until it has ended. No work starts afterwards.
     func end() async {
         state.withLock { $0.hasEnded = true }
         let tasks = running
@@ -49,8 +49,8 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
 }
 
 extension Task<Void, Never> {
-    /// Waits for a promise that this task completes. Until then, the task is cancelled with the calling task, and gets its priority, also
-    /// if that is raised later. After a cancellation, the call doesn't wait for the end of the task.
+    /// Waits for a promise that this task completes. Until then, the task is cancelled along with the calling task, and gets its priority,
+    /// even if that is raised later. After a cancellation, the call doesn't wait for the task to end.
     func value<Value: Sendable>(of promise: Promise<Value, any Error>) async throws -> Value {
         try await withTaskCancellationHandler {
             guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {

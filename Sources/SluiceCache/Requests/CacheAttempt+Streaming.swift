@@ -26,7 +26,7 @@ extension CacheAttempt {
         case arriving(Answer)
     }
 
-    /// Sends a request in a task of its own, which ends when the body has arrived or its last reader has left.
+    /// Sends a request in a separate task, which ends when the body has arrived or its last reader has left.
     func stream(_ sent: HTTPFields, _ stored: [Candidate]) async throws -> Sent {
         let (promise, resolver) = Promise<Opened, any Error>.makePromise()
         let task = cache.transfers.start(UUID(), priority: Task.currentPriority) {
@@ -129,7 +129,7 @@ extension CacheAttempt {
             let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
             let isWritten = isSpooling && outcome.addition?.body == [.response]
             if !isWritten { await writer?.abandon() }
-            // If what has arrived isn't stored, an older part stays.
+            // If what arrived isn't stored, an older part stays.
             if failure == nil || isWritten || outcome.addition == nil {
                 _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, visit)
             }

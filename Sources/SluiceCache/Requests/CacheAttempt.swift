@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One attempt to answer a request, by the decisions of ``CachePolicy``.
+/// One attempt to answer a request, following the decisions of ``CachePolicy``.
 ///
 /// ```text
 /// look up ─▶ decision ─┬─ stored response ─────────────▶ caller
@@ -21,7 +21,7 @@ import Foundation
 struct CacheAttempt: Sendable {
     let cache: ResourceCache
     let request: CacheRequest
-    /// What the attempt finds may be stored only while this visit is current.
+    /// The attempt may store what it finds only while this visit is current.
     let visit: ResourceCache.Visit
     /// Whether no attempt follows, so that a response such as 503 is the answer.
     let isLast: Bool
@@ -58,7 +58,7 @@ struct CacheAttempt: Sendable {
                 if let background { validateInBackground(background) }
                 return answer
             }
-            // Decide again without the response whose body is lost.
+            // Decide again, without the response whose body is lost.
             stored.remove(at: index)
         }
     }
@@ -85,8 +85,8 @@ struct CacheAttempt: Sendable {
         }
     }
 
-    /// Validates the response that the caller gets (`stale-while-revalidate`), unless that is already happening. If the validation fails,
-    /// a later request tries again.
+    /// Validates the response that the caller gets (`stale-while-revalidate`), unless a validation is already running. If it fails, a later
+    /// request tries again.
     private func validateInBackground(_ fields: HTTPFields) {
         cache.validations.start(request.key) { [cache, request, key] in
             let attempt = CacheAttempt(cache: cache, request: request, visit: cache.memory.visit(key), isLast: true)
@@ -110,7 +110,7 @@ struct CacheAttempt: Sendable {
 
 // MARK: - Stored responses
 
-// In memory, and on disk. Errors of the disk count as disk failures, and the request continues without it.
+// In memory and on disk. Disk errors count as disk failures, and the request continues without the disk.
 extension CacheAttempt {
     /// Returns an answer from memory. This needs no index.
     private func inMemory() -> Answer? {
@@ -125,7 +125,7 @@ extension CacheAttempt {
         return Answer(response: response, stored: .init(head: kept[index].head, row: kept[index].row))
     }
 
-    /// Returns all stored responses of the URL. Throws only `CancellationError`.
+    /// Returns all stored responses for the URL. Throws only `CancellationError`.
     private func lookUp() async throws -> [Candidate] {
         guard !request.isAlone else { return [] }
         let kept = cache.memory.value(for: key)?.responses ?? []
@@ -149,7 +149,7 @@ extension CacheAttempt {
         }
     }
 
-    /// Returns the body of a stored response, or `nil` if it is lost. Removes a damaged one.
+    /// Returns the body of a stored response, or `nil` if it is lost. Removes it if it is damaged.
     func body(of stored: inout Candidate) async throws -> Data? {
         if let body = stored.body { return body }
         if stored.head.length == 0 {
@@ -161,7 +161,7 @@ extension CacheAttempt {
         return stored.body
     }
 
-    /// Returns the body of a row, or `nil` if it is lost. Removes a damaged one. Throws only `CancellationError`.
+    /// Returns the body of a row, or `nil` if it is lost. Removes it if it is damaged. Throws only `CancellationError`.
     private func read<Body>(
         _ row: DiskIndex.Ready, _ read: (DiskIndex.Ready, ResourceKey) async throws -> DiskStore.Read<Body>
     ) async throws -> Body? {
@@ -195,7 +195,7 @@ extension CacheAttempt {
         }
     }
 
-    /// Returns the answer from a large file, or `nil` if it is lost.
+    /// Returns the answer from a large file, or `nil` if the file is lost.
     private func opened(
         _ served: CachePolicy.Served, _ stored: Candidate, _ source: CachedResponse.Source
     ) async throws -> Answer? {
@@ -233,7 +233,7 @@ extension ResourceCache {
 }
 
 extension CachePolicy.Served {
-    /// Returns the response with its bytes of a stored body, or `nil` without the body.
+    /// Returns the response with its bytes from a stored body, or `nil` if there is no body.
     func response(from body: Data?, _ source: CachedResponse.Source) -> CachedResponse? {
         guard let body else { return nil }
         guard !bytes.isEmpty else { return CachedResponse(status, fields, Data(), source) }
@@ -256,7 +256,7 @@ extension CacheAttempt {
         var failure: TransferError?
     }
 
-    /// Opens an exchange, which needs a permit of the limiter.
+    /// Opens an exchange, which needs a permit from the limiter.
     func openExchange(_ sent: HTTPFields) async throws -> TransportResponse {
         var outgoing = request.transport
         outgoing.headerFields = sent
@@ -267,7 +267,7 @@ extension CacheAttempt {
         }
     }
 
-    /// A transport of the application may throw any error.
+    /// An app's transport may throw any error.
     func known(_ error: any Error) -> any Error {
         if error is CancellationError || error is TransferError { return error }
         let detail = Redaction(of: request.transport).redacted("\(error)")
@@ -283,7 +283,7 @@ extension CacheAttempt {
             requested: requested, received: cache.now())
     }
 
-    /// Receives a body, and returns it with its response. Throws a transient status as an error if another attempt follows.
+    /// Receives a body and returns it with its response. If another attempt follows, throws a transient status as an error.
     func receive(_ response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate) async throws -> Received {
         var exchange = exchange(of: response, sent, requested: requested)
         let visit = await invalidating(by: exchange)
@@ -301,8 +301,8 @@ extension CacheAttempt {
             exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
     }
 
-    /// Removes what the head of a response to `PUT` and the like invalidates, even if its body doesn't arrive. Returns the visit in which the
-    /// response itself may be stored.
+    /// Removes what the head of a response to `PUT` and the like invalidates, even if the body never arrives. Returns the visit in which
+    /// the response itself may be stored.
     private func invalidating(by exchange: CachePolicy.Exchange) async -> ResourceCache.Visit {
         let keys = policy.invalidations(by: exchange)
         guard !keys.isEmpty else { return visit }
@@ -316,19 +316,19 @@ extension CacheAttempt {
         return cache.memory.visit(key)
     }
 
-    /// The length that a response announces for its body. In the response to `HEAD` and in a 304, the field is about another one (RFC 9110,
-    /// section 8.6).
+    /// The length that a response announces for its body. In a response to `HEAD` and in a 304, the field is about a different body (RFC
+    /// 9110, section 8.6).
     func announcedLength(of response: TransportResponse) -> Int64? {
         request.transport.method == .head || response.status.code == 304 ? nil : response.contentLength
     }
 
-    /// Reports the progress of a `GET` to those that observe the resource.
+    /// Reports the progress of a `GET` to the resource's observers.
     func report(received: Int64, of announced: Int64?) {
         guard request.transport.method == .get, request.transport.body == nil else { return }
         cache.progress.report(request.key, received: received, of: announced)
     }
 
-    /// Returns what arrives of a body, and the error that ended it.
+    /// Returns as much of a body as arrives, and the error that ended it.
     private func collect(_ response: TransportResponse) async throws -> (Data, TransferError?) {
         let limit = cache.configuration.maximumResponseSize
         let tooLarge = TransferError.tooLarge(request.url, limit: limit)
@@ -362,13 +362,13 @@ extension CacheAttempt {
     /// The body of a response to store.
     enum AddedBody: Sendable {
         case data(Data)
-        /// It is in a file of the cache already.
+        /// It is already in one of the cache's files.
         case written(DiskWriter)
     }
 
-    /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
+    /// Stores what the response changes, and returns the answer, or `nil` if the request must be resent as it is.
     ///
-    /// - Parameter isAgain: Whether it was sent as it is, so that any response is the answer.
+    /// - Parameter isAgain: Whether the request was already resent as it is, so that any response is the answer.
     private func apply(_ received: Received, to stored: inout [Candidate], isAgain: Bool) async throws -> Answer? {
         let exchange = received.exchange
         let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
@@ -397,13 +397,13 @@ extension CacheAttempt {
         return answer
     }
 
-    /// Returns what the rules say about an exchange, and what this cache and its transport add to the rules.
+    /// Returns what the rules say about an exchange, plus what this cache and its transport add to the rules.
     func outcome(
         of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Candidate]
     ) -> CachePolicy.Outcome {
         var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
         if wasRedirected, cache.configuration.policy != .immutable {
-            // The response is that of another URL.
+            // The response belongs to another URL.
             let isForCache = exchange.response.status.code == 304 || exchange.response.status.code == 206
             let isSentAsItIs = exchange.sent == request.headerFields
             outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
@@ -416,7 +416,7 @@ extension CacheAttempt {
         return outcome
     }
 
-    /// Returns the body of an addition, or `nil` if there is none or a stored part of it is lost.
+    /// Returns the body of an addition, or `nil` if there is none or one of its stored parts is lost.
     private func body(
         of addition: CachePolicy.Outcome.Addition?, _ received: Data, _ stored: inout [Candidate]
     ) async throws -> Data? {
@@ -434,10 +434,11 @@ extension CacheAttempt {
         return data
     }
 
-    /// Stores what an outcome changes, on disk and then in memory, so that the row of a response in memory is known. Returns the response
-    /// that is stored. Doesn't throw, because the caller has its response.
+    /// Stores what an outcome changes, first on disk and then in memory, so that a response in memory knows its row. Returns the stored
+    /// response. Doesn't throw, because the caller already has its response.
     ///
-    /// If the resource was invalidated since the visit began, the response isn't stored. It may be older than the invalidation.
+    /// If the resource has been invalidated since the visit began, the response isn't stored, because it may be older than the
+    /// invalidation.
     func settle(
         _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Candidate],
         _ visit: ResourceCache.Visit
@@ -499,8 +500,8 @@ extension CacheAttempt {
         return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
     }
 
-    /// Whether a response may still be stored, as the transaction sees the index. It isn't if the resource was invalidated, or if another
-    /// exchange of this process or another one has stored a more recent response meanwhile.
+    /// Whether a response may still be stored, given the index that the transaction sees. It may not if the resource has been invalidated,
+    /// or if another exchange, in this process or another, has stored a more recent response in the meantime.
     private func mayStore(
         _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ now: HTTPDate,
         _ isSuperseded: borrowing Lock<Bool>, in database: Database

@@ -15,8 +15,8 @@ struct CacheRequest: Sendable {
     var mode: ResourceCache.LookupMode
     /// Whether a response is stored in memory.
     var keepsInMemory: Bool
-    /// Whether the response is for one caller: it isn't looked up or stored. That is the case for a URL with credentials, and for a `GET`
-    /// with a body, which isn't part of the key.
+    /// Whether the response is for one caller only, and isn't looked up or stored. This is the case for a URL with credentials, and for a
+    /// `GET` with a body, which isn't part of the key.
     var isAlone: Bool
     /// Whether the caller reads the body while it arrives.
     var isStreamed: Bool
@@ -49,7 +49,7 @@ struct ResponseKey: Hashable, Sendable {
     var resource: ResourceKey
     var fields: HTTPFields
     var mode: ResourceCache.LookupMode
-    /// The state of the resource: a request that follows a `PUT` has another one than a request that came before it.
+    /// The state of the resource. A request after a `PUT` has a different generation than a request before it.
     var generation: UInt64 = 0
 
     func of(_ visit: ResourceCache.Visit) -> Self {
@@ -66,7 +66,7 @@ struct ResponseKey: Hashable, Sendable {
 }
 
 /// The key of an entry: the URL without its fragment, which isn't sent to servers. Equivalent URLs with different spellings are different
-/// keys, which costs a second request. A `PUT` invalidates its own spelling and the usual one.
+/// keys, which costs a second request. A `PUT` invalidates its own spelling and the normal one.
 struct ResourceKey: Hashable, Sendable {
     let text: String
 
@@ -90,7 +90,7 @@ struct Answer: Sendable {
     /// The response. Its body is empty if it is in `stream`.
     var response: CachedResponse
     var stream: Stream?
-    /// The stored response that the answer is, or that it was just stored as.
+    /// The stored response that the answer came from, or was just stored as.
     var stored: Stored?
     /// The number of attempts.
     var attempts = 1
@@ -104,7 +104,7 @@ struct Answer: Sendable {
     /// A body that isn't in memory.
     enum Stream: Sendable {
         case file(RandomAccessFile, Range<Int64>)
-        /// The reader keeps the beginning of the body until all callers have readers of their own.
+        /// The reader keeps the beginning of the body until all callers have their own readers.
         case transfer(SharedTransfer, SharedBodyReader)
     }
 }
@@ -128,7 +128,7 @@ extension Answer {
         return response
     }
 
-    /// Reads a body that arrives to its end, because its transfer ends with its last reader. A body that isn't stored is read up to `limit`.
+    /// Reads a streaming body to its end, because its transfer ends with its last reader. A body that isn't stored is read up to `limit`.
     func drain(upTo limit: Int) async {
         guard case .transfer(let transfer, let reader) = stream else { return }
         var unstored = 0
@@ -143,8 +143,8 @@ extension Answer {
             source: response.source)
     }
 
-    /// Returns the answer with a reader of its own. The reader of a shared answer is released with it: if it stayed at the beginning, a body
-    /// that isn't stored would stop when the memory is full.
+    /// Returns the answer with its own reader. A shared answer's reader is released along with the answer. If it stayed at the beginning, a
+    /// body that isn't stored would stop when the memory is full.
     func forOneCaller() -> Answer {
         guard case .transfer(let transfer, _) = stream, let reader = transfer.makeReader() else { return self }
         var answer = self
@@ -185,10 +185,10 @@ final class FileBodyReader: ResponseBodySource {
 }
 
 extension RandomAccessFile {
-    /// Returns some of the first bytes of a range of a body in the cache.
+    /// Returns some bytes from the beginning of a range of a body in the cache.
     ///
-    /// - Throws: `TransferError` if another program has cut the file off, or if it can't be read. The error is transient: the cache notices
-    ///   the damage at the next request, and fetches the resource again.
+    /// - Throws: `TransferError` if another program has truncated the file, or if it can't be read. The error is transient: the cache
+    ///   notices the damage on the next request, and fetches the resource again.
     func readBody(_ range: Range<Int64>, of url: URL) async throws -> Data {
         let count = min(range.upperBound - range.lowerBound, SharedBodyState.piece)
         var failure: FileError?

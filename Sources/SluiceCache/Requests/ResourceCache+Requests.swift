@@ -12,11 +12,11 @@ public import Foundation
 extension ResourceCache {
     /// Returns the bytes of a resource, from the cache or from its server.
     ///
-    /// Concurrent requests for the URL share one exchange, including requests of ``response(for:mode:)`` without header fields. A URL with a user
-    /// name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
+    /// Concurrent requests for the URL share one exchange, including requests from ``response(for:mode:)`` without header fields. A URL
+    /// with a user name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately. The fetch continues for other callers that wait for it.
-    /// - Failure: A `TransferError`, also for a status other than 200 and 203, and for a body with a content coding.
+    /// - Failure: A `TransferError`, including for a status other than 200 and 203, and for a body with a content coding.
     public func data(for url: URL) async throws -> Data {
         try checkOpen(for: url)
         if let response = freshInMemory(url) {
@@ -31,8 +31,8 @@ extension ResourceCache {
     ///
     ///     let page = try await cache.data(for: url, headerFields: [.authorization: token])
     ///
-    /// The cache doesn't look the response up, share it with concurrent callers or store it. The limits and retries apply. If the response
-    /// may be stored as HTTP's rules allow, use ``response(for:mode:)``. With empty fields, the method is the same as ``data(for:)``.
+    /// The cache doesn't look up the response, share it with concurrent callers or store it. Limits and retries apply. If the response may
+    /// be stored as HTTP's rules allow, use ``response(for:mode:)`` instead. With empty fields, the method is the same as ``data(for:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately, and the exchange ends.
     /// - Failure: A `TransferError`, as with ``data(for:)``.
@@ -49,20 +49,20 @@ extension ResourceCache {
     ///     let page = try await cache.response(for: request)
     ///     print(page.status, page.headerFields[.age] ?? "new", page.source)
     ///
-    /// Any status is a response and not an error. The method, the header fields and their `Cache-Control` have the meaning that HTTP gives
-    /// them (RFC 9111): a successful `POST`, `PUT` or `DELETE` removes the stored responses of its URL, `HEAD` and `Range` are answered
-    /// from a stored response to `GET`, and responses that depend on header fields (`Vary`) are stored side by side.
+    /// Any status is a response, not an error. The method, the header fields and their `Cache-Control` have their usual meaning in HTTP
+    /// (RFC 9111): a successful `POST`, `PUT` or `DELETE` removes the stored responses of its URL, `HEAD` and `Range` are answered from a
+    /// stored response to `GET`, and responses that depend on header fields (`Vary`) are stored side by side.
     ///
     /// Concurrent `GET` requests with the same URL, header fields and mode share one exchange, unless a `PUT` or another change of the
-    /// resource comes between them. Requests with a safe method are sent again after transient errors. Responses to a URL with a user name
-    /// or password aren't stored, nor are those to a `GET` or `HEAD` with a body: HTTP gives such a body no meaning, but a server may (RFC
-    /// 9110, section 9.3.1).
+    /// resource comes between them. Requests with a safe method are retried after transient errors. Responses to a URL with a user name or
+    /// password aren't stored, and neither are responses to a `GET` or `HEAD` with a body: HTTP gives such a body no meaning, but a server
+    /// may (RFC 9110, section 9.3.1).
     ///
-    /// A stale response whose server allows that (`stale-while-revalidate`) is returned immediately. The cache validates it in the
+    /// If the server allows it (`stale-while-revalidate`), a stale response is returned immediately. The cache validates it in the
     /// background, until ``shutdown()``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately. The exchange continues for other callers that wait for it.
-    /// - Failure: A `TransferError` if no response has arrived, or only a part of its body.
+    /// - Failure: A `TransferError` if no response arrives, or only part of its body.
     public func response(
         for request: TransportRequest, mode: LookupMode = .useCache
     ) async throws -> CachedResponse {
@@ -71,42 +71,42 @@ extension ResourceCache {
             .whole(of: request.url, upTo: configuration.maximumResponseSize)
     }
 
-    /// Returns the response to a request, with a body that the caller reads while it arrives.
+    /// Returns the response to a request, with a body that the caller reads as it arrives.
     ///
     ///     let response = try await cache.bytes(for: TransportRequest(url))
     ///     for try await chunk in response.body { try await player.play(chunk) }
     ///
-    /// The rules are the same as for ``response(for:mode:)``, but the memory that a body takes doesn't depend on its length, and
-    /// ``Configuration/maximumResponseSize`` doesn't apply. Use it for responses that are larger than memory allows, or that are useful
-    /// before they are complete.
+    /// The rules are the same as for ``response(for:mode:)``, but a body takes the same amount of memory whatever its length, and
+    /// ``Configuration/maximumResponseSize`` doesn't apply. Use it for responses that are too large for memory, or that are useful before
+    /// they are complete.
     ///
-    /// The body is stored on disk while it arrives, if it may be stored and is at most ``Configuration/maximumDiskEntrySize`` long. A large
-    /// body comes from the disk in pieces, after its digest has been compared. Bodies that arrive reserve at most half of
-    /// ``Configuration/maximumDiskSize``; a further one isn't stored.
+    /// The body is stored on disk as it arrives, if it may be stored and is at most ``Configuration/maximumDiskEntrySize`` long. A large
+    /// body is read from disk in pieces, after its digest has been verified. Streaming bodies reserve at most half of
+    /// ``Configuration/maximumDiskSize``; beyond that, bodies aren't stored.
     ///
-    /// **Sharing.** Callers that request the same response while it arrives read the same exchange, each from the beginning. If the body is
-    /// stored, each of them reads at its own speed. If it isn't stored, the slowest caller sets the speed, because only 1 MiB is held in
-    /// memory. A caller that comes after the beginning has been dropped sends its own request.
+    /// **Sharing.** Callers that request the same response while it arrives share one exchange, and each reads it from the beginning. If
+    /// the body is stored, each of them reads at its own speed. If it isn't, the slowest caller sets the pace, because only 1 MiB is held
+    /// in memory. A caller that comes after the beginning has been dropped sends its own request.
     ///
     /// - Cancellation: The call, and the next chunk of the body, throw `CancellationError` immediately. The exchange ends with its last
-    ///   reader, and what has arrived is removed. A response that has arrived completely is stored even then.
-    /// - Failure: A `TransferError`. An exchange that fails before its body is tried again, as with ``response(for:mode:)``; an error of the
-    ///   body is thrown after the chunks that arrived before it.
+    ///   reader, and the bytes so far are removed. A response that has arrived completely is stored even then.
+    /// - Failure: A `TransferError`. An exchange that fails before its body is retried, as with ``response(for:mode:)``. If the body fails,
+    ///   the error is thrown after the chunks that arrived before it.
     public func bytes(for request: TransportRequest, mode: LookupMode = .useCache) async throws -> StreamedResponse {
         try checkOpen(for: request.url)
         return try await answer(to: CacheRequest(request, mode: mode, isStreamed: true)).streamed(for: request.url)
     }
 
-    /// Fetches resources in advance that will probably be needed soon, such as the images below the visible part of a list.
+    /// Prefetches resources that will probably be needed soon, such as the images below the visible part of a list.
     ///
     ///     let prefetch = Task { await cache.prefetch(urls) }
     ///     // When the list disappears:
     ///     prefetch.cancel()
     ///
     /// The fetches have the lowest priority, so requests of other callers overtake them. Returns when all resources are in the cache or
-    /// have failed. A failure has no effect: a later request for the resource reports it.
+    /// have failed. Failures are ignored; a later request for the resource reports them.
     ///
-    /// - Cancellation: Returns soon. A fetch that another caller waits for continues, and its resource is stored.
+    /// - Cancellation: Returns soon. A fetch that another caller is waiting for continues, and its resource is stored.
     /// - Parameter urls: The resources, in the order in which they will be needed.
     public func prefetch(_ urls: some Sequence<URL>) async {
         await prefetch(urls) { _ = try await self.data(for: $0) }
@@ -115,7 +115,7 @@ extension ResourceCache {
 
 // MARK: - Responses
 
-/// The response of ``ResourceCache/response(for:mode:)``, from the cache or from its server.
+/// A response from ``ResourceCache/response(for:mode:)``, from the cache or from its server.
 public struct CachedResponse: Sendable {
     /// Where a response came from.
     public struct Source: Sendable, Hashable, CustomStringConvertible {
@@ -126,11 +126,11 @@ public struct CachedResponse: Sendable {
         public static let memory = Self(description: "memory")
         /// A stored response on disk.
         public static let disk = Self(description: "disk")
-        /// A stored response that its server has just confirmed or completed.
+        /// A stored response that its server just confirmed or completed.
         public static let validated = Self(description: "validated")
         /// The server.
         public static let network = Self(description: "network")
-        /// The cache itself: no suitable response is stored, and the request doesn't allow to ask the server (504).
+        /// The cache itself, because no suitable response is stored and the request doesn't allow contacting the server (504).
         public static let cache = Self(description: "cache")
     }
 
@@ -151,13 +151,13 @@ public struct CachedResponse: Sendable {
     }
 }
 
-/// The response of ``ResourceCache/bytes(for:mode:)``, from the cache or from its server. Its body arrives while the caller reads it.
+/// A response from ``ResourceCache/bytes(for:mode:)``, from the cache or from its server. Its body streams as the caller reads it.
 public struct StreamedResponse: Sendable {
     /// The status, such as 200.
     public var status: HTTPResponse.Status
     /// The header fields. A stored response has its `Age`.
     public var headerFields: HTTPFields
-    /// The bytes of the body. Releasing the body, without having read all of it, ends the exchange if no other caller reads it.
+    /// The bytes of the body. Releasing the body before you have read all of it ends the exchange, unless another caller is reading it.
     public var body: ResponseBody
     /// Where the response came from.
     public var source: CachedResponse.Source
@@ -168,11 +168,11 @@ public struct StreamedResponse: Sendable {
 extension ResourceCache {
     /// Returns the answer to a request, alone or together with other callers.
     ///
-    /// If the callers of one exchange differ in ``CacheRequest/keepsInMemory`` or ``CacheRequest/isStreamed``, the one that began it
+    /// If an exchange's callers differ in ``CacheRequest/keepsInMemory`` or ``CacheRequest/isStreamed``, the caller that started it
     /// decides.
     func answer(to request: CacheRequest) async throws -> Answer {
         let visit = memory.visit(ResourceKey(request.url))
-        // While a caller waits, the generation isn't used again.
+        // While a caller waits, the generation isn't reused.
         defer { withExtendedLifetime(visit) {} }
         guard request.isShared else { return try await attempts(request, visit) }
         let key = request.key.of(visit)
@@ -182,8 +182,8 @@ extension ResourceCache {
         }
         let began = Began()
         do {
-            // The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the work has
-            // already tried again after transient errors. A caller that only waits holds no permit of the limiter.
+            // The work is cancelled when all callers waiting for it are cancelled. An error goes to all of them, because the work has
+            // already been retried after transient errors. A caller that only waits holds no permit from the limiter.
             let answer = try await flights.run(for: key) {
                 began.isSet.store(true, ordering: .releasing)
                 return try await self.attempts(request, visit)
@@ -196,7 +196,7 @@ extension ResourceCache {
         }
     }
 
-    /// Answers a request, and tries again after transient errors. Holds a permit of the limiter during each exchange, but not between
+    /// Answers a request, with retries after transient errors. Holds a permit from the limiter during each exchange, but not between
     /// exchanges.
     private func attempts(_ request: CacheRequest, _ visit: Visit) async throws -> Answer {
         var random = SystemRandomNumberGenerator()
@@ -223,7 +223,7 @@ extension ResourceCache {
     }
 }
 
-/// Whether a caller began the work itself, or joined another one's.
+/// Whether a caller started the work itself or joined another caller's.
 private final class Began: Sendable {
     let isSet = Atomic(false)
 }
@@ -231,7 +231,7 @@ private final class Began: Sendable {
 // MARK: - Data
 
 extension ResourceCache {
-    /// Returns the fresh whole response to a request without header fields, if it is in memory. This is the usual case, which must be fast.
+    /// Returns the fresh, whole response to a request without header fields, if it is in memory. This is the common case, and must be fast.
     func freshInMemory(_ url: URL) -> StoredResponse? {
         guard !url.holdsCredentials, let kept = memory.value(for: ResourceKey(url)), kept.responses.count == 1,
             kept.areAll,
@@ -241,12 +241,12 @@ extension ResourceCache {
         return response
     }
 
-    /// Returns the body of a fresh whole response on disk that this process has verified, if the system has its bytes in memory. Unlike a
-    /// lookup in the index, this needs no other thread.
+    /// Returns the body of a fresh, whole response on disk that this process has verified, if its bytes are in the page cache. Unlike an
+    /// index lookup, this needs no thread hop.
     private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
-        // The visit begins first: an invalidation whose removal fails after the check ends it.
+        // Begin the visit first, so that an invalidation whose removal fails after the check ends it.
         let visit = memory.visit(key)
         guard !isOutOfDate(key) else { return nil }
         let found = disk.verifiedBody(for: key) {
@@ -260,8 +260,8 @@ extension ResourceCache {
 
     /// Returns the answer to a request for data, and its whole body.
     ///
-    /// A stored success without the resource, such as 204, isn't used, nor is one with a content coding, which another request has asked
-    /// for. They would be errors for as long as they are fresh.
+    /// A stored success without the resource, such as a 204, isn't used, and neither is one with a content coding that another request
+    /// asked for. They would cause errors for as long as they are fresh.
     func dataAnswer(to request: CacheRequest) async throws -> (answer: Answer, data: Data) {
         var answer = try await answer(to: request)
         let response = answer.response
@@ -274,7 +274,7 @@ extension ResourceCache {
         return (answer, try await data(of: answer, request.url))
     }
 
-    /// Returns the whole body of a successful response, and throws others as errors.
+    /// Returns the whole body of a successful response, and throws other responses as errors.
     private func data(of answer: Answer, _ url: URL) async throws -> Data {
         let status = answer.response.status
         guard status.code == 200 || status.code == 203 else {
@@ -293,14 +293,14 @@ extension ResourceCache {
 // MARK: - Prefetching
 
 extension ResourceCache {
-    /// Calls `fetch` for each URL, in tasks of the lowest priority. Only as many run as exchanges can, so that the line of waiting fetches
-    /// stays short.
+    /// Calls `fetch` for each URL, in lowest-priority tasks. No more run than there can be exchanges, so the line of waiting fetches stays
+    /// short.
     func prefetch(_ urls: some Sequence<URL>, _ fetch: @escaping @Sendable (URL) async throws -> Void) async {
         let waiting = AsyncQueue<URL>()
         for url in urls { waiting.enqueue(url) }
         waiting.finish()
         let (ended, end) = Condition.makeCondition()
-        // An unstructured task: a task that waits for a task, or for a group, raises it to its own priority.
+        // An unstructured task, because a task that awaits another task or a group raises it to its own priority.
         let work = Task(priority: .background) {
             await withDiscardingTaskGroup { group in
                 for _ in 0..<configuration.concurrency {

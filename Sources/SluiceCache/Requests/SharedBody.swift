@@ -9,10 +9,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A body that arrives, for any number of readers. Each of them reads all bytes.
+/// A streaming body for any number of readers, each of which reads all bytes.
 ///
-/// This isn't a `SharedSequence`, because a file has the bytes that have left the memory: a late reader still gets all of them, and a slow
-/// one doesn't slow the others down.
+/// This isn't a `SharedSequence`, because bytes that have left the memory are in a file: a late reader still gets all of them, and a slow
+/// reader doesn't slow the others down.
 final class SharedBody: Sendable {
     private let state: Lock<SharedBodyState>
     /// The file that the body is written to.
@@ -40,7 +40,7 @@ final class SharedBody: Sendable {
         while let fullness = state.withLock({ $0.fullness }) { try await fullness.waitUnlessCancelled() }
     }
 
-    /// Ends the body. The first end counts.
+    /// Ends the body. Only the first call counts.
     func finish(throwing error: (any Error)? = nil) {
         state.withLock { $0.finish(error) }.signal()
     }
@@ -75,7 +75,7 @@ final class SharedBody: Sendable {
     }
 }
 
-/// A running transfer, which lives as long as any of its readers. Then it is cancelled.
+/// A running transfer, which lives as long as any of its readers, and is then cancelled.
 final class SharedTransfer: Sendable {
     let response: CachedResponse
     private let body: SharedBody
@@ -91,7 +91,7 @@ final class SharedTransfer: Sendable {
 
     func isOf(_ body: SharedBody) -> Bool { self.body === body }
 
-    /// Whether the body is written to the file of the cache.
+    /// Whether the body is written to the cache's file.
     var isSpooling: Bool { body.isSpooling }
 
     /// Returns a new reader of the whole body, or `nil` if its beginning is lost.
@@ -100,7 +100,7 @@ final class SharedTransfer: Sendable {
     }
 }
 
-/// One reader of a ``SharedBody``. It leaves when it is released, or when its task is cancelled.
+/// One reader of a ``SharedBody``. It leaves when it is released or its task is cancelled.
 final class SharedBodyReader: ResponseBodySource {
     private let body: SharedBody
     private let number: Int
@@ -145,10 +145,10 @@ final class SharedBodyReader: ResponseBodySource {
 /// ├── in the file only ──┼── in the file and in memory ──┼── in memory ──┤
 /// ```
 ///
-/// While the body is written to a file, the slowest reader doesn't limit the speed: a chunk leaves the memory as soon as the file has it. If
-/// there is no file, or it can't be written, a chunk leaves the memory when all readers have read it, and the transfer waits until then.
+/// While the body is written to a file, the slowest reader doesn't limit the speed: a chunk leaves the memory as soon as it is in the file.
+/// If there is no file, or it can't be written, a chunk leaves the memory when all readers have read it, and the transfer waits until then.
 struct SharedBodyState {
-    /// The bytes in memory above which the transfer waits.
+    /// How many bytes may be in memory before the transfer waits.
     static let window = 1 << 20
     /// The largest number of bytes that a reader reads from the file in one step.
     static let piece: Int64 = 256 << 10
@@ -188,13 +188,13 @@ struct SharedBodyState {
         return arrived()
     }
 
-    /// The file has all bytes that were received so far.
+    /// The file has all bytes received so far.
     mutating func spool() {
         spooled = received
         trim()
     }
 
-    /// No further bytes are written to the file. Readers may have read what the file lacks, and wait for more.
+    /// No more bytes are written to the file. Readers may have read what the file lacks, and be waiting for more.
     mutating func stopSpooling() {
         isSpooling = false
         trim()
@@ -279,7 +279,7 @@ struct SharedBodyState {
 
 // MARK: - Running transfers
 
-/// The running transfers of a cache, by their requests. It doesn't keep them alive.
+/// The running transfers of a cache, by their requests. They are held weakly.
 final class RunningTransfers: Sendable {
     private struct Entry {
         weak var transfer: SharedTransfer?
@@ -293,7 +293,7 @@ final class RunningTransfers: Sendable {
 
     /// Returns a new reader of the transfer for the key, if there is one whose beginning isn't lost.
     func makeReader(for key: ResponseKey) -> (SharedTransfer, SharedBodyReader)? {
-        // The reference may be the last one, which must not be released under the lock.
+        // This may be the last reference, which must not be released under the lock.
         let transfer = entries.withLock { entries in entries.isEmpty ? nil : entries[key]?.transfer }
         guard let transfer, let reader = transfer.makeReader() else { return nil }
         return (transfer, reader)
