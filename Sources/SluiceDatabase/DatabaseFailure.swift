@@ -26,7 +26,7 @@ package struct DatabaseFailure: Error, Sendable, CustomStringConvertible {
 
     package var code: Code
     package var path: String
-    /// The reason, without a period at the end, often from the system or SQLite.
+    /// The reason, without a final period, often from the system or SQLite.
     package var cause: String
     package var remedy: String
 
@@ -51,7 +51,7 @@ extension DatabaseFailure {
     init(_ error: DatabaseError, path: String) {
         let cause = error.message ?? "\(error.resultCode)"
         switch error.resultCode {
-        // SQLITE_PROTOCOL: other processes took the locks of the log again and again.
+        // SQLITE_PROTOCOL: other processes kept taking the log's locks.
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(
                 .busy, path: path, cause: "another process keeps it locked",
@@ -90,7 +90,7 @@ extension DatabaseFailure {
         } catch let error as DatabaseError {
             throw DatabaseFailure(error, path: path)
         } catch is RowDecodingError {
-            // Its description has the statement and the row, which may have secrets.
+            // Its description contains the statement and the row, which may contain secrets.
             throw DatabaseFailure(
                 DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a value in its tables can't be read"), path: path)
         }
@@ -98,8 +98,8 @@ extension DatabaseFailure {
 }
 
 extension Row {
-    /// Decodes a value, or throws if a damaged file or another program has put NULL or another type there. Pass an optional type if the value
-    /// may be NULL. GRDB's subscript traps.
+    /// Decodes a value, or throws if it is NULL or has the wrong type, because the file is damaged or another program changed it. Pass an
+    /// optional type if the value may be NULL. GRDB's subscript would trap.
     package func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ column: String, as type: Value.Type = Value.self
     ) throws -> Value {

@@ -8,13 +8,13 @@ import Glibc
 import Musl
 #endif
 
-/// Waits for a lock of another process. SQLite has no queue of the waiting processes, and each asks again after a pause.
+/// Waits for another process's lock. SQLite doesn't queue waiting processes; each one polls.
 ///
-/// The pauses of `sqlite3_busy_timeout` grow to 100 ms. If several processes write all the time, the lock is rarely free at the moment of
-/// such a question, and a process can wait for many seconds although the lock was free a thousand times. These pauses stay as short as a
-/// transaction. They are random, so that two processes don't ask in step with a third one that writes.
+/// The pauses of `sqlite3_busy_timeout` grow to 100 ms. If several processes write all the time, the lock is rarely free at the moment of a
+/// poll, and a process can wait for many seconds although the lock was free a thousand times. Our pauses stay as short as a transaction.
+/// They are random, so that two processes don't poll in lockstep with a third one that writes.
 package enum LockWait {
-    /// The sum of the mean pauses, after which the operation fails.
+    /// The operation fails once the mean pauses add up to this.
     package static let limit: Duration = .seconds(10)
 
     package static var busyMode: Database.BusyMode {

@@ -8,21 +8,21 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// An SQLite database whose operations don't block threads of the cooperative pool.
+/// An SQLite database whose operations don't block the cooperative thread pool.
 ///
 ///     let database = try await SluiceDatabase.open(at: url, schema: queueSchema)
 ///     let waiting = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM job") }
 ///     try await database.write { try $0.execute(sql: "DELETE FROM job") }
 ///
-/// It has one connection, in WAL mode. The transactions of this process run one after another. A transaction waits up to ten seconds
-/// for a lock of another process. A transaction is applied completely or not at all.
+/// It has one connection, in WAL mode. This process's transactions run one after another. A transaction waits up to ten seconds for another
+/// process's lock. A transaction is applied completely or not at all.
 ///
-/// **Durability.** With ``Synchronous/full``, a transaction is on the disk when `write` returns. With ``Synchronous/normal``, it survives
-/// a killed process, but a loss of power may undo the last transactions, each of them completely.
+/// **Durability.** With ``Synchronous/full``, a transaction is on the disk when `write` returns. With ``Synchronous/normal``, it survives a
+/// killed process, but a power loss may undo the last transactions, each of them completely.
 ///
-/// **Cancellation.** A transaction runs to its end even if the task is cancelled, so that state can be written while work stops.
+/// **Cancellation.** A transaction finishes even if the task is cancelled, so that state can still be written during shutdown.
 package struct SluiceDatabase: Sendable {
-    /// The durability of transactions after a loss of power. See `PRAGMA synchronous`.
+    /// Whether transactions survive a power loss. See `PRAGMA synchronous`.
     package enum Synchronous: String, Sendable {
         case full = "FULL"
         case normal = "NORMAL"
@@ -43,12 +43,12 @@ package struct SluiceDatabase: Sendable {
     ) async throws -> SluiceDatabase {
         let path = url.path(percentEncoded: false)
         do {
-            // SQLite would create a file that is readable by all users that the umask allows.
+            // SQLite would create a file that any user the umask allows can read.
             let options = FileWriteOptions(
                 durability: .none, existing: .fail, permissions: FilePermissions(rawValue: 0o600))
             try await Data().asyncWrite(to: url, options: options, using: files)
         } catch let error as FileError where error.code == .exists {
-            // An existing file is opened. At a link without a target, SQLite would create a file that all users can read.
+            // An existing file is opened. For a dangling link, SQLite would create a file that everyone can read.
             if (try? await files.exists(url)) == false {
                 throw DatabaseFailure(
                     .cannotOpen, path: path, cause: "it is a symbolic link to a missing file",
@@ -93,10 +93,10 @@ package struct SluiceDatabase: Sendable {
         return queue
     }
 
-    /// Runs `body` in a transaction that may write, and returns its result. Throws ``DatabaseFailure`` or the error of `body`, and then
-    /// nothing is written.
+    /// Runs `body` in a transaction that may write, and returns its result. If it throws, either ``DatabaseFailure`` or the error of
+    /// `body`, nothing is written.
     package func write<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
-        // An immediate transaction takes the write lock first, so that no other process changes what `body` has read.
+        // An immediate transaction takes the write lock first, so no other process can change what `body` has read.
         try await transaction(.immediate, body)
     }
 
@@ -106,10 +106,10 @@ package struct SluiceDatabase: Sendable {
         try await transaction(.deferred, body)
     }
 
-    /// Runs `body` in a transaction that concurrent tasks may share, and returns its result after the commit. A group of small changes takes
-    /// much less time than one transaction for each.
+    /// Runs `body` in a transaction that concurrent tasks may share, and returns its result after the commit. Grouping small changes takes
+    /// much less time than a transaction for each.
     ///
-    /// If another member of the group fails, `body` runs again: it must have no other effects that can't happen twice.
+    /// If another member of the group fails, `body` runs again, so it must not have any other effects that can't happen twice.
     package func grouped<R: Sendable>(
         mayWrite: Bool, _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {
@@ -146,7 +146,7 @@ package struct SluiceDatabase: Sendable {
         }
     }
 
-    /// Closes the connection after the running transactions. Later transactions fail with ``DatabaseFailure/Code/closed``.
+    /// Waits for running transactions and closes the connection. Later transactions fail with ``DatabaseFailure/Code/closed``.
     package func close() async throws {
         // Closing writes the file, and must happen in a cancelled task, too.
         try await FileIO.uninterrupted {
@@ -169,7 +169,7 @@ package struct DatabaseSchema: Sendable {
         self.migrations = migrations
     }
 
-    /// Applies the missing migrations, all or none: the caller must be in a transaction.
+    /// Applies all missing migrations or none. The caller must be in a transaction.
     func apply(to database: Database, path: String) throws {
         let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         let owner = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -195,7 +195,7 @@ package struct DatabaseSchema: Sendable {
 
 // MARK: - Groups of transactions
 
-/// Transactions of concurrent tasks that are committed together, because a commit costs more than a few small changes.
+/// Commits the transactions of concurrent tasks together, because a commit costs more than a few small changes.
 ///
 /// ```text
 /// task 1   ─ write ─▶ commit 1
@@ -203,8 +203,8 @@ package struct DatabaseSchema: Sendable {
 /// task 3        ─ write ────────▶ commit 2
 /// ```
 ///
-/// A group grows until its transaction begins. So a transaction without concurrent ones isn't delayed. If a group fails, each member runs
-/// again in a transaction of its own.
+/// A group grows until its transaction begins, so a transaction without concurrent ones isn't delayed. If a group fails, each member runs
+/// again in its own transaction.
 final class TransactionGroup: Sendable {
     struct Member: Sendable {
         let mayWrite: Bool

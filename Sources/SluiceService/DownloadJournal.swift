@@ -5,7 +5,7 @@ import SluiceDownloads
 import SluiceHTTP
 import SluiceLock
 
-/// Writes the events of a run to the log and the metrics.
+/// Writes a run's events to the log and the metrics.
 final class DownloadJournal: Sendable {
     let metrics: DownloadMetrics
     private let logger: Logger
@@ -18,8 +18,8 @@ final class DownloadJournal: Sendable {
 
     func note(_ event: DownloadEvent, at now: ContinuousClock.Instant) {
         let change = tally.withLock { $0.note(event, at: now) }
-        // Steps and not values: several tasks report events, and the older of two values could be written last. Backends ignore negative
-        // increments.
+        // Increments rather than values, because several tasks report events, and the older of two values could be written last. Backends
+        // ignore negative increments.
         if change.running > 0 { metrics.running.increment() }
         if change.running < 0 { metrics.running.decrement() }
         if change.receivedBytes > 0 { metrics.receivedBytes.increment(by: change.receivedBytes) }
@@ -85,7 +85,7 @@ final class DownloadJournal: Sendable {
         }
     }
 
-    /// The texts of the error, and not the error itself, whose URL may contain secrets.
+    /// The error's texts rather than the error itself, whose URL may contain secrets.
     private static func metadata(of error: TransferError) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "url": "\(error.subject)", "error": "\(error.message)", "error.code": "\(error.code)",
@@ -98,7 +98,7 @@ final class DownloadJournal: Sendable {
 
 // MARK: - Metrics
 
-/// The metrics of a service. They are created once, because a backend may lock and allocate for each new one.
+/// A service's metrics. They are created once, because a backend may lock and allocate for each new metric.
 struct DownloadMetrics: Sendable {
     let done: Counter
     let skipped: Counter
@@ -128,11 +128,11 @@ struct DownloadMetrics: Sendable {
 
 // MARK: - What runs
 
-/// What the events of a run say about the running downloads: how many there are, when they started, and what they have received.
+/// What a run's events say about the running downloads: how many there are, when they started, and how much they have received.
 struct DownloadTally: Sendable {
     /// What an event adds to the metrics.
     struct Change: Equatable, Sendable {
-        /// How many more downloads run: 1, 0 or -1.
+        /// The change in the number of running downloads: 1, 0 or -1.
         var running = 0
         /// The bytes that arrived over the network since the previous event of the download.
         var receivedBytes: Int64 = 0

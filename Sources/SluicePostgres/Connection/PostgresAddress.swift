@@ -8,18 +8,18 @@ internal import Foundation
 #endif
 
 /// The URL of a database, `postgres://user:password@host:5432/database`, as libpq reads it: see section 34.1.1 of PostgreSQL's
-/// documentation. What it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and the password file.
+/// documentation. Anything it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and the password file.
 package struct PostgresAddress: Sendable, Hashable {
     /// The URL with its password, for libpq.
     let url: String
-    /// The URL without the password and the options, and with what it leaves out, for messages.
+    /// The URL for messages: without the password and options, but with the parts it leaves out filled in.
     package let subject: String
-    /// The passwords of the URL and the environment, as libpq has them and as the URL writes them.
+    /// The passwords from the URL and the environment, both as libpq has them and as they are written in the URL.
     private let secrets: Set<String>
-    /// `connect_timeout` of the URL. libpq doesn't apply it to connections that are established without blocking.
+    /// The URL's `connect_timeout`. libpq doesn't apply it to nonblocking connections.
     let connectTimeout: Duration?
 
-    /// - Throws: ``PostgresError/Code/invalidURL``. The error doesn't contain the URL, because its secrets can't be found.
+    /// - Throws: ``PostgresError/Code/invalidURL``. The error doesn't contain the URL, because we can't tell where its secrets are.
     package init(_ url: String) throws {
         var error: UnsafeMutablePointer<CChar>?
         let isURL = url.hasPrefix("postgres://") || url.hasPrefix("postgresql://")
@@ -39,12 +39,12 @@ package struct PostgresAddress: Sendable, Hashable {
             let variable = option.pointee.envvar.flatMap { environment[String(cString: $0)] }
             let value = option.pointee.val.map { String(cString: $0) } ?? variable
             values[String(cString: keyword)] = value
-            // libpq marks options whose values must not be shown: the passwords of the user and of the key.
+            // libpq marks options whose values must not be shown: the user's and the key's passwords.
             if let value, option.pointee.dispchar.map({ String(cString: $0) }) == "*" { secrets.insert(value) }
             option += 1
         }
         secrets.formUnion(Self.encodedSecrets(in: url))
-        // libpq refuses a wrong port only when it connects.
+        // libpq rejects an invalid port only when it connects.
         guard (values["port"] ?? "").split(separator: ",").allSatisfy({ UInt16($0) ?? 0 > 0 }) else {
             throw PostgresError(
                 .invalidURL, subject: "postgres://…",
@@ -61,7 +61,7 @@ package struct PostgresAddress: Sendable, Hashable {
         subject = "postgres://\(user)\(host)\(port)/\(values["dbname"] ?? "")"
     }
 
-    /// Only this message of libpq contains nothing but the name of an option.
+    /// This is the only libpq message that contains nothing but an option's name.
     private static func message(_ reason: String) -> String {
         guard let range = reason.firstRange(of: "invalid URI query parameter: \""),
             let end = reason[range.upperBound...].firstIndex(of: "\"")
@@ -69,7 +69,7 @@ package struct PostgresAddress: Sendable, Hashable {
         return "The URL of the database has the unknown option '\(reason[range.upperBound..<end])'."
     }
 
-    /// The passwords as the URL writes them, with % codes.
+    /// The passwords as they are written in the URL, percent-encoded.
     private static func encodedSecrets(in url: String) -> [String] {
         guard let start = url.firstRange(of: "://")?.upperBound else { return [] }
         var secrets: [String] = []
@@ -86,10 +86,10 @@ package struct PostgresAddress: Sendable, Hashable {
         return secrets
     }
 
-    /// Returns the text without passwords. Every text of libpq and of servers passes through here: they don't print passwords, but that isn't
-    /// promised.
+    /// Returns the text without passwords. All text from libpq and from servers goes through here. They don't print passwords, but they
+    /// don't promise not to.
     func withoutSecrets(_ text: String) -> String {
-        // The longest first, because one may be a part of another.
+        // Longest first, because one may be part of another.
         secrets.sorted { $0.count > $1.count }.reduce(text) { $0.replacing($1, with: "…") }
     }
 

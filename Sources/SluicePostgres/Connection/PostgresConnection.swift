@@ -4,24 +4,24 @@ internal import SluiceConcurrency
 package import SluiceFiles
 internal import Synchronization
 
-/// One connection to a PostgreSQL server. No thread waits for the server: the socket is waited for by SluiceFiles' readiness lane.
+/// One connection to a PostgreSQL server. No thread blocks on the server: SluiceFiles' readiness lane waits for the socket.
 ///
 ///     let connection = try await PostgresConnection.open(PostgresAddress(url))
 ///     let results = try await connection.run([PostgresStatement("SELECT 1")])
 ///     connection.close()
 ///
-/// It runs one operation at a time; a second concurrent one traps. ``PostgresDatabase`` shares connections between tasks.
+/// It runs one operation at a time; a second concurrent one traps. ``PostgresDatabase`` shares connections among tasks.
 ///
-/// **Cancellation.** A statement that was sent is completed even if the task is cancelled, so the state of the connection is always known.
+/// **Cancellation.** A statement that has been sent is completed even if the task is cancelled, so the connection's state is always known.
 /// Opening a connection and waiting for notifications can be cancelled.
 ///
-/// **Time limits.** If the server doesn't answer in time, the connection is discarded and the server rolls its transaction back. The kernel
-/// ends a connection that doesn't confirm sent bytes for 30 seconds (`tcp_user_timeout`), and checks idle ones (`keepalives`). Options in
-/// the URL have precedence.
+/// **Time limits.** If the server doesn't respond in time, the connection is discarded and the server rolls back its transaction. The
+/// kernel ends a connection if sent bytes aren't acknowledged for 30 seconds (`tcp_user_timeout`), and probes idle connections
+/// (`keepalives`). Options in the URL take precedence.
 ///
-/// **Poolers.** Nothing is kept in the session between two transactions except `LISTEN`, so pgbouncer works in transaction mode.
+/// **Poolers.** Nothing is kept in the session between transactions except `LISTEN`, so pgbouncer works in transaction mode.
 package final class PostgresConnection: @unchecked Sendable {
-    // No lock: `isInUse` makes one operation at a time the only user of `handle`, `end` and `notifications`.
+    // No lock: `isInUse` ensures that only one operation at a time uses `handle`, `end` and `notifications`.
     private let isInUse = Atomic(false)
     private var handle: OpaquePointer?
     private var end: PostgresError?
@@ -42,7 +42,7 @@ package final class PostgresConnection: @unchecked Sendable {
         if let handle { PQfinish(handle) }
     }
 
-    /// Gives one operation the exclusive use of the connection.
+    /// Gives one operation exclusive use of the connection.
     private func exclusively<R>(_ body: () async throws -> R) async throws -> R {
         begin()
         defer { isInUse.store(false, ordering: .releasing) }
@@ -61,7 +61,7 @@ package final class PostgresConnection: @unchecked Sendable {
         discard(because: .closed(subject))
     }
 
-    /// Ends the connection, so that later operations throw the error.
+    /// Ends the connection, so later operations throw the error.
     private func discard(because error: PostgresError) {
         if let handle { PQfinish(handle) }
         handle = nil
@@ -70,12 +70,12 @@ package final class PostgresConnection: @unchecked Sendable {
 
     // MARK: State
 
-    /// Whether the connection can be used, as far as it's known without asking the server.
+    /// Whether the connection is usable, as far as we know without contacting the server.
     package func isUsable() -> Bool {
         begin()
         defer { isInUse.store(false, ordering: .releasing) }
         guard let handle else { return false }
-        // The first call may read the server's last message, and then only the second one notices the end.
+        // The first call may read the server's last message, in which case only the second one notices the end.
         if PQconsumeInput(handle) == 1, PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK,
             PQtransactionStatus(handle) == PQTRANS_IDLE
         {
@@ -86,7 +86,7 @@ package final class PostgresConnection: @unchecked Sendable {
         return false
     }
 
-    /// Whether a transaction is open, including one that has failed.
+    /// Whether a transaction is open, including a failed one.
     var isInTransaction: Bool {
         begin()
         defer { isInUse.store(false, ordering: .releasing) }
@@ -121,8 +121,8 @@ package final class PostgresConnection: @unchecked Sendable {
 extension PostgresConnection {
     /// Connects to a server.
     ///
-    /// Names are looked up on a thread of the file pool, because that blocks. A lookup that has begun is awaited even if the task is
-    /// cancelled or the time limit has passed.
+    /// Names are looked up on a thread of the file pool, because that blocks. Once begun, a lookup is awaited even if the task is cancelled
+    /// or the time limit has passed.
     ///
     /// - Parameters:
     ///   - address: The database.
@@ -156,7 +156,7 @@ extension PostgresConnection {
         let started = try await files.runBlocking { Handle(Self.start(address)) }
         guard let handle = started.pointer else { throw PostgresError.lost(address, "no memory") }
         self.handle = handle
-        // PQconnectPoll is called as if it had asked to write before: see section 34.1 of PostgreSQL's documentation.
+        // PQconnectPoll must first be called as if it had asked to write (see section 34.1 of PostgreSQL's documentation).
         let isBad = PQstatus(handle) == CONNECTION_BAD
         var progress = Progress(
             status: isBad ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING, socket: PQsocket(handle))
@@ -167,7 +167,7 @@ extension PostgresConnection {
             default:
                 throw PostgresError(connecting: String(cString: PQerrorMessage(handle)), address: address)
             }
-            // On the pool, because it looks up the next host's name and reads certificates. It may also open another socket.
+            // On the pool, because this looks up the next host's name and reads certificates. It may also open another socket.
             progress = try await files.runBlocking { [handle = Handle(handle)] in
                 let status = PQconnectPoll(handle.pointer)
                 return Progress(status: status, socket: PQsocket(handle.pointer))
@@ -178,7 +178,7 @@ extension PostgresConnection {
         }
     }
 
-    /// A connection that is passed to a thread of the pool and back. The task waits meanwhile.
+    /// A connection that is passed to a pool thread and back, while the task waits.
     private struct Handle: @unchecked Sendable {
         let pointer: OpaquePointer?
         init(_ pointer: OpaquePointer?) { self.pointer = pointer }
@@ -190,7 +190,7 @@ extension PostgresConnection {
     }
 
     private static func start(_ address: PostgresAddress) -> OpaquePointer? {
-        // Later entries have precedence.
+        // Later entries take precedence.
         let options = [
             ("keepalives", "1"), ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
             ("tcp_user_timeout", "30000"), ("fallback_application_name", "sluice"),
@@ -202,7 +202,7 @@ extension PostgresConnection {
     }
 }
 
-/// Calls `body` with the strings as an array of C strings that ends with NULL.
+/// Calls `body` with the strings as a NULL-terminated array of C strings.
 private func withStrings<R>(_ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
     var bytes: [CChar] = []
     let starts = strings.map { string in
@@ -220,7 +220,7 @@ private func withStrings<R>(_ strings: [String], _ body: (UnsafePointer<UnsafePo
 extension PostgresConnection {
     /// Runs statements in order, in one round trip, and returns the results.
     ///
-    /// Outside of a transaction they are one: if a statement fails, those before it are undone, and those after it don't run.
+    /// Outside of a transaction, they form one: if a statement fails, the ones before it are undone, and the ones after it don't run.
     ///
     /// - Throws: ``PostgresError``: the error of the first statement that failed, or of the connection.
     package func run(
@@ -233,7 +233,7 @@ extension PostgresConnection {
 
     /// Runs statements in order, and returns the results up to the first error.
     func outcome(of statements: [PostgresStatement], timeout: Duration) async throws -> PipelineOutcome {
-        // In a task of its own, because a cancelled task can't wait. It ends before this function returns.
+        // In a separate task, because a cancelled task can't wait. It ends before this function returns.
         try await Task {
             try await exclusively {
                 guard let handle else { throw end ?? .closed(subject) }
@@ -243,7 +243,7 @@ extension PostgresConnection {
                 } catch is DeadlineExceeded {
                     error = .timedOut(subject, after: timeout)
                 } catch let failure {
-                    // The socket can't be waited for, so what the server does is unknown.
+                    // We can't wait for the socket, so we don't know what the server does.
                     error = .lost(address, "\(failure)")
                 }
                 discard(because: error)
@@ -278,7 +278,7 @@ extension PostgresConnection {
             }
             takeNotifications()
             guard let result = PQgetResult(handle) else {
-                // It separates the results of two statements.
+                // A nil result separates the results of two statements.
                 if PQstatus(handle) == CONNECTION_BAD { return lose(after: outcome) }
                 continue
             }
@@ -288,7 +288,7 @@ extension PostgresConnection {
                 continue
             case PGRES_PIPELINE_SYNC:
                 PQclear(result)
-                // The server goes on, although it uses the code of a lost connection: 08P01 is also a wrong number of parameters.
+                // The server continues, although it uses the code for a lost connection: 08P01 also means a wrong number of parameters.
                 if outcome.error?.endsConnection == true { outcome.error?.code = .other }
                 return outcome
             case PGRES_PIPELINE_ABORTED: break
@@ -302,10 +302,10 @@ extension PostgresConnection {
         }
     }
 
-    /// Discards the connection. The reason is the server's last message, if there is one.
+    /// Discards the connection. The server's last message, if there is one, is the reason.
     private func lose(after outcome: PipelineOutcome = PipelineOutcome()) -> PipelineOutcome {
         var outcome = outcome
-        // Otherwise PQgetResult could block.
+        // Otherwise, PQgetResult could block.
         if let handle, outcome.error == nil, PQstatus(handle) == CONNECTION_BAD, let result = PQgetResult(handle) {
             if PQresultStatus(result) == PGRES_FATAL_ERROR {
                 outcome.error = PostgresError(result: result, address: address)
@@ -332,7 +332,7 @@ struct PipelineOutcome: Sendable {
 // MARK: - Notifications
 
 extension PostgresConnection {
-    /// Waits for notifications of the channels that the connection listens to, and returns them; none if the time is over.
+    /// Waits for notifications on the channels that the connection listens to, and returns them; none after a timeout.
     ///
     ///     _ = try await connection.run([.listen(to: "jobs")])
     ///     let arrived = try await connection.notifications(timeout: .seconds(5))
@@ -363,25 +363,25 @@ extension PostgresConnection {
     }
 }
 
-/// A message of NOTIFY.
+/// A NOTIFY message.
 package struct PostgresNotification: Sendable, Hashable {
     package var channel: String
     package var payload: String
 }
 
 extension PostgresStatement {
-    /// Receives the notifications of a channel on this connection, from the end of the transaction. A pooler in transaction mode accepts the
-    /// statement, but the notifications don't arrive.
+    /// Receives a channel's notifications on this connection, starting at the end of the transaction. A pooler in transaction mode accepts
+    /// the statement, but the notifications don't arrive.
     package static func listen(to channel: String) -> PostgresStatement {
         PostgresStatement("LISTEN \(quoted(channel))")
     }
 
-    /// Sends a notification when the transaction is committed. Equal ones of one transaction are sent once.
+    /// Sends a notification when the transaction is committed. Duplicates within a transaction are sent once.
     package static func notify(_ channel: String, _ payload: String = "") -> PostgresStatement {
         PostgresStatement("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
     }
 
-    /// Returns a name as an identifier that may contain any characters. PostgreSQL cuts identifiers off after 63 bytes.
+    /// Returns a name as a quoted identifier, which may contain any characters. PostgreSQL truncates identifiers after 63 bytes.
     package static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }
 #endif

@@ -7,11 +7,11 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// An error of the PostgreSQL server, or of the connection to it.
+/// An error from the PostgreSQL server, or from the connection to it.
 ///
-/// Texts never contain the password of the URL, nor the parameters of a statement.
+/// Texts never contain the URL's password or a statement's parameters.
 package struct PostgresError: Error, Sendable, CustomStringConvertible {
-    /// The kind of an error.
+    /// The kind of error.
     package struct Code: RawRepresentable, Sendable, Hashable {
         package var rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
@@ -19,7 +19,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
 
         /// The text isn't the URL of a PostgreSQL server.
         package static let invalidURL = Self("invalidURL")
-        /// The server can't be reached, or didn't answer in time.
+        /// The server can't be reached, or didn't respond in time.
         package static let cannotConnect = Self("cannotConnect")
         /// The server is starting, stopping or has no free connection.
         package static let unavailable = Self("unavailable")
@@ -28,11 +28,11 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         package static let unknownDatabase = Self("unknownDatabase")
         /// The connection ended. The transaction has changed nothing.
         package static let connectionLost = Self("connectionLost")
-        /// The connection ended during a commit, so that it's unknown whether the transaction was committed.
+        /// The connection ended during a commit, so we don't know whether the transaction was committed.
         package static let outcomeUnknown = Self("outcomeUnknown")
         /// A concurrent transaction changed the same rows (SQLSTATE 40001).
         package static let serializationFailure = Self("serializationFailure")
-        /// The server ended this transaction because it and another one waited for each other (SQLSTATE 40P01).
+        /// The server ended this transaction because it and another one were waiting for each other (SQLSTATE 40P01).
         package static let deadlock = Self("deadlock")
         /// A statement took too long, often because it waited for a lock.
         package static let timedOut = Self("timedOut")
@@ -40,13 +40,13 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         package static let notPermitted = Self("notPermitted")
         /// A constraint refused a row (SQLSTATE class 23).
         package static let constraintViolated = Self("constraintViolated")
-        /// The disk or memory of the server is full.
+        /// The server is out of disk space or memory.
         package static let full = Self("full")
         /// The server doesn't accept changes, for example because it is a standby.
         package static let readOnly = Self("readOnly")
         /// A newer version of the program has changed the tables.
         package static let newerVersion = Self("newerVersion")
-        /// A value has another type than the program expects.
+        /// A value has a different type than the program expects.
         package static let unexpectedValue = Self("unexpectedValue")
         /// The connection or the database object was closed.
         package static let closed = Self("closed")
@@ -55,7 +55,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 
     package var code: Code
-    /// The error code of the server, five characters: see appendix A of PostgreSQL's documentation. `nil` if the error isn't from it.
+    /// The server's five-character error code (see appendix A of PostgreSQL's documentation), or `nil` if the error isn't from the server.
     package var sqlState: String?
     /// The URL of the database, without its password.
     package var subject: String
@@ -75,7 +75,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// Whether the transaction has certainly changed nothing, and may succeed if it is tried again.
+    /// Whether the transaction definitely changed nothing, and may succeed on a retry.
     package var isTransient: Bool {
         [.cannotConnect, .unavailable, .connectionLost, .serializationFailure, .deadlock].contains(code)
     }
@@ -112,7 +112,7 @@ extension PostgresError: Hashable {
 // MARK: - The messages of the server and of libpq
 
 extension PostgresError {
-    /// Creates the error of a failed statement. An error without an SQLSTATE is one of the connection.
+    /// Creates the error for a failed statement. An error without an SQLSTATE is a connection error.
     init(result: OpaquePointer, address: PostgresAddress) {
         guard let state = csluice_postgres_sqlstate(result).map({ String(cString: $0) }) else {
             self = .lost(address, String(cString: PQresultErrorMessage(result)))
@@ -132,25 +132,25 @@ extension PostgresError {
             remedy: remedy)
     }
 
-    /// Creates the error of a connection that couldn't be established, from libpq's message. With the verbosity of
-    /// `csluice_postgres_start`, it contains the server's error code: `FATAL:  28P01: password authentication failed for …`.
+    /// Creates the error for a connection that couldn't be established, from libpq's message. With the verbosity that
+    /// `csluice_postgres_start` sets, the message contains the server's error code: `FATAL: 28P01: password authentication failed for …`.
     init(connecting text: String, address: PostgresAddress) {
         let text = address.withoutSecrets(text)
         if let (state, message) = Self.serverError(in: text) {
             self.init(sqlState: state, serverMessage: message, subject: address.subject)
-            // pgbouncer has one code for all its errors.
+            // pgbouncer uses one code for all its errors.
             if state == "08P01", message.contains("password") || message.contains("auth") {
                 (code, remedy) = Self.meaning(of: "28")
             } else if state == "08P01", message.contains("database") {
                 (code, remedy) = Self.meaning(of: "3D000")
             } else if code == .connectionLost {
-                // A connection that isn't there yet can't be lost.
+                // A connection that doesn't exist yet can't be lost.
                 code = .unavailable
             }
             self.message = "The server refused the connection: \(Self.clause(message)) (\(state))."
             return
         }
-        // For each address of a host there is a line, and a second one with advice.
+        // There is a line for each of the host's addresses, and a second line with advice.
         let line = text.split(separator: "\n").first.map(String.init) ?? "the connection failed"
         var reason = Self.clause(line)
         if let range = reason.firstRange(of: " failed: ") { reason = String(reason[range.upperBound...]) }
@@ -192,7 +192,7 @@ extension PostgresError {
             remedy: "Open the database again.")
     }
 
-    /// Finds `FATAL:  28P01: the message` in a message of libpq.
+    /// Finds `FATAL: 28P01: the message` in a libpq message.
     private static func serverError(in text: String) -> (state: String, message: String)? {
         for line in text.split(separator: "\n") {
             if let match = line.firstMatch(of: /:  ([0-9A-Z]{5}): (.*)$/) {
@@ -202,13 +202,13 @@ extension PostgresError {
         return nil
     }
 
-    /// Returns one line without a period at its end.
+    /// Returns one line without the final period.
     private static func clause(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return line.hasSuffix(".") ? String(line.dropLast()) : line
     }
 
-    /// Maps the error codes of appendix A of PostgreSQL's documentation. The first entry with a matching beginning counts.
+    /// Maps the error codes of appendix A of PostgreSQL's documentation. The first entry with a matching prefix counts.
     private static func meaning(of state: String) -> (Code, remedy: String) {
         meanings.first { state.hasPrefix($0.prefix) }.map { ($0.code, $0.remedy) }
             ?? (.other, "Check the log of the server for the details.")
@@ -240,7 +240,7 @@ extension PostgresError {
 }
 
 extension Duration {
-    /// The duration as in `1.5 s`.
+    /// The duration, formatted like `1.5 s`.
     fileprivate var formattedSeconds: String {
         let tenths = (components.seconds * 10) + components.attoseconds / 100_000_000_000_000_000
         return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"

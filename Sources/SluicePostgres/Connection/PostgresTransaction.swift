@@ -1,27 +1,27 @@
 #if PostgreSQL
-/// The settings of a transaction. Its isolation is READ COMMITTED: each statement sees what was committed before the statement began. The
-/// statements of one that only reads see the same state (REPEATABLE READ).
+/// The settings of a transaction. Its isolation level is READ COMMITTED: each statement sees what was committed before the statement began.
+/// In a read-only transaction, all statements see the same state (REPEATABLE READ).
 package struct PostgresTransaction: Sendable {
-    /// A lock that the transaction takes first, in a statement of its own, and holds to its end.
+    /// A lock that the transaction takes first, in a separate statement, and holds until it ends.
     package var lock: Int64?
-    /// Whether the commit waits for the disk. Without it, a crash of the server may undo the last committed transactions, each completely.
+    /// Whether the commit waits for the disk. If not, a server crash may undo the last committed transactions, each one completely.
     package var waitsForDisk: Bool
-    /// The schema in which names without a schema are found and created; `nil` for the server's setting.
+    /// The schema for names without a schema; `nil` for the server's setting.
     package var namespace: String?
-    /// The limit for each statement. The server ends a statement that takes longer. If the server doesn't answer even five seconds later,
-    /// the connection is discarded.
+    /// The time limit for each statement. The server ends a statement that takes longer. If the server hasn't responded another five
+    /// seconds later, the connection is discarded.
     package var statementTimeout: Duration
-    /// The time after which the server ends the session if it waits for the next statement of the transaction.
+    /// How long the server waits for the transaction's next statement before it ends the session.
     package var clientTimeout: Duration
-    /// The limit for each wait for a lock; `nil` for that of the statement.
+    /// The time limit for each lock wait; `nil` for the statement's limit.
     package var lockTimeout: Duration?
-    /// Whether the server plans statements by indexes and their order wherever one can be used.
+    /// Whether the server uses indexes and their order wherever it can.
     package var usesIndexes = false
-    /// Whether it has the same effect if it runs twice, so that it may run again after a commit with unknown outcome.
+    /// Whether running it twice has the same effect as running it once, so it may be retried after a commit with an unknown outcome.
     package var isIdempotent: Bool
-    /// The time after which it isn't tried again; `nil` for that of the database.
+    /// How long to retry it; `nil` for the database's setting.
     package var retryTimeout: Duration?
-    /// Whether it changes nothing, and its statements see the same state.
+    /// Whether it changes nothing, and all its statements see the same state.
     package var isReadOnly: Bool
 
     package init(
@@ -39,7 +39,7 @@ package struct PostgresTransaction: Sendable {
         self.isReadOnly = isReadOnly
     }
 
-    /// The statements before the first one of the caller. The settings end with the transaction.
+    /// The statements before the caller's first one. The settings end with the transaction.
     fileprivate var beginning: [PostgresStatement] {
         var settings: [String] = []
         var values: [PostgresValue] = []
@@ -55,7 +55,7 @@ package struct PostgresTransaction: Sendable {
         if let lockTimeout { set("lock_timeout", lockTimeout) }
         if usesIndexes {
             for kind in ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"] { set("enable_\(kind)", "off") }
-            // What is off but unavoidable seems to cost enough for a compiler.
+            // Disabled but unavoidable plan nodes seem expensive enough to JIT-compile.
             set("jit", "off")
         }
         if !waitsForDisk { set("synchronous_commit", "off") }
@@ -67,7 +67,7 @@ package struct PostgresTransaction: Sendable {
         ] + (lock.map { [.lock($0)] } ?? [])
     }
 
-    /// The time after which the server counts as lost.
+    /// How long to wait before the server counts as lost.
     fileprivate var patience: Duration { statementTimeout + .seconds(5) }
 
     fileprivate static let commit = PostgresStatement("COMMIT")
@@ -77,7 +77,7 @@ package struct PostgresTransaction: Sendable {
 extension PostgresConnection {
     /// Runs statements as one transaction in one round trip, and returns their results.
     ///
-    /// The shortest way to hold a lock: it is taken, used and released without waiting for the client in between.
+    /// This holds a lock for the shortest possible time: it is taken, used and released without waiting for the client in between.
     ///
     /// - Throws: ``PostgresError``. If it is ``PostgresError/Code/outcomeUnknown``, the transaction may have been committed.
     package func run(
@@ -85,7 +85,7 @@ extension PostgresConnection {
     ) async throws -> [PostgresResult] {
         let beginning = transaction.beginning
         let all = beginning + statements + [PostgresTransaction.commit]
-        // Each statement has the server's limit, and they run one after another.
+        // Each statement has the server's time limit, and they run one after another.
         let outcome = try await outcome(of: all, timeout: transaction.patience * all.count)
         guard let error = outcome.error else { return Array(outcome.results[beginning.count..<(all.count - 1)]) }
         if outcome.isServerError, !error.endsConnection {
@@ -103,9 +103,9 @@ extension PostgresConnection {
     ///         try await connection.run([PostgresStatement("UPDATE job SET state = 1")])[0].changedRows
     ///     }
     ///
-    /// The beginning, with the lock, is one round trip, each `run` of the body is one, and the end is one.
+    /// Beginning the transaction and taking the lock is one round trip, each `run` in the body is one, and the end is one.
     ///
-    /// - Cancellation: Doesn't end the transaction. `body` may check it and throw.
+    /// - Cancellation: Doesn't end the transaction. `body` can check for it and throw.
     /// - Throws: The error of `body`, or ``PostgresError``. If it is ``PostgresError/Code/outcomeUnknown``, the transaction may have been
     ///   committed.
     package func transaction<R>(
@@ -130,7 +130,7 @@ extension PostgresConnection {
             await rollBack(transaction)
             throw error
         }
-        // A server answers COMMIT with ROLLBACK if a statement failed before and the body ignored its error.
+        // If a statement failed and the body ignored its error, the server responds to COMMIT with ROLLBACK.
         guard ended.results.last?.command == "COMMIT" else {
             throw PostgresError(
                 .other, subject: subject,
@@ -149,7 +149,7 @@ extension PostgresConnection {
 }
 
 extension PostgresError {
-    /// The same error, of a commit.
+    /// The same error, for a commit.
     fileprivate var withUnknownOutcome: PostgresError {
         PostgresError(
             .outcomeUnknown, sqlState: sqlState, subject: subject,

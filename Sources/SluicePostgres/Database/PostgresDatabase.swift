@@ -3,35 +3,36 @@ internal import SluiceConcurrency
 package import SluiceFiles
 internal import SluiceLock
 
-/// A PostgreSQL database with a few connections, which are opened when they are needed and replaced when they are lost.
+/// A PostgreSQL database with a few connections, which are opened on demand and replaced when they are lost.
 ///
 ///     let database = try PostgresDatabase("postgres://sluice@db.example/queue")
 ///     let claimed = try await database.run(statements, in: PostgresTransaction(lock: 7))
 ///     await database.close()
 ///
-/// **Lost connections.** A transaction that certainly changed nothing is tried again: after a lost connection, a serialization failure or
-/// a deadlock, and with ``PostgresTransaction/isIdempotent`` also after a commit with unknown outcome. The pauses grow exponentially, and
-/// end at ``Configuration/retryTimeout``. If the first connection of all fails, the error is thrown immediately, because the URL may be
-/// wrong.
+/// **Lost connections.** A transaction that definitely changed nothing is retried: after a lost connection, a serialization failure or a
+/// deadlock. With ``PostgresTransaction/isIdempotent``, it is also retried after a commit with an unknown outcome. Retries back off
+/// exponentially, until ``Configuration/retryTimeout``. If the very first connection fails, the error is thrown immediately, because the
+/// URL may be wrong.
 ///
-/// **Programs that stop.** A program that is suspended or cut off while it sends a transaction can hold a lock. A transaction that has waited
-/// for ``Configuration/lockTimeout`` looks for the session that holds it. It ends that session if the server is waiting for its program, which the
-/// server allows for sessions of the same user, and for all if the user has the role `pg_signal_backend`. A holder that works isn't disturbed.
+/// **Stopped programs.** A program that is suspended or cut off while it sends a transaction can hold a lock. A transaction that has waited
+/// for ``Configuration/lockTimeout`` looks for the session that holds the lock. If the server is waiting for that session's program, the
+/// transaction ends the session. The server allows this for the same user's sessions, and for all sessions if the user has the role
+/// `pg_signal_backend`. A holder that is working isn't disturbed.
 ///
-/// **Cancellation.** A cancelled task makes one attempt, so that state can be written while work stops. It waits for a free connection, but
-/// not before another attempt.
+/// **Cancellation.** A cancelled task makes one attempt, so that state can still be written during shutdown. It waits for a free
+/// connection, but doesn't retry.
 package final class PostgresDatabase: Sendable {
     /// The settings of a database.
     package struct Configuration: Sendable {
-        /// The largest number of concurrent transactions, each on a connection of its own.
+        /// The maximum number of concurrent transactions, each on its own connection.
         package var concurrency: Int
         package var connectTimeout: Duration
-        /// The time after which a failed transaction isn't tried again.
+        /// How long to retry a failed transaction.
         package var retryTimeout: Duration
-        /// The pause before the second attempt. Each further pause is twice as long, and each is shortened at random by up to a half.
+        /// The pause before the second attempt. Each further pause is twice as long, with random jitter of up to a half.
         package var firstPause: Duration
         package var maximumPause: Duration
-        /// The time after which a transaction that waits for its lock looks for a holder that has stopped.
+        /// How long a transaction waits for its lock before it looks for a stopped holder.
         package var lockTimeout: Duration
 
         package init(
@@ -56,9 +57,9 @@ package final class PostgresDatabase: Sendable {
 
     private struct State {
         var idle: [PostgresConnection] = []
-        /// Whether a connection was ever opened, so that the URL is right.
+        /// Whether a connection was ever opened, which means that the URL is right.
         var wasConnected = false
-        /// Whether a transaction was ever committed that may write, so that a server that can only be read is one that has changed.
+        /// Whether a writing transaction was ever committed. If so, a server that is now read-only has changed.
         var hasWritten = false
         var isClosed = false
     }
@@ -79,8 +80,8 @@ package final class PostgresDatabase: Sendable {
         limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
     }
 
-    /// Closes the connections. Transactions that run are completed; later ones throw ``PostgresError/Code/closed``. Listeners have
-    /// connections of their own: see ``PostgresListener/close()``.
+    /// Closes the connections. Running transactions are completed; later ones throw ``PostgresError/Code/closed``. Listeners have their own
+    /// connections: see ``PostgresListener/close()``.
     package func close() async {
         let idle = state.withLock { state in
             state.isClosed = true
@@ -102,9 +103,9 @@ package final class PostgresDatabase: Sendable {
         try await retrying(transaction) { try await $0.run(statements, in: $1) }
     }
 
-    /// Runs `body` in a transaction, commits and returns its result. If `body` throws, the transaction is rolled back.
+    /// Runs `body` in a transaction, commits, and returns its result. If `body` throws, the transaction is rolled back.
     ///
-    /// `body` runs again if the transaction is tried again, and must use no other connection of this database.
+    /// If the transaction is retried, `body` runs again. It must not use another connection of this database.
     ///
     /// - Throws: The error of `body`, or ``PostgresError``.
     package func transaction<R>(
@@ -132,7 +133,7 @@ package final class PostgresDatabase: Sendable {
             } catch let error as PostgresError {
                 let (wasConnected, hasWritten) = state.withLock { ($0.wasConnected && !$0.isClosed, $0.hasWritten) }
                 if error.sqlState == "55P03", let lock = transaction.lock, wasConnected {
-                    // Also in a cancelled task. It has waited already.
+                    // Even in a cancelled task, which has already waited.
                     try? await endStoppedHolder(of: lock)
                     guard ContinuousClock.now < start + transaction.statementTimeout else { throw error }
                     continue
@@ -152,8 +153,8 @@ package final class PostgresDatabase: Sendable {
         }
     }
 
-    /// Ends the session that holds a lock, if the server has been waiting for its program for a while: to send the rest of a transaction, or
-    /// to receive the results.
+    /// Ends the session that holds a lock, if the server has been waiting for its program for a while, either to send the rest of a
+    /// transaction or to receive the results.
     private func endStoppedHolder(of lock: Int64) async throws {
         let holder = """
             FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -164,7 +165,7 @@ package final class PostgresDatabase: Sendable {
         let patience = PostgresValue.integer(Int64(configuration.lockTimeout / .milliseconds(2)))
         let find = PostgresStatement("SELECT pid::int8, state_change::text \(holder)", [.integer(lock), patience])
         let pause = PostgresStatement("SELECT pg_sleep(0.2)")
-        // A program that receives its results now would be waited for, too, but not twice in the same state.
+        // The server also waits for a program that is just receiving its results, but then it isn't in the same state twice.
         guard let found = try await withConnection({ try await $0.run([find, pause])[0].first }) else { return }
         let end = PostgresStatement(
             "SELECT pg_terminate_backend(pid) \(holder) AND pid = $3 AND state_change::text = $4",
@@ -190,7 +191,7 @@ package final class PostgresDatabase: Sendable {
         return try await connect()
     }
 
-    /// Opens a connection, also in a cancelled task: the time limit ends it.
+    /// Opens a connection, even in a cancelled task. The time limit ends it.
     private func connect() async throws -> PostgresConnection {
         let opening = Task { [address, configuration, files] in
             try await PostgresConnection.open(address, timeout: configuration.connectTimeout, using: files)

@@ -2,7 +2,7 @@
 internal import SluiceConcurrency
 internal import Synchronization
 
-/// Waits for the notifications of a channel, on a connection of its own that is replaced when it is lost.
+/// Waits for a channel's notifications, on its own connection, which is replaced when it is lost.
 ///
 ///     let listener = PostgresListener(database, channel: "jobs")
 ///     while !Task.isCancelled {
@@ -13,19 +13,19 @@ internal import Synchronization
 ///
 /// One task at a time may use it. A second concurrent call traps.
 ///
-/// **Lost notifications.** Those that are sent while no connection exists don't arrive. ``Wake/isNewConnection`` tells that this may have
-/// happened.
+/// **Lost notifications.** Notifications that are sent while there is no connection don't arrive. ``Wake/isNewConnection`` says that this
+/// may have happened.
 package final class PostgresListener: @unchecked Sendable {
-    // No lock: `isInUse` makes one call at a time the only user of `connection` and `pending`. The other properties never change.
+    // No lock: `isInUse` ensures that only one call at a time uses `connection` and `pending`. The other properties never change.
     private let isInUse = Atomic(false)
     private var connection: PostgresConnection?
     private var pending: [PostgresNotification] = []
 
     /// The reason why a wait ended.
     package struct Wake: Sendable, Hashable {
-        /// The notifications that arrived; empty if the time was over.
+        /// The notifications that arrived; empty after a timeout.
         package var notifications: [PostgresNotification]
-        /// Whether the listener has just begun to listen, so that earlier notifications may have been missed.
+        /// Whether the listener just started listening, so earlier notifications may have been missed.
         package var isNewConnection: Bool
 
         package init(notifications: [PostgresNotification] = [], isNewConnection: Bool = false) {
@@ -42,10 +42,10 @@ package final class PostgresListener: @unchecked Sendable {
         self.channel = channel
     }
 
-    /// Waits for notifications. Returns immediately after it has connected, and otherwise when a notification arrives or the time is over.
+    /// Waits for notifications. Returns immediately after connecting, and otherwise when a notification arrives or the timeout expires.
     ///
-    /// While the server can't be reached, it tries to connect until the time is over, and then returns an empty value. So a caller that
-    /// looks for work after each call polls at the interval of the timeout.
+    /// While the server can't be reached, it tries to connect until the timeout expires, and then returns an empty value. So a caller that
+    /// looks for work after each call effectively polls at the timeout's interval.
     ///
     /// - Throws: `CancellationError` if the task is cancelled; ``PostgresError`` if the server refuses the connection or `LISTEN`.
     package func next(timeout: Duration) async throws -> Wake {
@@ -74,9 +74,9 @@ package final class PostgresListener: @unchecked Sendable {
         }
     }
 
-    /// Returns whether notifications arrive here. Through a pooler in transaction mode they don't.
+    /// Returns whether notifications arrive. Through a pooler in transaction mode, they don't.
     ///
-    /// It sends one on a connection of the database and waits for it.
+    /// Sends one on one of the database's connections and waits for it.
     ///
     /// - Throws: ``PostgresError``; `CancellationError` if the task is cancelled.
     package func receivesNotifications(timeout: Duration = .seconds(2)) async throws -> Bool {

@@ -12,14 +12,14 @@ import SluiceDownloads
 /// The number of applied migrations is stored in the table `sluice_schema`, in the same PostgreSQL schema as the tables. Processes that apply
 /// migrations concurrently wait for each other.
 ///
-/// **Privileges.** The user must be allowed to create tables in the schema, or to create the schema if it is missing. A superuser isn't
-/// needed. If all migrations are applied already, reading `sluice_schema` is enough.
+/// **Privileges.** The user must be allowed to create tables in the schema, or to create the schema if it is missing, but needn't be a
+/// superuser. If all migrations have already been applied, permission to read `sluice_schema` is enough.
 package struct PostgresSchema: Sendable {
-    /// The name under which the number of migrations is stored.
+    /// The name that the number of migrations is stored under.
     package var application: String
-    /// The PostgreSQL schema of the tables; `nil` for the first of the user's search path, usually `public`.
+    /// The PostgreSQL schema of the tables; `nil` for the first one in the user's search path, usually `public`.
     package var namespace: String?
-    /// The migrations, oldest first, each with its statements. A released migration must not change. Names need no schema.
+    /// The migrations, oldest first, each with its statements. A released migration must not change. Names don't need a schema.
     package var migrations: [[String]]
 
     package init(application: String, namespace: String? = nil, migrations: [[String]]) {
@@ -28,11 +28,11 @@ package struct PostgresSchema: Sendable {
         self.migrations = migrations
     }
 
-    /// Applies the missing migrations, all or none.
+    /// Applies all missing migrations or none.
     ///
     /// - Throws: ``PostgresError``: ``PostgresError/Code/newerVersion`` if the tables have more migrations than this program knows.
     package func apply(to database: PostgresDatabase) async throws {
-        // Usually nothing is missing. Then no lock is needed, which a program that migrates may hold for minutes.
+        // Usually nothing is missing. Then we don't need the lock, which a migrating program may hold for minutes.
         if try await isApplied(to: database) { return }
         let settings = PostgresTransaction(
             lock: lock, namespace: namespace, statementTimeout: .seconds(600), lockTimeout: .seconds(600),
@@ -42,7 +42,7 @@ package struct PostgresSchema: Sendable {
                 guard let namespace else { throw missingNamespace(connection.subject) }
                 try await connection.execute("CREATE SCHEMA \(PostgresStatement.quoted(namespace))")
             } else if let namespace {
-                // Without this privilege, the tables would seem to be missing.
+                // Without this privilege, the tables would appear to be missing.
                 let isUsable = "SELECT has_schema_privilege($1, 'USAGE')"
                 guard try await connection.holds(isUsable, [.text(namespace)]) else {
                     throw unusableNamespace(namespace, connection.subject)
@@ -55,7 +55,7 @@ package struct PostgresSchema: Sendable {
             let found = try await version(connection)
             guard found <= migrations.count else { throw newerVersion(found, connection.subject) }
             guard found < migrations.count else { return }
-            // One round trip for each statement: a statement may need up to the time limit.
+            // One round trip for each statement, because each may need up to the time limit.
             for statement in migrations[found...].joined() { try await connection.execute(statement) }
             _ = try await connection.run([
                 PostgresStatement(
@@ -70,7 +70,7 @@ package struct PostgresSchema: Sendable {
     private func isApplied(to database: PostgresDatabase) async throws -> Bool {
         let settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
         return try await database.transaction(settings) { connection in
-            // Without the privilege, the tables seem to be missing.
+            // Without the privilege, the tables appear to be missing.
             guard try await !connection.holds("SELECT to_regclass('sluice_schema') IS NULL") else { return false }
             return try await version(connection) == migrations.count
         }
@@ -87,7 +87,7 @@ package struct PostgresSchema: Sendable {
             "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)", [.text(namespace)])
     }
 
-    /// The lock that excludes other processes that apply the same migrations.
+    /// The lock that keeps other processes from applying the same migrations.
     var lock: Int64 { Int64(bitPattern: "sluice_schema/\(namespace ?? "")/\(application)".stableHash) }
 
     private func newerVersion(_ found: Int, _ subject: String) -> PostgresError {

@@ -24,7 +24,7 @@ extension PostgresQueueStore {
 }
 
 extension [DownloadRequest] {
-    /// The parameters that identify jobs. `machine` is the machine to which absolute targets belong.
+    /// The parameters that identify jobs. `machine` is the machine that absolute targets belong to.
     func columns(machine: String?) -> [PostgresValue] {
         [
             .texts(map(\.url.absoluteString)), .texts(map(\.directory.absoluteString)), .texts(map(\.name)),
@@ -36,7 +36,7 @@ extension [DownloadRequest] {
 }
 
 extension String {
-    /// The host as the tables have it. Hosts with the same long beginning, which no name service has, count as one.
+    /// The host as stored in the tables. Hosts with the same long prefix, longer than any real name, count as one.
     var storedHost: String {
         utf8.count > QueueStoreError.longestName
             ? String(decoding: utf8.prefix(QueueStoreError.longestName), as: UTF8.self) : self
@@ -44,7 +44,7 @@ extension String {
 }
 
 extension DownloadRequest {
-    /// The machine of the request's job: empty if workers on every machine may claim it, because its target is relative.
+    /// The machine of the request's job. It is empty if workers on any machine may claim it, because its target is relative.
     func machine(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
 }
 
@@ -126,7 +126,7 @@ extension PostgresQueueStore {
         in selection: QueuedDownload.Selection, after id: JobID?, atMost count: Int
     ) async throws -> [QueuedDownload] {
         let find = Operation(
-            // One by one: the server may read the whole queue for a condition on the numbers.
+            // One by one, because the server may read the whole queue for a condition on the numbers.
             sql: """
                 SELECT download.* FROM (
                     SELECT id FROM unnest(selected($1, $2, $3, $4, $5)) AS selected (id)
@@ -143,22 +143,22 @@ extension PostgresQueueStore {
     }
 
     package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
-        // More events than are promised, because a list of many requests has many events.
+        // More events than promised, because a list of many requests has many events.
         let operation = call(
             "prune",
             [
                 .integer(age.milliseconds), .integer(Int64(count)), .integer(10 * Int64(keptEvents)),
                 .integer(HostHealth.memory), .integer(Int64(prunedAtOnce)),
             ])
-        // A later step removes again what a crash of the server has brought back.
+        // If a server crash brings something back, a later step removes it again.
         let rows = try await write([operation], waitsForDisk: false)[0]
         return try decoding { try rows.scalar() ?? false }
     }
 
     private static let unfinished: [QueuedDownload.State] = [.waiting, .running, .paused]
 
-    /// Calls a function for the selected jobs, at most ``changedAtOnce`` in each transaction, so that others get the queue's lock between
-    /// them. `add` gets each row of the results.
+    /// Calls a function for the selected jobs, at most ``changedAtOnce`` per transaction, so that others get the queue's lock in between.
+    /// `add` gets each row of the results.
     private func inSteps(
         _ function: String, with parameters: [PostgresValue] = [], _ selection: QueuedDownload.Selection,
         _ states: [QueuedDownload.State], _ add: (PostgresRow) throws -> Void
@@ -212,13 +212,13 @@ extension PostgresQueueStore {
 }
 
 extension QueuedDownload.Selection {
-    /// The parameters of the function `selected`: the numbers of the states, the kind, the name and the numbers of jobs.
+    /// The parameters of the function `selected`: the state numbers, the kind, the name and the job numbers.
     fileprivate func parameters(_ states: [QueuedDownload.State]) -> [PostgresValue] {
         var states = states
         if case .state(let state) = self { states = states.filter { $0 == state } }
         let columns = PostgresValue.integers(states.flatMap(\.stored).map { Int64($0.rawValue) })
         return switch self {
-        // The server has no such names.
+        // The server can't store such names.
         case .user(let name) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),
             .host(let name) where name.utf8.contains(0):
             [columns, "ids", "", .integers([])]

@@ -20,7 +20,7 @@ extension PostgresQueueStore {
 
     static func find(_ ids: [JobID]) -> Operation {
         Operation(
-            // In no order, and one by one: the server may read the whole queue for a condition on the array.
+            // In no particular order, and one by one, because the server may read the whole queue for a condition on the array.
             sql: """
                 SELECT download.* FROM unnest($2::int8[]) AS listed (id)
                 CROSS JOIN LATERAL (
@@ -76,7 +76,7 @@ extension PostgresQueueStore {
         }
     }
 
-    /// The number of the first event that is kept, and some events.
+    /// The number of the first event that has been kept, and some events.
     static func eventQueries(after number: Int64?, atMost count: Int) -> [Operation] {
         [
             Operation(sql: "SELECT number FROM event WHERE queue = $1 ORDER BY number LIMIT 1", parameters: []),

@@ -4,7 +4,7 @@ internal import SluiceHTTP
 internal import SluiceLock
 
 extension PostgresQueueStore {
-    /// A run tries again by itself, and stops transfers meanwhile.
+    /// Short, because a run retries by itself, and stops transfers in the meantime.
     private static let retryTimeout = Duration.seconds(2)
 
     package func takeTurn(
@@ -24,7 +24,7 @@ extension PostgresQueueStore {
         }
     }
 
-    /// - Parameter isAgain: Whether the same turn, with the same token, may have been committed.
+    /// - Parameter isAgain: Whether the same turn, with the same token, may already have been committed.
     package func takeTurn(
         _ settlements: [JobSettlement], _ claim: JobClaim?, token: Int64, isAgain: Bool
     ) async throws -> JobTurn {
@@ -39,7 +39,7 @@ extension PostgresQueueStore {
             operations.append(call("outlook", [PostgresValue(claim.batch)]))
         }
         guard operations.count > preceding else { return JobTurn() }
-        // The tokens make it harmless if a crash of the server undoes a claim.
+        // Thanks to the tokens, it does no harm if a server crash undoes a claim.
         var results = try await write(
             operations, waitsForDisk: !settlements.isEmpty, isIdempotent: isAgain,
             retryTimeout: Self.retryTimeout)[...].dropFirst(preceding)
@@ -94,7 +94,7 @@ extension PostgresQueueStore {
     }
 
     package func releaseJobsOfDeadWorkers() async throws {
-        // The server knows only leases, and a claim takes back the expired ones first. This one takes no job.
+        // The server only knows leases, and a claim first takes back the expired ones. This one takes no jobs.
         let nothing = JobClaim(worker: QueueWorker(name: ""), count: 0, limits: .init(), lease: .zero)
         try await write([claiming(nothing, token: 1, isAgain: false)], waitsForDisk: false)
     }
@@ -116,7 +116,7 @@ extension PostgresQueueStore {
     }
 }
 
-/// A claim whose transaction may have been committed, although no answer came. Its worker doesn't know the jobs, so it would renew their
+/// A claim whose transaction may have been committed although no answer came. Its worker doesn't know the jobs, so it would renew their
 /// leases without working on them.
 struct LostClaim: Sendable, Hashable {
     var worker: String
@@ -132,7 +132,7 @@ extension PostgresQueueStore {
         lostClaims.withLock { $0.filter { $0.worker == worker?.name } }
     }
 
-    /// Releases the jobs of the claims of one worker, before its leases are renewed.
+    /// Releases the jobs of a worker's lost claims before its leases are renewed.
     private func releasing(_ lost: [LostClaim]) -> [Operation] {
         guard let worker = lost.first?.worker else { return [] }
         return [
@@ -166,7 +166,7 @@ extension JobSettlement.Outcome {
         return switch self {
         case .done(let bytes): (.done, bytes, nil, nil, nil)
         case .failed: (.failed, nil, message, error, nil)
-        // A delay without a message is no failure.
+        // A delay without a message isn't a failure.
         case .retry, .postponed: (.delayed, delay?.milliseconds, message, error, newHost?.storedHost)
         case .moved, .released, .cancelled: (.ready, nil, nil, nil, newHost?.storedHost)
         }

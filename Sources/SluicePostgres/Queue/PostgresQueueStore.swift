@@ -14,15 +14,15 @@ extension DownloadStore {
     /// The first operation connects, and creates the tables if they are missing. The article <doc:FromOneMachineToMany> describes the
     /// privileges, what is exact, and what happens when a part fails.
     ///
-    /// **Limits** hold exactly for all workers of the queue together, on all machines. All of them must use the same limits.
+    /// **Limits** are exact for all of the queue's workers together, on all machines. They must all use the same limits.
     ///
-    /// **Durability.** Enqueued downloads and recorded outcomes are on the server's disk when the operation returns. A crash of the server
-    /// may undo the last claims, and then the downloads are claimed again.
+    /// **Durability.** Enqueued downloads and recorded outcomes are on the server's disk when the operation returns. A server crash may
+    /// undo the last claims; the downloads are then claimed again.
     ///
     /// **Secrets.** URLs are stored unchanged, and header fields aren't stored. Errors and logs never contain the password of `url`.
     ///
     /// - Parameters:
-    ///   - url: The URL of the database, as libpq reads it. What it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and from
+    ///   - url: The URL of the database, as libpq reads it. Anything it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and
     ///     the password file.
     ///   - queue: The name of the queue. A database can have several, each with its own downloads and limits.
     ///   - namespace: The PostgreSQL schema of the tables, which is created if it is missing.
@@ -38,16 +38,16 @@ extension DownloadStore {
 
 /// A queue in a PostgreSQL database. See `DownloadStore.postgres(_:queue:namespace:using:)`.
 ///
-/// **Locking.** Each operation that writes is one transaction under READ COMMITTED. Its first statement takes the queue's lock, and the next
-/// one calls a function (``PostgresQueueSchema``), which therefore sees everything that earlier holders of the lock have committed. All of
-/// it is sent in one round trip, so the lock never waits for a program between two statements. See ``PostgresDatabase`` for programs that
-/// stop while they send one.
+/// **Locking.** Each operation that writes is one transaction under READ COMMITTED. Its first statement takes the queue's lock, and the
+/// next one calls a function (``PostgresQueueSchema``), which therefore sees everything that earlier holders of the lock committed. All of
+/// it is sent in one round trip, so the lock is never held while waiting for a program. ``PostgresDatabase`` describes what happens if a
+/// program stops in the middle of sending.
 ///
-/// **Leases.** A worker is known by the leases that it renews. The jobs of a worker that has died wait again when its leases have expired,
-/// by the server's clock.
+/// **Leases.** A worker is known by the leases that it renews. A dead worker's jobs go back to waiting when its leases expire, by the
+/// server's clock.
 ///
-/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. A turn recognizes by the tokens what it
-/// has already done. Other operations have the same effect twice, but may then report that there was nothing left to change.
+/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. A turn recognizes by its tokens what it has
+/// already done. Other operations can safely run twice, but may then report that there was nothing left to change.
 package final class PostgresQueueStore: QueueStore {
     private let subject: String
     private let database: Result<PostgresDatabase, PostgresError>
@@ -55,7 +55,7 @@ package final class PostgresQueueStore: QueueStore {
     private let queue: String
     private let number: AsyncLazy<Int64>
     private let isClosed = Atomic(false)
-    /// The claims whose answers were lost, until their jobs are released.
+    /// Claims whose answers were lost, until their jobs are released.
     let lostClaims = Lock<[LostClaim]>([])
     /// A test's clock, or `nil` for the server's.
     private let time: QueueTime?
@@ -94,12 +94,12 @@ package final class PostgresQueueStore: QueueStore {
         Int64(bitPattern: "sluice_queue/\(namespace)/\(queue)".stableHash)
     }
 
-    /// The channel on which the queue's changes are announced.
+    /// The channel that announces the queue's changes.
     package static func channel(_ namespace: String, _ queue: String) -> String {
         "sluice_" + String(UInt64(bitPattern: lock(namespace, queue)), radix: 16)
     }
 
-    /// Connects, and creates what is missing.
+    /// Connects, and creates whatever is missing.
     package func prepare() async throws { _ = try await opened }
 
     /// Whether the queue exists. Creates nothing.
@@ -107,7 +107,7 @@ package final class PostgresQueueStore: QueueStore {
         try await mapping { try await database.get().hasQueue(queue, namespace: namespace) }
     }
 
-    /// Returns what distinguishes the queue from all others, also on other servers, or `nil` if it is missing. Creates nothing.
+    /// Returns a value that distinguishes the queue from all others, even on other servers, or `nil` if it is missing. Creates nothing.
     package func identity() async throws -> String? {
         try await mapping { try await database.get().identity(ofQueue: queue, namespace: namespace) }
     }
@@ -115,7 +115,7 @@ package final class PostgresQueueStore: QueueStore {
     package func attach() async throws -> QueueWorker {
         try await prepare()
         let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
-        // A worker on a server that can only be read fails when it begins. If a server becomes that later, it waits.
+        // On a read-only server, a worker fails when it begins. If a server becomes read-only later, the worker waits.
         try await write([call("renew", [.text(worker.name), 0])], waitsForDisk: false)
         return worker
     }
@@ -165,13 +165,13 @@ package final class PostgresQueueStore: QueueStore {
         }
     }
 
-    /// A statement whose first parameter, `$1`, is the queue's number. It isn't among `parameters`.
+    /// A statement whose first parameter, `$1`, is the queue's number, which isn't in `parameters`.
     struct Operation: Sendable {
         var sql: String
         var parameters: [PostgresValue]
     }
 
-    /// Calls a function of the queue, with the queue's number, the time, and other parameters.
+    /// Calls one of the queue's functions with the queue's number, the time, and other parameters.
     func call(_ function: String, _ parameters: [PostgresValue] = []) -> Operation {
         let placeholders = (0..<parameters.count).map { ", $\($0 + 3)" }.joined()
         return Operation(
@@ -194,7 +194,7 @@ package final class PostgresQueueStore: QueueStore {
     func read(_ queries: [Operation]) async throws -> [PostgresResult] {
         let opened = try await opened
         var settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
-        // Without statistics, or with old ones, the server would scan and sort the whole queue.
+        // With missing or outdated statistics, the server would scan and sort the whole queue.
         settings.usesIndexes = true
         return try await mapping { try await opened.database.run(opened.statements(queries), in: settings) }
     }
@@ -234,10 +234,10 @@ extension PostgresQueueStore.Opened {
 // MARK: - The rows of queues
 
 extension PostgresDatabase {
-    /// Whether the schema has tables of queues, and a queue of this name.
+    /// Whether the schema has queue tables, and a queue with this name.
     fileprivate func hasQueue(_ name: String, namespace: String) async throws -> Bool {
         let reading = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
-        // The server refuses a statement that names a missing table.
+        // The server rejects a statement that names a missing table.
         let tables = PostgresStatement("SELECT to_regclass('queue') IS NOT NULL")
         guard try await run([tables], in: reading)[0].scalar() ?? false else { return false }
         let queue = PostgresStatement("SELECT EXISTS (SELECT FROM queue WHERE name = $1)", [.text(name)])
@@ -256,14 +256,14 @@ extension PostgresDatabase {
         return try await run([PostgresStatement(query, [.text(name)])], in: reading)[0].scalar()
     }
 
-    /// Returns the number of a queue, which is created if it is missing.
+    /// Returns a queue's number. Creates the queue if it is missing.
     fileprivate func findQueue(
         _ name: String, namespace: String, channel: String, lock: Int64
     ) async throws -> Int64 {
         let find = PostgresStatement("SELECT number FROM queue WHERE name = $1", [.text(name)])
         let reading = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
         if let number: Int64 = try await run([find], in: reading)[0].scalar() { return number }
-        // Two processes may create it.
+        // Two processes may create it at once.
         let create = PostgresStatement(
             "INSERT INTO queue (name, channel) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
             [.text(name), .text(channel)])
@@ -295,7 +295,7 @@ extension QueueStoreError {
         self.init(code, subject: error.subject, message: error.message, remedy: error.remedy, cause: error)
     }
 
-    /// Whether the operation may have been carried out.
+    /// Whether the operation may have taken effect.
     var isUnknownOutcome: Bool { (cause as? PostgresError)?.code == .outcomeUnknown }
 }
 

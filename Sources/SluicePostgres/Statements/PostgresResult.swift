@@ -11,11 +11,11 @@ package import Foundation
 ///
 ///     for row in result { try print(row.value("url", as: String.self)) }
 ///
-/// It is the memory that libpq filled. Values are decoded when they are read.
+/// It wraps the memory that libpq filled. Values are decoded when they are read.
 package struct PostgresResult: Sendable, RandomAccessCollection {
     private let storage: Storage
 
-    /// Takes the ownership of libpq's result.
+    /// Takes ownership of libpq's result.
     init(_ pointer: OpaquePointer) { storage = Storage(pointer) }
 
     package var startIndex: Int { 0 }
@@ -36,9 +36,9 @@ package struct PostgresResult: Sendable, RandomAccessCollection {
         try first?.value(at: 0, as: type)
     }
 
-    /// Frees libpq's result with the last copy.
+    /// Frees libpq's result when the last copy goes away.
     final class Storage: @unchecked Sendable {
-        // No lock: libpq doesn't change a complete result, and any number of threads may read it.
+        // No lock: libpq doesn't change a complete result, so any number of threads may read it.
         let pointer: OpaquePointer
         let rows: Int
         let columns: Int
@@ -58,12 +58,12 @@ package struct PostgresRow: Sendable {
     let storage: PostgresResult.Storage
     let row: Int
 
-    /// Decodes a value by the name of its column. Pass an optional type if the value may be NULL.
+    /// Decodes a value by column name. Pass an optional type if the value may be NULL.
     ///
-    /// - Throws: ``PostgresError/Code/unexpectedValue`` if the value has another type, or is NULL, or if there is no such column: another
-    ///   program may have changed a view or a function.
+    /// - Throws: ``PostgresError/Code/unexpectedValue`` if the value has a different type or is NULL, or if there is no such column.
+    ///   Another program may have changed a view or a function.
     package func value<Value: PostgresDecodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
-        // Quoted: libpq would convert the name to lowercase.
+        // Quoted, because libpq would convert the name to lowercase.
         let quoted = "\"\(column.replacing("\"", with: "\"\""))\""
         let index = Int(PQfnumber(storage.pointer, quoted))
         guard index >= 0 else {
@@ -74,7 +74,7 @@ package struct PostgresRow: Sendable {
         return try value(at: index, as: type)
     }
 
-    /// Decodes a value by the index of its column. It behaves like the method that takes a name.
+    /// Decodes a value by column index. It behaves like the method that takes a name.
     package func value<Value: PostgresDecodable>(at column: Int, as type: Value.Type = Value.self) throws -> Value {
         precondition((0..<storage.columns).contains(column), "The result has no column \(column).")
         let (pointer, row, index) = (storage.pointer, CInt(row), CInt(column))
@@ -94,7 +94,7 @@ package struct PostgresRow: Sendable {
 
 // MARK: - Decoding
 
-/// A type that the values of a result can be decoded to.
+/// A type that a result's values can be decoded to.
 package protocol PostgresDecodable: Sendable {
     /// Creates a value from the text that the server sent, or from `nil` for NULL. Returns `nil` if the text doesn't fit the type.
     init?(postgresText text: UnsafeRawBufferPointer?)

@@ -7,11 +7,11 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// A statement with its parameters, which the SQL names `$1`, `$2` and so on.
+/// A statement with its parameters, which the SQL refers to as `$1`, `$2` and so on.
 ///
 ///     let waiting = PostgresStatement("SELECT count(*) FROM job WHERE state = $1 AND host = $2", [0, .text(host)])
 ///
-/// It is sent unnamed with its parameters, so that it leaves no state in the session: a pooler such as pgbouncer may run the next
+/// It is sent unnamed, together with its parameters, so it leaves no state in the session: a pooler such as pgbouncer may run the next
 /// transaction in another session.
 package struct PostgresStatement: Sendable, Hashable {
     package var sql: String
@@ -27,8 +27,8 @@ package struct PostgresStatement: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// Waits for a lock that ends with the transaction. It must be a statement of its own, before those that rely on it: a statement that
-    /// takes a lock and reads tables uses the state of the tables from before it waited.
+    /// Waits for a lock that ends with the transaction. It must be a separate statement, before the ones that rely on it: a statement that
+    /// takes a lock and reads tables sees the tables as they were before it waited.
     package static func lock(_ key: Int64) -> PostgresStatement {
         PostgresStatement("SELECT pg_advisory_xact_lock($1)", [.integer(key)])
     }
@@ -48,7 +48,7 @@ package struct PostgresStatement: Sendable, Hashable {
         guard bytes.count <= Int(CInt.max) else { return false }
         let lengths = ranges.map { CInt($0?.count ?? 0) }
         let binary = [CInt](repeating: 1, count: parameters.count)
-        // An empty array may have no address, and a parameter without one is NULL.
+        // An empty array may have no address, and a parameter without an address is NULL.
         bytes.append(0)
         return bytes.withUnsafeBytes { memory in
             let start = memory.baseAddress!.assumingMemoryBound(to: CChar.self)
@@ -60,7 +60,7 @@ package struct PostgresStatement: Sendable, Hashable {
 
 // MARK: - Parameters
 
-/// A parameter of a statement. Its type is sent with it, so a comparison with a column of another type needs a cast in the statement.
+/// A statement's parameter. It is sent with its type, so comparing it with a column of another type needs a cast in the statement.
 ///
 /// Arrays insert many rows with one statement:
 ///
@@ -75,7 +75,7 @@ package enum PostgresValue: Sendable, Hashable {
     case double(Double)
     /// A `bool`.
     case bool(Bool)
-    /// A `text`. A NUL character in it is an error of the server.
+    /// A `text`. The server rejects a NUL character in it.
     case text(String)
     /// A `bytea`.
     case bytes([UInt8])
@@ -109,7 +109,7 @@ extension PostgresValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral
 
 // MARK: - On the wire
 
-/// The object identifiers of the types, from pg_type.dat of PostgreSQL. They never change.
+/// The types' object identifiers, from PostgreSQL's pg_type.dat. They never change.
 private enum TypeID {
     static let unknown: UInt32 = 0
     static let bool: UInt32 = 16
@@ -139,7 +139,7 @@ extension PostgresValue {
         }
     }
 
-    /// Appends the binary form. Text needs no quoting in it, and is never cut off at a NUL. Returns `false` for NULL.
+    /// Appends the binary form, in which text needs no quoting and is never cut off at a NUL. Returns `false` for NULL.
     func append(to bytes: inout [UInt8]) -> Bool {
         switch self {
         case .null: return false
@@ -160,7 +160,7 @@ extension PostgresValue {
         return true
     }
 
-    /// Appends an array of one dimension: see `array_recv` of PostgreSQL.
+    /// Appends a one-dimensional array (see PostgreSQL's `array_recv`).
     private static func append<Element>(
         _ values: [Element?], of type: UInt32, to bytes: inout [UInt8],
         _ appendElement: (Element, inout [UInt8]) -> Void

@@ -4,8 +4,8 @@
 extension PostgresQueueSchema {
     /// Requests that become jobs or members.
     static let enqueueFunctions: [String] = [
-        // Writes the ranks, states, charges and lines of unfinished jobs whose members have changed. The jobs have left their lines before.
-        // Returns the events.
+        // Writes the ranks, states, charges and lines of unfinished jobs whose members have changed. The jobs must already have left their
+        // lines. Returns the events.
         """
         CREATE FUNCTION members_changed(p_queue int8, p_jobs int8[]) RETURNS draft[] LANGUAGE plpgsql AS $$
         DECLARE
@@ -45,7 +45,8 @@ extension PostgresQueueSchema {
             RETURN v_drafts;
         END $$
         """,
-        // Adds a member to each job. One of the same user and batch gets the higher priority and is resumed instead.
+        // Adds a member to each job. If there already is a member with the same user and batch, it gets the higher priority and is resumed
+        // instead.
         """
         CREATE FUNCTION join_members(p_queue int8, p_batch text, p_jobs int8[], p_users text[], p_priorities int8[])
         RETURNS void LANGUAGE plpgsql AS $$
@@ -63,7 +64,7 @@ extension PostgresQueueSchema {
                     AND member.user_name = request.user_name AND member.batch || '' = p_batch) = 0;
         END $$
         """,
-        // Adds members to unfinished jobs. No other request of the call is for one of these jobs.
+        // Adds members to unfinished jobs. No other request in the call is for one of these jobs.
         """
         CREATE FUNCTION join_jobs(
             p_queue int8, p_now int8, p_batch text, p_jobs int8[], p_users text[], p_priorities int8[]
@@ -142,8 +143,8 @@ extension PostgresQueueSchema {
             PERFORM record(p_queue, p_now, p_new, 'added', p_user, p_batch);
         END $$
         """,
-        // Adds requests, as if one after another. In a long list, requests with new targets are added together, and those that join a job
-        // too. The events of both come first.
+        // Adds requests as if one after another. In a long list, requests with new targets are added together, and so are requests that
+        // join a job. The events of both come first.
         """
         CREATE FUNCTION enqueue(
             p_queue int8, p_now int8, p_batch text, p_keeps_finished bool, p_urls text[], p_directories text[],
@@ -236,7 +237,7 @@ extension PostgresQueueSchema {
 extension PostgresQueueSchema {
     /// Jobs that come from another queue.
     static let copyFunctions: [String] = [
-        // Adds a job with its members, or its members to another job. Members that the other job has already aren't changed.
+        // Adds a job with its members, or adds its members to another job. Members that the other job already has aren't changed.
         """
         CREATE FUNCTION copy_one(
             p_queue int8, p_now int8, p_new int8, p_url text, p_directory text, p_name text, p_target bytea, p_host text,
@@ -281,7 +282,7 @@ extension PostgresQueueSchema {
             END IF;
         END $$
         """,
-        // Adds jobs in their order. The members of all jobs follow one another; p_counts has their number for each job.
+        // Adds jobs in order. The members of all jobs are concatenated; p_counts has the number for each job.
         """
         CREATE FUNCTION copy(
             p_queue int8, p_now int8, p_urls text[], p_directories text[], p_names text[], p_targets bytea[], p_hosts text[],
@@ -317,7 +318,7 @@ extension PostgresQueueSchema {
 // MARK: - Changes of jobs
 
 extension PostgresQueueSchema {
-    /// Whether a member of a selected job is meant by the selection.
+    /// Whether the selection includes this member of a selected job.
     private static let isMeant = """
         CASE p_kind WHEN 'user' THEN member.user_name = p_name WHEN 'batch' THEN member.batch = p_name ELSE true END
         """
@@ -325,7 +326,7 @@ extension PostgresQueueSchema {
     private static let selection = "p_states int8[], p_kind text, p_name text, p_ids int8[]"
     private static let selected = "selected(p_queue, p_states, p_kind, p_name, p_ids)"
 
-    /// The numbers in an array as a common table expression, for what an UPDATE or DELETE joins.
+    /// The numbers in an array as a common table expression, for UPDATE or DELETE to join.
     private static func set(_ name: String, of array: String) -> String {
         "\(name) AS MATERIALIZED (SELECT p_queue AS queue, id FROM unnest(\(array)) AS \(name) (id))"
     }
@@ -342,7 +343,7 @@ extension PostgresQueueSchema {
 
     /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
     static let controlFunctions: [String] = [
-        // The selected jobs in some states, in the order of their numbers. If there are p_ids, only those of them.
+        // The selected jobs in some states, ordered by number; with p_ids, only jobs in p_ids.
         """
         CREATE FUNCTION selected(p_queue int8, \(selection)) RETURNS int8[] LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
@@ -383,7 +384,8 @@ extension PostgresQueueSchema {
             RETURN ARRAY(SELECT unnest(v_ids) ORDER BY 1);
         END $$
         """,
-        // Ends members. Returns the jobs with effects: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it continues.
+        // Ends members. Returns the jobs with the effect on each: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it
+        // continues.
         """
         CREATE FUNCTION cancel(p_queue int8, p_now int8, \(selection))
         RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
@@ -420,7 +422,7 @@ extension PostgresQueueSchema {
                 UNION ALL SELECT unnest(v_pausing), 2::int8 UNION ALL SELECT unnest(v_kept), 3::int8;
         END $$
         """,
-        // Pauses members. Returns the jobs with effects, as cancel does.
+        // Pauses members. Returns the jobs with the effect on each, like cancel.
         """
         CREATE FUNCTION pause(p_queue int8, p_now int8, \(selection))
         RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
@@ -477,7 +479,7 @@ extension PostgresQueueSchema {
             RETURN cardinality(v_jobs);
         END $$
         """,
-        // Makes ended jobs wait again, and returns them. Of those that write the same file, only the first.
+        // Puts ended jobs back to waiting, and returns them. If several write the same file, only the first.
         """
         CREATE FUNCTION retry(p_queue int8, p_now int8, \(selection))
         RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$

@@ -4,7 +4,7 @@
 extension PostgresQueueSchema {
     /// Outcomes of jobs, and delays that are over.
     static let settlementFunctions: [String] = [
-        // Records what an attempt of a job found out about its host: 1 reached, 2 busy, 3 unreachable. See HostHealth.
+        // Records what an attempt at a job learned about its host: 1 reached, 2 busy, 3 unreachable. See HostHealth.
         """
         CREATE FUNCTION note_host(
             p_queue int8, p_now int8, p_job int8, p_report int8, p_limit int8, p_time int8
@@ -44,9 +44,8 @@ extension PostgresQueueSchema {
         END $$
         """,
         // Records outcomes as the states that follow: done, failed, delayed (to retry, or only postponed if there is no message), or ready
-        // (released or cancelled).
-        // Returns the positions of those whose leases are no longer valid. A released or postponed job may get another host. p_again says
-        // that the same settlements may have been committed before.
+        // (released or cancelled). Returns the positions of settlements whose leases are no longer valid. A released or postponed job may
+        // get a different host. p_again says that the same settlements may already have been committed.
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
@@ -137,7 +136,7 @@ extension PostgresQueueSchema {
             END IF;
         END $$
         """,
-        // For workers of an earlier version, which have only the description of an error.
+        // For workers of an earlier version, which only have the description of an error.
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
@@ -173,7 +172,7 @@ extension PostgresQueueSchema {
 extension PostgresQueueSchema {
     // MARK: Room under the limits
 
-    /// The number of jobs from a host for which there is room, without those of the array `taken`. None for the hosts of `p_avoided`.
+    /// How many more jobs from a host have room, not counting the array `taken`. None for the hosts in `p_avoided`.
     private static func hostRoom(_ name: String, taken: String? = nil) -> String {
         """
         CASE WHEN \(name) = ANY (p_avoided) THEN 0 ELSE
@@ -185,7 +184,7 @@ extension PostgresQueueSchema {
         """
     }
 
-    /// The number of jobs charged to a user for which there is room, without those of the array `taken`.
+    /// How many more jobs charged to a user have room, not counting the array `taken`.
     private static func userRoom(_ name: String, taken: String? = nil) -> String {
         """
         CASE WHEN \(name) = '' THEN 4611686018427387904 ELSE p_per_user
@@ -197,7 +196,7 @@ extension PostgresQueueSchema {
 
     // MARK: Lanes
 
-    /// The first lanes behind a position in each stream, which is a group of lanes that an index has in order.
+    /// The first lanes after a position in each stream, a group of lanes that an index keeps in order.
     private static func lanes(of streams: String, where condition: String = "true", atMost count: String) -> String {
         """
         SELECT head.* FROM \(streams) CROSS JOIN LATERAL (
@@ -207,7 +206,7 @@ extension PostgresQueueSchema {
         """
     }
 
-    /// The first `p_count` lanes behind a position for each of the names in `v_names`.
+    /// The first `p_count` lanes after a position for each of the names in `v_names`.
     private static func lanes(by column: String, where condition: String, andName nameCondition: String) -> String {
         """
         SELECT head.* FROM unnest(v_places, v_unresolved, v_names) AS stream (place, is_unresolved, name) CROSS JOIN LATERAL (
@@ -223,7 +222,7 @@ extension PostgresQueueSchema {
     private static let freeOfHost = hostRoom("head.host", taken: "p_hosts")
     private static let freeOfUser = userRoom("head.user_name", taken: "p_users")
 
-    /// Stores those lanes of a query in `lanes` that have room: the first `p_count` in order.
+    /// Stores a query's first `p_count` lanes that have room in `lanes`.
     private static func openLanes(of query: String) -> String {
         """
         SELECT array_agg(ROW(lane, host, user_name, room, rank, job)::open_lane) INTO lanes FROM (
@@ -234,7 +233,7 @@ extension PostgresQueueSchema {
     }
 
     /// Stores the values of a column of `head` in `v_names`, and their streams in `v_places` and `v_unresolved`: all, or 64. Each step
-    /// jumps in an index from one value to the next.
+    /// jumps from one value to the next in an index.
     private static func distinct(_ column: String) -> String {
         """
         WITH RECURSIVE found (place, is_unresolved, name) AS (
@@ -257,10 +256,10 @@ extension PostgresQueueSchema {
         """
         CREATE TYPE open_lane AS (lane int8, host text, user_name text, room int8, rank int8, job int8)
         """,
-        // The first lanes with room behind a position, at most p_count. Up to the position of last_rank and last_job, no other lane has
-        // room. It looks at 64 lanes in order. If all are full, it looks at the first lanes of each host or of each user, if there are
-        // fewer than 64 of them: a full host may have ten thousand users before the first lane with room, but no more users are full than
-        // jobs run. The jobs that the claim has taken so far have the hosts p_hosts and are charged to p_users.
+        // The first lanes with room after a position, at most p_count. Up to the position of last_rank and last_job, no other lane has
+        // room. It looks at 64 lanes in order. If all are full, it looks at the first lanes of each host or each user, if there are fewer
+        // than 64 of them: a full host may have ten thousand users before the first lane with room, but there are never more full users
+        // than running jobs. The jobs that the claim has taken so far have the hosts p_hosts and are charged to p_users.
         """
         CREATE FUNCTION open_lanes(
             p_queue int8, p_now int8, p_places text[], p_unresolved bool[], p_per_host int8, p_per_user int8,
@@ -313,7 +312,7 @@ extension PostgresQueueSchema {
 // MARK: - Claims
 
 extension PostgresQueueSchema {
-    /// Stores those jobs of a query in `v_candidates` that a claim for the batch `p_batch` may take: the first `v_count` in order.
+    /// Stores a query's first `v_count` jobs that a claim for the batch `p_batch` may take in `v_candidates`.
     private static func candidates(of jobs: String) -> String {
         """
         SELECT array_agg(ROW(rank, id, host, host_room, users, user_rooms, NULL)::candidate) INTO v_candidates FROM (
@@ -329,16 +328,16 @@ extension PostgresQueueSchema {
         """
     }
 
-    /// Claims, and what a worker waits for when there is nothing to claim.
+    /// Claims, and what a worker waits for if there is nothing to claim.
     static let claimFunctions: [String] = [
-        // A job that a claim may take. The rooms are those of its host and of the users of its active members, in the order of the members.
-        // More jobs than the listed ones may follow it in the lines of limited_users.
+        // A job that a claim may take, with the room of its host and of its active members' users, in the order of the members. In the
+        // lines of limited_users, more jobs than the listed ones may follow it.
         """
         CREATE TYPE candidate AS (
             rank int8, job int8, host text, host_room int8, users text[], user_rooms int8[], limited_users text[])
         """,
-        // Takes back expired leases, admits delayed jobs and hands out jobs under the limits, none from the hosts p_avoided. The tokens of
-        // their leases follow p_token.
+        // Takes back expired leases, admits delayed jobs, and hands out jobs under the limits, none of them from the hosts p_avoided. The
+        // tokens of their leases follow p_token.
         """
         CREATE FUNCTION claim(
             p_queue int8, p_now int8, p_again bool, p_worker text, p_count int8, p_total int8, p_per_host int8,
@@ -476,7 +475,7 @@ extension PostgresQueueSchema {
                 SELECT * FROM started ORDER BY token;
         END $$
         """,
-        // The hosts from which no job is claimed now.
+        // The hosts whose jobs can't be claimed right now.
         """
         CREATE FUNCTION held_back_hosts(p_queue int8, p_now int8)
         RETURNS TABLE (name text, until int8, is_open bool) LANGUAGE sql STABLE AS $$
@@ -484,7 +483,7 @@ extension PostgresQueueSchema {
             WHERE queue = p_queue AND (is_open OR until > moment(p_now))
         $$
         """,
-        // The time until the next delay, lease or pause of a host ends, and whether a job waits or runs.
+        // The time until the next delay, lease or host pause ends, and whether any job is waiting or running.
         """
         CREATE FUNCTION outlook(p_queue int8, p_now int8, p_batch text, OUT due int8, OUT has_open bool)
         LANGUAGE plpgsql \(planning) AS $$

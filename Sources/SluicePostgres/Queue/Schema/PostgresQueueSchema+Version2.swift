@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension PostgresQueueSchema {
-    /// The jobs of each state are counted, so that neither a snapshot nor pruning reads the history. Pruning takes short steps. A change that
-    /// returns downloads is one call, because the queue's lock must not wait for the client.
+    /// Counts the jobs of each state, so that snapshots and pruning don't have to read the history. Pruning takes short steps. A change
+    /// that returns downloads is one call, because the queue's lock must not wait for the client.
     static let version2 = tallies + indexes + stepsOfPruning + otherFunctions + changedFunctions
 
     private static let selection = "p_states int8[], p_kind text, p_name text, p_ids int8[]"
@@ -9,8 +9,8 @@ extension PostgresQueueSchema {
 
     // MARK: Counts
 
-    /// Triggers count, so that no path can forget it, not even a person's SQL. They run once for each statement: a counter that one
-    /// transaction changes ten thousand times would have as many versions.
+    /// Triggers count, so nothing can forget to, not even SQL that somebody types. They run once per statement, because a counter that one
+    /// transaction changes ten thousand times would have as many row versions.
     private static let tallies = [
         """
         CREATE TABLE tally (
@@ -51,7 +51,7 @@ extension PostgresQueueSchema {
         CREATE TRIGGER job_went AFTER DELETE ON job REFERENCING OLD TABLE AS went
             FOR EACH STATEMENT EXECUTE FUNCTION count_states()
         """,
-        // The triggers above have locked the table against changes.
+        // Creating the triggers above has locked the table against changes.
         "INSERT INTO tally (queue, state, number) SELECT queue, state, count(*) FROM job GROUP BY queue, state",
     ]
 
@@ -63,7 +63,7 @@ extension PostgresQueueSchema {
     // MARK: Pruning
 
     private static let stepsOfPruning = [
-        // A pass over the lanes and the counts of running jobs: its beginning, and the positions that it has reached.
+        // A pass over the lanes and the counts of running jobs: when it began, and the positions it has reached.
         """
         ALTER TABLE queue
             ADD COLUMN swept_at int8 NOT NULL DEFAULT 0,
@@ -71,9 +71,9 @@ extension PostgresQueueSchema {
             ADD COLUMN swept_kind int8 NOT NULL DEFAULT -1,
             ADD COLUMN swept_name text COLLATE "C" NOT NULL DEFAULT ''
         """,
-        // New tables have never had it.
+        // New databases never had it.
         "DROP FUNCTION IF EXISTS prune",
-        // Removes up to p_step empty lanes and counts of hosts and users without running jobs, and corrects counts. A pass begins at most
+        // Removes up to p_step empty lanes and counts for hosts and users without running jobs, and corrects counts. A pass begins at most
         // once a minute. Returns whether the pass has more to do.
         """
         CREATE FUNCTION sweep(p_queue int8, p_now int8, p_step int8) RETURNS bool LANGUAGE plpgsql
@@ -129,8 +129,8 @@ extension PostgresQueueSchema {
             RETURN NOT v_is_done;
         END $$
         """,
-        // Removes ended jobs that are old or many, at most p_step, the oldest first; of all events but the last p_events at most four times
-        // as many, and hosts of which nothing was heard for p_memory. Returns whether there is more to do.
+        // Removes at most p_step ended jobs that are too old or too many, oldest first; at most four times as many events, keeping the last
+        // p_events; and hosts without reports for p_memory. Returns whether there is more to do.
         """
         CREATE FUNCTION prune(
             p_queue int8, p_now int8, p_age int8, p_count int8, p_events int8, p_memory int8, p_step int8
@@ -171,14 +171,14 @@ extension PostgresQueueSchema {
 
     // MARK: Changes and claims
 
-    /// Functions that version 1 had already, as they are now.
+    /// Functions that version 1 already had, in their current form.
     private static let changedFunctions = settlementFunctions.filter { $0.contains("CREATE FUNCTION settle(") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
     private static let otherFunctions = [changeFunction, releaseFunction]
 
     static let changeFunction =
-        // Cancels or pauses, and returns the jobs with their effects: see cancel. Those that have stopped come with their downloads.
+        // Cancels or pauses, and returns the jobs with the effect on each (see cancel). Stopped jobs come with their downloads.
         """
         CREATE FUNCTION change(p_queue int8, p_now int8, p_change text, \(selection))
         RETURNS TABLE (
@@ -208,8 +208,8 @@ extension PostgresQueueSchema {
         """
 
     private static let releaseFunction =
-        // Releases the jobs of claims whose answers were lost: their tokens follow those of p_tokens, at most p_counts of each. No worker
-        // has begun them.
+        // Releases the jobs of claims whose answers were lost. Their tokens follow the ones in p_tokens, at most p_counts for each. No
+        // worker has started them.
         """
         CREATE FUNCTION release_claims(p_queue int8, p_now int8, p_worker text, p_tokens int8[], p_counts int8[])
         RETURNS void LANGUAGE plpgsql \(planning) AS $$

@@ -3,25 +3,25 @@ internal import SluiceDownloads
 
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
-/// The tables are like those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs that not every
-/// worker may claim have lanes of their own: those whose URLs have to be resolved, and those of each machine. The jobs of a lane that
-/// can be claimed stand in its **line**, in the order in which they are claimed, and the first of them is the lane's **head**. A claim
-/// reads the heads in order, regardless of the number of waiting jobs.
+/// The tables resemble the SQLite store's. A **lane** is a pair of host and user, the pair that limits count by. Jobs that not every worker
+/// may claim have separate lanes: jobs whose URLs have to be resolved, and the jobs of each machine. A lane's claimable jobs stand in its
+/// **line**, in claim order, and the first of them is the lane's **head**. A claim reads the heads in order, no matter how many jobs are
+/// waiting.
 ///
-/// Jobs run by the thousand on many machines, so the running jobs of each host and user are counted in `running` instead of for each claim.
-/// Each function that starts or ends a job's run calls `count_running` under the queue's lock, and pruning counts again, a few at a time.
-/// The jobs of each state are counted in `tally`, by triggers.
+/// Thousands of jobs run on many machines, so claims don't count the running jobs. Instead, `running` holds a counter for each host and
+/// user. Each function that starts or ends a job's run calls `count_running` under the queue's lock, and pruning recounts a few at a time.
+/// Triggers count the jobs of each state in `tally`.
 ///
-/// The functions run on the server, so that an operation is one round trip and the queue's lock is held no longer than the work takes.
-/// Each relies on the lock that the caller's transaction has taken in an earlier statement.
+/// The functions run on the server, so an operation is one round trip and holds the queue's lock no longer than the work takes. Each relies
+/// on the lock that the caller's transaction took in an earlier statement.
 ///
-/// Lines are ordered by `rank`, the bitwise complement of the priority, because a scan of an index can start behind a pair of values only
-/// if both ascend.
+/// Lines are ordered by `rank`, the bitwise complement of the priority, because an index scan can start after a pair of values only if both
+/// ascend.
 ///
-/// **Migrations.** A new database gets `functions` as they are now with version 1, and an older one with the last migration that has
-/// `replacedFunctions`. So a function in PL/pgSQL, which looks up tables and columns when it runs, may use those of later versions; a
-/// function in SQL may not. Workers of the last version go on after a migration: a function with other parameters stays beside the old one,
-/// and one with another result is dropped first. Types aren't replaced.
+/// **Migrations.** A new database gets the current `functions` with version 1, and an older one gets them with the last migration that has
+/// `replacedFunctions`. So a PL/pgSQL function, which looks up tables and columns when it runs, may use tables and columns of later
+/// versions; an SQL function may not. Workers of the previous version keep working after a migration: a function with new parameters exists
+/// beside the old one, and a function with a new result type is dropped first. Types aren't replaced.
 enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
@@ -34,11 +34,11 @@ enum PostgresQueueSchema {
         jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions + copyFunctions
         + controlFunctions
 
-    /// The functions find jobs and events by indexes, however long the history is, and whatever the statistics say. A few failed jobs are
-    /// looked for among many that are done. A claim can avoid hosts.
+    /// The functions find jobs and events through indexes, however long the history is and whatever the statistics say, such as a few
+    /// failed jobs among many that are done. A claim can avoid hosts.
     private static let version3 = [
         "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (\(failed), \(cancelled))",
-        // They have another parameter.
+        // They have a new parameter.
         "DROP FUNCTION claim", "DROP FUNCTION open_lanes",
     ]
 
@@ -46,7 +46,7 @@ enum PostgresQueueSchema {
     private static let version4 = [
         "ALTER TABLE job ADD COLUMN error text",
         "CREATE OR REPLACE VIEW download AS \(download(and: ", error"))",
-        // It returns another column.
+        // It returns a new column.
         "DROP FUNCTION change", changeFunction,
     ]
 
@@ -57,20 +57,20 @@ enum PostgresQueueSchema {
         functions.filter { $0.contains("CREATE FUNCTION") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
-    /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
-    /// statistics, or those of an empty queue: the planner then takes one row for a whole queue. So each statement has one way to run.
+    /// Settings of the functions that operations call. Plans are made once per session, and must work even if the tables have no
+    /// statistics, or an empty queue's: the planner then assumes that a whole queue is one row. So each statement can run only one way.
     ///
-    /// - A lookup has an equality for each column of a key, and no other index begins with one of them.
-    /// - Tables are joined by `CROSS JOIN LATERAL (… OFFSET 0)`, which the planner doesn't turn around.
-    /// - What an UPDATE or DELETE joins brings the number of the queue as a column, so that nothing else can be searched first.
-    /// - An UPDATE or DELETE of a table whose key has no queue joins nothing: it finds the rows by an array, and their values by subqueries.
-    /// - A range of an index is read with its ORDER BY, because only that index has the order.
+    /// - A lookup has an equality for each column of a key, and no other index begins with one of these columns.
+    /// - Tables are joined with `CROSS JOIN LATERAL (… OFFSET 0)`, which the planner doesn't reorder.
+    /// - Whatever an UPDATE or DELETE joins has the queue's number as a column, so that nothing else can be searched first.
+    /// - An UPDATE or DELETE of a table without the queue in its key joins nothing: it finds rows by an array, and values by subqueries.
+    /// - An index range is read with the index's ORDER BY, because only that index has the order.
     static let planning = """
         SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
         SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
         """
 
-    /// The number of the last event. The planner may compute `max(number)` from all events of a queue that it takes for empty.
+    /// The number of the last event. For a queue that it thinks is empty, the planner might compute `max(number)` from all events.
     static let lastEvent = "(SELECT number FROM event WHERE queue = p_queue ORDER BY number DESC LIMIT 1)"
 
     /// What two requests for one target must have in common; see `DownloadRequest.resource(of:)`.
@@ -131,7 +131,7 @@ enum PostgresQueueSchema {
             PRIMARY KEY (queue, id)
         )
         """,
-        // A path and a URL may be longer than an entry of an index.
+        // A path or a URL may be longer than an index entry can be.
         "CREATE INDEX job_target ON job (sha256(target), \(machine("queue", "place")))",
         "CREATE INDEX job_in_line ON job (queue, rank, id) WHERE state IN (\(waiting))",
         "CREATE INDEX job_paused ON job (queue, rank, id) WHERE state = \(paused)",
@@ -175,7 +175,7 @@ enum PostgresQueueSchema {
         )
         """,
         "CREATE INDEX line_of_job ON line (job, queue)",
-        // The heads of the lanes. They repeat the columns of the lanes, which are searched by a key of their own.
+        // The heads of the lanes. They repeat the columns of the lanes, which have a different key.
         """
         CREATE TABLE head (
             lane int8 PRIMARY KEY,
@@ -191,7 +191,7 @@ enum PostgresQueueSchema {
         "CREATE INDEX head_in_order ON head (queue, place, is_unresolved, rank, job)",
         "CREATE INDEX head_of_host ON head (queue, place, is_unresolved, host, rank, job)",
         "CREATE INDEX head_of_user ON head (queue, place, is_unresolved, user_name, rank, job)",
-        // The numbers of running jobs: all of the queue (kind 0), of a host (1), and charged to a user (2).
+        // The number of running jobs: in the whole queue (kind 0), from a host (1), and charged to a user (2).
         """
         CREATE TABLE running (
             queue int8 NOT NULL,
@@ -215,7 +215,7 @@ enum PostgresQueueSchema {
             PRIMARY KEY (queue, number)
         )
         """,
-        // The hosts that aren't known to be well.
+        // The hosts that may be unhealthy.
         """
         CREATE TABLE host (
             queue int8 NOT NULL,
@@ -229,7 +229,7 @@ enum PostgresQueueSchema {
         "CREATE VIEW download AS \(download())",
     ]
 
-    /// - Parameter columns: Columns of later versions, each after a comma. A view gets new columns only at its end.
+    /// - Parameter columns: Columns of later versions, each preceded by a comma. Columns can only be added at the end of a view.
     private static func download(and columns: String = "") -> String {
         """
         SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, is_cancelled, ended,
@@ -259,7 +259,7 @@ extension PostgresQueueSchema {
         (SELECT bool_and(member.is_paused) FROM member WHERE member.queue = p_queue AND member.job = job.id)
         """
 
-    /// The running jobs of the worker `p_worker`, in the order of their numbers.
+    /// The running jobs of the worker `p_worker`, ordered by number.
     static let jobsOfWorker = """
         SELECT * FROM job WHERE queue = p_queue AND state = \(running) AND worker >= p_worker AND worker <= p_worker
         ORDER BY worker, id
@@ -270,7 +270,7 @@ extension PostgresQueueSchema {
         SELECT rank, job FROM line WHERE line.lane = head.lane ORDER BY rank, job LIMIT 1
         """
 
-    /// The functions that others use: time, events, lines, counts, and jobs that wait again.
+    /// Functions that others use: time, events, lines, counts, and putting jobs back to waiting.
     static let jobFunctions: [String] = [
         // The time of an operation in milliseconds since 1970. Tests pass their own.
         """
@@ -278,9 +278,9 @@ extension PostgresQueueSchema {
             SELECT coalesce(p_now, (extract(epoch FROM clock_timestamp()) * 1000)::int8)
         $$
         """,
-        // An event of an operation that changes many jobs, before it has a number.
+        // An event from an operation that changes many jobs, before it has a number.
         "CREATE TYPE draft AS (job int8, position int8, kind text, user_name text, batch text)",
-        // Gives events the next numbers. prune keeps the last event, so that the number after it is always known.
+        // Gives events the next numbers. prune keeps the last event, so we always know the next number.
         """
         CREATE FUNCTION record_all(p_queue int8, p_now int8, p_drafts draft[]) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
@@ -304,7 +304,7 @@ extension PostgresQueueSchema {
                 VALUES (p_queue, coalesce(v_last, 0) + 1, p_now, p_job, p_kind, p_user, p_batch, p_bytes, p_message);
         END $$
         """,
-        // Jobs enter lines: each element is one job in one lane. A job that is in the line already stays there.
+        // Jobs enter lines: each element is one job in one lane. A job that is already in the line stays there.
         """
         CREATE FUNCTION enter_lines(
             p_queue int8, p_jobs int8[], p_ranks int8[], p_hosts text[], p_users text[], p_places text[], p_unresolved bool[]
@@ -331,7 +331,7 @@ extension PostgresQueueSchema {
                     WHERE (excluded.rank, excluded.job) < (head.rank, head.job);
         END $$
         """,
-        // Jobs that can be claimed enter the lines of their active members' users.
+        // Claimable jobs enter the lines of their active members' users.
         """
         CREATE FUNCTION join_lines(p_queue int8, p_jobs int8[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
@@ -341,7 +341,7 @@ extension PostgresQueueSchema {
                 WHERE job.state = \(ready) AND NOT member.is_paused;
         END $$
         """,
-        // Jobs leave the lines, before their members, ranks or states change. Then their lanes get new heads or none.
+        // Jobs leave the lines before their members, ranks or states change. Their lanes then get new heads or none.
         """
         CREATE FUNCTION leave_lines(p_queue int8, p_jobs int8[]) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
@@ -358,8 +358,8 @@ extension PostgresQueueSchema {
                 WHERE lane = ANY (v_lanes) AND (rank, job) <> (\(firstInLine));
         END $$
         """,
-        // Adds to the numbers of running jobs, or subtracts from them: p_hosts has the host of each job that starts or ends its run, and
-        // p_users the users that are or were charged.
+        // Adds to or subtracts from the numbers of running jobs. p_hosts has the host of each job that starts or ends its run, and p_users
+        // the users that are or were charged.
         """
         CREATE FUNCTION count_running(p_queue int8, p_hosts text[], p_users text[], p_change int8)
         RETURNS void LANGUAGE plpgsql AS $$
@@ -374,7 +374,7 @@ extension PostgresQueueSchema {
                 ON CONFLICT (queue, kind, name) DO UPDATE SET number = running.number + excluded.number;
         END $$
         """,
-        // Takes back running jobs: they wait again, or are cancelled if that was requested. Returns whether one can be claimed.
+        // Takes back running jobs. They go back to waiting, or are cancelled if that was requested. Returns whether one can be claimed.
         """
         CREATE FUNCTION take_back(p_queue int8, p_now int8, p_jobs int8[]) RETURNS bool LANGUAGE plpgsql AS $$
         DECLARE
@@ -405,7 +405,7 @@ extension PostgresQueueSchema {
             RETURN true;
         END $$
         """,
-        // Wakes the workers of other processes when the transaction is committed.
+        // Wakes up other processes' workers when the transaction is committed.
         """
         CREATE FUNCTION wake(p_queue int8, p_news text DEFAULT 'jobs') RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
