@@ -287,7 +287,7 @@ struct Freshness: Sendable, Hashable {
 /// A response to a request with `Authorization` varies by that field, even if the server doesn't say so, because a program may have several
 /// accounts.
 ///
-/// The values may be secrets, such as those of `Cookie` and `Authorization`, so a variant has only their salted digests.
+/// The values may be secrets, as in `Cookie` and `Authorization`, so a variant stores only salted digests.
 struct Variant: Sendable, Hashable {
     /// The digests of the normalized values, in hexadecimal, by lowercase name. `nil` means that the request didn't have the field, which
     /// isn't the same as an empty field.

@@ -11,7 +11,7 @@ import Foundation
 
 // A response whose callers read the body while it arrives:
 //
-//      this caller           the transfer, a task of its own             other callers
+//      this caller           the transfer, a separate task               other callers
 //      waits for the head ◀─ opens the exchange, behind the limiter
 //      reads the body     ◀─ receives chunks, writes them to disk     ─▶ read the body
 //                            at the end: outcome ─▶ store

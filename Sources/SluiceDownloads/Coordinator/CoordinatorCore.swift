@@ -15,7 +15,7 @@ import Foundation
 /// ``DownloadCoordinator/start()`` began.
 ///
 /// ```text
-/// run(), download(_:), start() ── callers ──▶ one CoordinatorRun, in a task of its own ── turns ──▶ store
+/// run(), download(_:), start() ── callers ──▶ one CoordinatorRun, in its own task ── turns ──▶ store
 /// ```
 ///
 /// The first caller starts the engine, later callers join it, and it ends when the last one leaves. An engine that is ending can't be

@@ -232,7 +232,7 @@ public final class DownloadCoordinator: Sendable {
     /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue continues for them.
     public func stop() async { await core.stop() }
 
-    /// Why the queue can't run in the background right now; `nil` if it can, or if ``start()`` wasn't called.
+    /// Why the queue that ``start()`` runs can't work right now; `nil` if it works or isn't running.
     ///
     /// It is a ``QueueStoreError``, or a `TransferError` if this process can't write its files. It is cleared when the store responds
     /// again, when a download succeeds, or when nothing is left to do. ``DownloadList/failure`` shows it in a view.
@@ -358,7 +358,7 @@ extension DownloadCoordinator {
     /// ``QueueSnapshot/hosts`` shows these hosts.
     ///
     /// If a host couldn't be reached for the duration of ``patience``, the run gives up on it: all its downloads fail, without further
-    /// connections. After another pause, one download is tried again.
+    /// connections. After another pause, one download is tried.
     ///
     /// The store counts the failures of all processes together. Each run measures the patience from its own first failure, and gives up on
     /// a host only if no other process reaches it.

@@ -40,8 +40,8 @@ public struct DownloadHandle: Sendable {
     /// enqueued again, the result still belongs to this handle's download.
     ///
     /// - Throws: `TransferError` if the download failed, without its cause if that happened in another process or an earlier one, and with
-    ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download has been removed from the queue;
-    ///   `CancellationError` if the calling task is cancelled, which doesn't affect the download.
+    ///   the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, for example if the download has been removed from the
+    ///   queue; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = outcome {

@@ -9,7 +9,7 @@ import SluiceHTTP
 /// failed connection ── the first of the host ─────────────▶ the attempt counts
 ///                   ── more than open its circuit ────────▶ the job waits for the host, without a failed attempt
 ///                   ── for longer than the patience ──────▶ the host is given up: its jobs fail without a connection for a while
-/// no sign of a host ── of several hosts in succession ────▶ the job waits for the network, and no host is blamed; others are tried first
+/// no sign of a host ── of several hosts in a row ─────────▶ the job waits for the network, and no host is blamed; others are tried first
 /// ```
 struct ReachWatch {
     enum Verdict: Equatable {

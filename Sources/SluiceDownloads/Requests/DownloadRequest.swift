@@ -41,7 +41,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A queue that outlives the process refuses a request with header fields, because it doesn't store secrets. Use
     /// ``DownloadCoordinator/Configuration/headerFields`` instead.
     public var headerFields: HTTPFields
-    /// The user who wants the file; ``DownloadCoordinator/Limits/perUser`` counts by it. `nil` and the empty string mean no user.
+    /// The user who wants the file, for ``DownloadCoordinator/Limits/perUser``. `nil` and the empty string mean no user.
     public var user: String?
     /// The priority. Waiting requests with a higher priority start first.
     public var priority: Int

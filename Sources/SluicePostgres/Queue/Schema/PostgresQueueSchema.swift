@@ -175,7 +175,7 @@ enum PostgresQueueSchema {
         )
         """,
         "CREATE INDEX line_of_job ON line (job, queue)",
-        // The heads of the lanes. They repeat the columns of the lanes, which have a different key.
+        // The heads of the lanes. They repeat the columns of the lanes, which are looked up by a separate key.
         """
         CREATE TABLE head (
             lane int8 PRIMARY KEY,
