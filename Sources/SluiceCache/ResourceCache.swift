@@ -325,7 +325,7 @@ extension ResourceCache {
             /// The first time the process reads the body. Later damage that doesn't change the length isn't detected.
             case firstRead
             /// On each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a
-            /// tenth of that.
+            /// tenth.
             case always
         }
 

@@ -133,7 +133,7 @@ extension PostgresError {
     }
 
     /// Creates the error for a connection that couldn't be established, from libpq's message. With the verbosity that
-    /// `csluice_postgres_start` sets, the message contains the server's error code: `FATAL: 28P01: password authentication failed for …`.
+    /// `csluice_postgres_start` sets, the message contains the server's error code: `FATAL:  28P01: password authentication failed for …`.
     init(connecting text: String, address: PostgresAddress) {
         let text = address.withoutSecrets(text)
         if let (state, message) = Self.serverError(in: text) {
@@ -192,7 +192,7 @@ extension PostgresError {
             remedy: "Open the database again.")
     }
 
-    /// Finds `FATAL: 28P01: the message` in a libpq message.
+    /// Finds `FATAL:  28P01: the message` in a libpq message.
     private static func serverError(in text: String) -> (state: String, message: String)? {
         for line in text.split(separator: "\n") {
             if let match = line.firstMatch(of: /:  ([0-9A-Z]{5}): (.*)$/) {
