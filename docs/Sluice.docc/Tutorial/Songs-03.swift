@@ -3,7 +3,8 @@ import SluiceDownloads
 
 @MainActor final class Songs {
     let downloads = DownloadCoordinator(
-        store: .sqlite(at: .documentsDirectory.appending(path: "songs.db")), limits: .init(perUser: 1))
+        store: .sqlite(at: .documentsDirectory.appending(path: "songs.db")),
+        limits: .init(perUser: 1))
 
     init() {
         downloads.start()

@@ -7,7 +7,8 @@ import SluiceDownloads
 
     init() {
         downloads = DownloadCoordinator(
-            store: .sqlite(at: .documentsDirectory.appending(path: "songs.db")), limits: .init(perUser: 1))
+            store: .sqlite(at: .documentsDirectory.appending(path: "songs.db")),
+            limits: .init(perUser: 1))
         list = DownloadList(downloads)
         downloads.start()
     }
