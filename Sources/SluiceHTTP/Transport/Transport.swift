@@ -165,15 +165,15 @@ public struct ResponseBody: AsyncSequence, Sendable {
         Iterator(reader: reader)
     }
 
-    /// Returns the remaining bytes if there are at most `limit` of them.
+    /// Returns the remaining bytes if there are at most `maximumSize` of them.
     ///
-    /// - Throws: ``TooLong`` as soon as more than `limit` bytes have arrived, or the error of reading the body. The bytes that were read
+    /// - Throws: ``TooLong`` as soon as more than `maximumSize` bytes have arrived, or the error of reading the body. The bytes that were read
     ///   are lost.
-    public func collect(upTo limit: Int) async throws -> Data {
+    public func collect(upTo maximumSize: Int) async throws -> Data {
         var data = Data()
         while let batch = try await reader.nextBatch() {
             for chunk in batch {
-                guard chunk.count <= limit - data.count else { throw TooLong(limit: limit) }
+                guard chunk.count <= maximumSize - data.count else { throw TooLong(maximumSize: maximumSize) }
                 data.append(chunk)
             }
         }
@@ -184,12 +184,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// The error that ``ResponseBody/collect(upTo:)`` throws if the body has more bytes than the limit.
     public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-        /// The limit that was passed to ``ResponseBody/collect(upTo:)``.
-        public let limit: Int
+        /// The number that was passed to ``ResponseBody/collect(upTo:)``.
+        public let maximumSize: Int
 
         /// The problem and a remedy, on one line.
         public var description: String {
-            "The response body has more than \(limit) bytes. Raise the limit, or read the body chunk by chunk."
+            "The response body has more than \(maximumSize) bytes. Raise the limit, or read the body chunk by chunk."
         }
 
         /// The same text as ``description``.
