@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Claims of a store` {
     @Test(arguments: StoreKind.allCases)
-    func `the first job with room is found behind any number of held back ones`(
+    func `a claim finds the first job with room behind any number of blocked jobs`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -26,7 +26,7 @@ import Testing
 
     /// More full lanes than a claim passes one by one: of a host, of a user, and of both.
     @Test(arguments: StoreKind.allCases, [(200, 1), (1, 200), (80, 80)])
-    func `the jobs with room are found behind any number of full lanes, in their order`(
+    func `a claim finds the jobs with room behind any number of full lanes, in order`(
         _ kind: StoreKind, _ lanes: (users: Int, hosts: Int)
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `jobs come by priority, then in the order of their arrival`(_ kind: StoreKind) async throws {
+    func `jobs are claimed by priority, then in order of arrival`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for (index, priority) in [0, 2, -1, 2, 0, .max, .min].enumerated() {
                 try await fixture.add("\(index)", host: "h\(index % 3).example", priority: priority)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `no job comes from a host that the claim avoids`(_ kind: StoreKind) async throws {
+    func `a claim that avoids a host gets none of its jobs`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             // More than a claim passes one by one.
             for number in 0..<80 { try await fixture.add("dead \(number)", host: "dead.example", user: "u\(number)") }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a job that comes back returns to its place`(_ kind: StoreKind) async throws {
+    func `a released job returns to its place in line`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
             let claimed = try await fixture.claim(3)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a delay is waited for to its end`(_ kind: StoreKind) async throws {
+    func `a delayed job isn't claimed before its delay ends`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("a")
             try await fixture.settle(
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a claim for none gets none, and says whether the queue is empty`(_ kind: StoreKind) async throws {
+    func `a claim for zero jobs gets none and says whether the queue is empty`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             #expect(try await fixture.takeTurn(claiming: 0).isEmpty)
             try await fixture.add("a")
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a claim for a batch gets its jobs only, in their order`(_ kind: StoreKind) async throws {
+    func `a claim for a batch gets only the batch's jobs, in order`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a", priority: 9)
             try await fixture.add("b", batch: "list")
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `hosts are counted by name and port, the scheme's own port as none`(_ kind: StoreKind) async throws {
+    func `hosts are counted by name and port, with the default port as none`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for host in ["a.example", "A.Example:443", "a.example:80", "a.example:8443", "b.example"] {
                 try await fixture.add(host.replacing(":", with: "-"), host: host)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `users are limited across hosts, and requests without a user are not`(_ kind: StoreKind) async throws {
+    func `users are limited across hosts, requests without a user aren't`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for (name, user) in [("1", "ann"), ("2", "ann"), ("3", "bob"), ("4", nil), ("5", nil), ("6", "")] {
                 try await fixture.add(name, host: "h\(name).example", user: user)
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `limits below the number of running jobs admit nothing until there is room`(_ kind: StoreKind) async throws {
+    func `lowering a limit below the running count blocks claims until there is room`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<6 { try await fixture.add("\(index)", user: "ann") }
             let running = try await fixture.claim(4)
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the limits hold for fifty concurrent tasks, and every job is claimed once`(_ kind: StoreKind) async throws {
+    func `fifty concurrent tasks stay within the limits and claim every job once`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let requests = (0..<300).map {
                 DownloadRequest.named("\($0)", host: "h\($0 % 3).example", user: "u\($0 % 7)")
@@ -319,7 +319,7 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `downloads from a busy host wait until its time is over, and those from other hosts start`(_ kind: StoreKind)
+    func `a busy host's downloads wait until its delay ends, other hosts' downloads start`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -344,7 +344,7 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the later of two times counts`(_ kind: StoreKind) async throws {
+    func `with two delays for a host, the later end applies`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["1", "2", "3"] { try await fixture.add(name) }
             let claimed = try await fixture.claim(2)
@@ -358,7 +358,7 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a circuit opens after failures in succession, lets one job try, and closes when it reaches the host`(
+    func `a circuit opens after consecutive failures, allows one probe, and closes on success`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -387,7 +387,7 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what a lost worker found out about a host counts`(_ kind: StoreKind) async throws {
+    func `a lost worker's report of a busy host counts`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["1", "2"] { try await fixture.add(name) }
             let lost = try await fixture.claim(lease: .seconds(1))[0]

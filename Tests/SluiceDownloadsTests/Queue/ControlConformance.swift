@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct `Cancelling in a store` {
     @Test(arguments: StoreKind.allCases)
-    func `a batch that is forgotten takes its ended jobs along, those left out that another batch has`(
+    func `forgetting a batch removes its ended jobs, except those another batch shares`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [.all, .batch("list"), .user("ann"), nil] as [QueuedDownload.Selection?])
-    func `those that wait are stopped immediately, those that run when their worker has heard`(
+    func `cancel stops waiting jobs immediately, and running jobs when their worker confirms`(
         _ kind: StoreKind, _ selection: QueuedDownload.Selection?
     ) async throws {
         try await Self.filled(kind) { fixture, running in
@@ -79,7 +79,7 @@ import Testing
             (.retry(after: .seconds(1), message: "slow"), .cancelled), (.released, .cancelled),
             (.cancelled, .cancelled),
         ])
-    func `a running job that is cancelled does not wait again`(
+    func `a cancelled running job doesn't return to the line`(
         _ kind: StoreKind, _ case: (outcome: JobSettlement.Outcome, state: QueuedDownload.State)
     ) async throws {
         try await Self.filled(kind) { fixture, running in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a cancelled job is cancelled when its worker is lost or leaves`(_ kind: StoreKind) async throws {
+    func `a job being cancelled ends as cancelled when its worker is lost or leaves`(_ kind: StoreKind) async throws {
         for isLost in [true, false] {
             try await Self.filled(kind) { fixture, running in
                 _ = try await fixture.store.cancel(.all)
@@ -150,7 +150,7 @@ import Testing
 
 @Suite struct `Controlling jobs in a store` {
     @Test(arguments: StoreKind.allCases)
-    func `the selection of waiting jobs leaves running ones alone, those that wait for a delay included`(
+    func `selecting waiting jobs includes delayed ones and excludes running ones`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a host is selected with its port, unless that is the usual one`(_ kind: StoreKind) async throws {
+    func `a host is selected with its port, unless it's the default port`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a", host: "x.example")
             try await fixture.add("b", host: "x.example:443")
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `failed and cancelled jobs wait again under their numbers, as if they had never failed`(
+    func `retry puts failed and cancelled jobs back in line with no failures`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `of two jobs that write one file, one is tried again`(_ kind: StoreKind) async throws {
+    func `retrying two jobs that write one file retries only one of them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             var ids: [JobID] = []
             for path in ["a", "b"] {
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a new priority changes the order of waiting jobs, and of those that wait again`(_ kind: StoreKind)
+    func `a new priority reorders waiting jobs, and running jobs once they wait again`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -264,7 +264,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a job lists its members in the order of their arrival, each user and batch once`(_ kind: StoreKind)
+    func `a job lists each user and batch once, in order of arrival`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the first user leaves, and the job goes on for the second`(_ kind: StoreKind) async throws {
+    func `when the first user leaves, the job continues for the second`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("song", user: "ann", priority: 9)
             try await fixture.add("song", user: "ben")
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the second user leaves a running job, which goes on for the first`(_ kind: StoreKind) async throws {
+    func `when the second user leaves a running job, it continues for the first`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("song", user: "ann")
             try await fixture.add("song", user: "ben")
@@ -320,7 +320,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a user waits behind no full lane of another`(_ kind: StoreKind) async throws {
+    func `a user's full lane doesn't block another user`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b", "c"] { try await fixture.add(name, user: "ann") }
             try await fixture.add("b", user: "ben")
@@ -329,7 +329,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the charge moves to the member with the fewest running jobs, and a lane above its limit claims none`(
+    func `the charge moves to the member with the fewest running jobs, and a full lane claims none`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -349,7 +349,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a request without a user has room always`(_ kind: StoreKind) async throws {
+    func `a request without a user always has room`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("own", user: "ann")
             for user in ["ann", nil] { try await fixture.add("shared", user: user) }
@@ -370,7 +370,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `removing a user leaves what others have`(_ kind: StoreKind) async throws {
+    func `removing a user keeps other users' jobs`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let own = try await fixture.add("own", user: "ann")
             let shared = try await fixture.add("shared", user: "ann")
@@ -386,7 +386,7 @@ import Testing
     // MARK: Pausing
 
     @Test(arguments: StoreKind.allCases)
-    func `a paused job is not claimed and keeps no run open, until it is resumed`(_ kind: StoreKind) async throws {
+    func `until it's resumed, a paused job isn't claimed and keeps no run open`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("song", user: "ann", batch: "list")
             #expect(try await fixture.store.pause(.user("ann")).stopped.map(\.id) == [id])
@@ -402,7 +402,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a job goes on for the members that are not paused, and is charged to them`(_ kind: StoreKind) async throws {
+    func `a job continues for its unpaused members and is charged to them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("song", user: "ann")
             try await fixture.add("song", user: "ben")
@@ -422,7 +422,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a running job shows that it has to stop, until that is revoked`(_ kind: StoreKind) async throws {
+    func `a running job is marked as stopping until the stop is revoked`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("song", user: "ann")
             try await fixture.add("song", user: "ben")
@@ -442,7 +442,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the last active member leaves, and the job is paused`(_ kind: StoreKind) async throws {
+    func `when the last active member leaves, the job is paused`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["runs", "waits"] {
                 for user in ["ann", "ben"] { try await fixture.add(name, user: user) }
@@ -456,7 +456,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a resumed job waits for the rest of its delay`(_ kind: StoreKind) async throws {
+    func `a resumed job waits out the rest of its delay`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }
             for job in try await fixture.claim(2) {
@@ -476,7 +476,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [JobSettlement.Outcome.done(bytes: 1), .failed(message: "gone")])
-    func `a job that ends while it is being paused has ended`(_ kind: StoreKind, _ outcome: JobSettlement.Outcome)
+    func `a job that ends while it's being paused isn't paused`(_ kind: StoreKind, _ outcome: JobSettlement.Outcome)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in

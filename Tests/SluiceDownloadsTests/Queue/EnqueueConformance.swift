@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `stores keep the same long names, and those that outlive the process refuse longer ones`(
+    func `names up to the limit are kept, and persistent stores refuse longer ones`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `nothing enqueued is nothing remembered`(_ kind: StoreKind) async throws {
+    func `enqueuing an empty list stores nothing`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in
             #expect(try await fixture.store.enqueue([], options: .init(batch: "empty")).isEmpty)
             #expect(try await fixture.counts().isEmpty)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `later jobs have greater numbers, also after all were forgotten`(_ kind: StoreKind) async throws {
+    func `new jobs get greater numbers, even after all jobs were removed`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let first = try await fixture.store.enqueue([.named("a"), .named("b")], options: .init())
             #expect(first.map(\.outcome) == [.added, .added])
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `names of 255 bytes keep their jobs apart`(_ kind: StoreKind) async throws {
+    func `different names of 255 bytes are different jobs`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in
             let stem = String(repeating: "\u{e9}", count: 127)
             let names = [stem + "a", stem + "b"]
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the same directory in two spellings is the same target`(_ kind: StoreKind) async throws {
+    func `two spellings of a directory are the same target`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let url = URL(string: "https://host.example/x")!
             let id = try await fixture.enqueue(DownloadRequest(url, to: URL(string: "file:///a%20b/")!)).id
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a relative directory comes back unchanged, and isn't the absolute one of the same names`(_ kind: StoreKind)
+    func `a relative directory comes back unchanged and differs from the absolute one`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [JobSettlement.Outcome.done(bytes: 1), .failed(message: "gone")])
-    func `a job that ended starts again at the end of the line`(
+    func `enqueuing an ended job starts it again at the end of the line`(
         _ kind: StoreKind, _ outcome: JobSettlement.Outcome
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `done jobs are kept on request, and failed ones are not`(_ kind: StoreKind) async throws {
+    func `with keepsFinished, enqueue keeps done jobs and restarts failed ones`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let done = try await fixture.add("done")
             let failed = try await fixture.add("failed")
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `another URL for the same file is a conflict while the first is open`(_ kind: StoreKind) async throws {
+    func `a second URL for the same file is a conflict while the first job is unfinished`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = DownloadRequest(
                 URL(string: "https://other.example/a")!, to: URL(string: "file:///music/")!, name: "a")
@@ -232,7 +232,7 @@ import Testing
 
     /// Whichever of the two was there first.
     @Test(arguments: StoreKind.allCases, [["a", "z"], ["z", "a"]])
-    func `a conflict takes nothing in and forgets nothing`(_ kind: StoreKind, _ hosts: [String]) async throws {
+    func `a conflicting enqueue adds no job and removes none`(_ kind: StoreKind, _ hosts: [String]) async throws {
         try await StoreFixture.with(kind) { fixture in
             let done = try await fixture.enqueue(.named("x", host: hosts[0])).id
             try await fixture.settle(try await fixture.claim()[0], .done(bytes: 1))
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `requests of one call meet each other`(_ kind: StoreKind) async throws {
+    func `requests in one call join or conflict with each other`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let jobs = try await fixture.store.enqueue(
                 [.named("a"), .named("a"), .named("a", host: "other.example")], options: .init())
@@ -280,7 +280,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `the unfinished jobs come in pages, without those that are being cancelled`(_ kind: StoreKind) async throws {
+    func `unfinished jobs are read in pages, without jobs that are being cancelled`(_ kind: StoreKind) async throws {
         try await withStores(kind, kind) { old, _ in
             _ = try await old.enqueue((0..<7).map { .named("\($0)") }, options: .init())
             let claimed = try await claim(old, old.attach(), 3)
@@ -300,7 +300,7 @@ import Testing
     }
 
     @Test(arguments: kinds, kinds)
-    func `a copied job has the failures, and a running one waits`(
+    func `a copied job keeps its failure count, and a running job is copied as waiting`(
         _ kind: StoreKind, _ other: StoreKind
     ) async throws {
         try await withStores(kind, other) { old, new in
@@ -317,7 +317,7 @@ import Testing
     }
 
     @Test(arguments: kinds, kinds)
-    func `members that the other queue has keep their pauses, and new ones bring theirs`(
+    func `existing members keep their pause state, and copied members bring theirs`(
         _ kind: StoreKind, _ other: StoreKind
     ) async throws {
         try await withStores(kind, other) { old, new in
@@ -340,7 +340,7 @@ import Testing
     }
 
     @Test(arguments: kinds, kinds)
-    func `done jobs stay done, other URLs of a file are conflicts, and the members keep their order`(
+    func `copying keeps done jobs, reports conflicts and preserves the order of members`(
         _ kind: StoreKind, _ other: StoreKind
     ) async throws {
         try await withStores(kind, other) { old, new in

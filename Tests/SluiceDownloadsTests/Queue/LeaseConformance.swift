@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct `Leases of a store` {
     @Test(arguments: StoreKind.allCases, JobSettlement.Outcome.samples)
-    func `a lease that was taken back changes nothing any more`(
+    func `settling a revoked lease changes nothing`(
         _ kind: StoreKind, _ outcome: JobSettlement.Outcome
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, JobSettlement.Outcome.samples)
-    func `a settlement counts once`(_ kind: StoreKind, _ outcome: JobSettlement.Outcome) async throws {
+    func `settling a job twice counts once`(_ kind: StoreKind, _ outcome: JobSettlement.Outcome) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("a")
             let claimed = try await fixture.claim()[0]
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the parts of a failed job's error stay in the queue, all but its cause`(_ kind: StoreKind) async throws {
+    func `a failed job keeps every part of its error except the cause`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("a", host: "one.example")
             let url = try #require(try await fixture.job(id)).request.url
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a postponed job waits for its delay, loses no attempt, and may get another host`(_ kind: StoreKind)
+    func `a postponed job waits for its delay, keeps its attempts and may change hosts`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `until a worker claims, a lease that ran out still counts`(_ kind: StoreKind) async throws {
+    func `an expired lease still counts until a worker claims`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }
             let claimed = try await fixture.claim(2, lease: .seconds(10))
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `settlements come before the claim that takes leases back`(_ kind: StoreKind) async throws {
+    func `settlements in a turn apply before its claim takes back expired leases`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }
             let limits = DownloadCoordinator.Limits(total: 1)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a worker that renews keeps its jobs, and hears which it holds`(_ kind: StoreKind) async throws {
+    func `a worker that renews its leases keeps its jobs and gets a list of them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = try await fixture.store.attach()
             for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a worker that leaves gives its jobs back, and only its own`(_ kind: StoreKind) async throws {
+    func `a worker that leaves releases its own jobs and no others`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = try await fixture.store.attach()
             for name in ["a", "b"] { try await fixture.add(name) }
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `expired leases are taken back without a claim, and jobs that were to stop have stopped`(
+    func `expired leases are released without a claim, and stopping jobs become stopped`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a job whose late settlement says that it is done may be published`(_ kind: StoreKind) async throws {
+    func `a late done settlement marks the job as possibly published`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a")
             let late = try await fixture.claim()[0]
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the next moment to ask is the first end of a delay or a lease`(_ kind: StoreKind) async throws {
+    func `the next due time is the earliest end of a delay or a lease`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             #expect(try await fixture.takeTurn(claiming: 1).nextDue == nil)
             for name in ["a", "b"] { try await fixture.add(name) }
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `it is empty when nothing waits or runs, of the batch or at all`(_ kind: StoreKind) async throws {
+    func `a batch or queue is empty when none of its jobs wait or run`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             #expect(try await fixture.takeTurn(claiming: 1).isEmpty)
             try await fixture.add("mine", batch: "list")

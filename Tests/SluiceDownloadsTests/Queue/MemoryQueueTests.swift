@@ -4,7 +4,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite struct `A queue in memory` {
-    @Test func `measures delays with its own clock, and shows times of the day`() async throws {
+    @Test func `measures delays with its own clock and shows wall-clock times`() async throws {
         let (time, timeOfDay) = (VirtualTime(), VirtualTime())
         let store = MemoryQueueStore(time: time.queueTime, timeOfDay: timeOfDay.queueTime)
         let worker = try await store.attach()
@@ -26,7 +26,7 @@ import Testing
         #expect(try await store.takeTurn([], claiming: claim).claimed.count == 1)
     }
 
-    @Test func `has a clock that begins with the time of day and isn't set with it`() {
+    @Test func `has a clock that starts at the time of day and ignores later clock changes`() {
         let clock = VirtualTime()
         let time = QueueTime.steady(from: 7000, clock)
         #expect(time.now() == 7000)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// A claim finds the next jobs without a look at every host; the model's test compares what it finds.
-    @Test func `hands out by priority across many hosts, past those without room`() async throws {
+    @Test func `hands out jobs by priority across many hosts, skipping full ones`() async throws {
         let store = MemoryQueueStore()
         let worker = try await store.attach()
         func claim(_ count: Int) async throws -> [String] {

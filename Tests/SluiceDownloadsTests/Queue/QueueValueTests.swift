@@ -22,7 +22,7 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         #expect(names.count > 20 && names == Set(StoredError.knownCodes.keys))
     }
 
-    @Test func `counts only if it makes the description that is stored beside it`() {
+    @Test func `with parts that don't match the stored description is read as unknown`() {
         let error = TransferError(.stalled, url: url, detail: "for 30 s")
         #expect(TransferError(line: "\(error)", parts: error.stored, url: url) == error)
         for parts in [error.stored, nil, "", "{}", "[]", "{\"code\":7}", String(repeating: "[", count: 100_000)] {
@@ -31,14 +31,14 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         }
     }
 
-    @Test func `of a newer version keeps its name and its texts, and is permanent`() {
+    @Test func `from a newer version keeps its code and its texts, and isn't transient`() {
         let parts = #"{"code":"eclipse","subject":"a","message":"It is dark.","remedy":"Wait.","sun":0}"#
         let error = TransferError(line: "a: It is dark. Wait.", parts: parts, url: url)
         #expect(error.code.description == "eclipse" && error.remedy == "Wait." && !error.isTransient)
     }
 
     @Test(arguments: [-1, 0, 99, 1000, Int.max, .min])
-    func `with an impossible status or number of attempts is read without them`(_ number: Int) {
+    func `with an impossible status or attempt count is read without it`(_ number: Int) {
         let parts = #"{"code":"status","subject":"a","message":"b","status":\#(number),"attempts":\#(min(number, 1))}"#
         let error = TransferError(line: "a: b", parts: parts, url: url)
         #expect(error.code == .status && error.status == nil && error.attempts == 1)
@@ -62,7 +62,7 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         return download
     }
 
-    @Test func `is the same after it was encoded and decoded, with the secrets of its URLs`() throws {
+    @Test func `survives encoding and decoding, including the secrets in its URLs`() throws {
         let snapshot = QueueSnapshot(
             counts: [.waiting: 2, .done: 1], running: [.init(download: download, receivedBytes: 3, totalBytes: 4)],
             waiting: [download],
@@ -83,7 +83,7 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         }
     }
 
-    @Test func `has names of states as keys, and no header fields`() throws {
+    @Test func `is encoded with state names as keys and without header fields`() throws {
         var request = download.request
         request.headerFields = [.authorization: "Bearer secret"]
         let json = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
@@ -98,13 +98,13 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         #"{"url":"https://a.example/","directory":"../up/","priority":0}"#,
         #"{"url":"","directory":"file:///music/","priority":0}"#, #"{"directory":"file:///music/"}"#, "[]",
     ])
-    func `is refused without a crash and without its secrets if it isn't valid`(_ json: String) {
+    func `that is invalid throws an error without its secrets`(_ json: String) {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(DownloadRequest.self, from: Data(json.utf8))
         }
     }
 
-    @Test func `gets a safe name when it is decoded`() throws {
+    @Test func `gets a safe file name when it is decoded`() throws {
         let json = #"{"url":"https://a.example/x","directory":"file:///music/","name":"../../etc/passwd"}"#
         let request = try JSONDecoder().decode(DownloadRequest.self, from: Data(json.utf8))
         #expect(request.name == "passwd" && request.target == URL(filePath: "/music/passwd"))

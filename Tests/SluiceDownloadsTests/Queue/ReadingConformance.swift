@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `each list has its order, and is as long as asked`(_ kind: StoreKind) async throws {
+    func `each list is sorted and has at most the requested length`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<9 { try await fixture.add("\(index)", priority: index / 3) }
             // 6, 7, 8, 3, 4
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `jobs are listed as asked, those that are gone left out`(_ kind: StoreKind) async throws {
+    func `jobs are listed in the requested order, without removed ones`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let (a, b) = (try await fixture.add("a"), try await fixture.add("b"))
             #expect(try await fixture.store.jobs([b, JobID(rawValue: 77), a, b]).map(\.id) == [b, a, b])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the jobs of each selection are listed in the order of their numbers, a part of them as asked`(
+    func `a selection's jobs are listed by number, in pages of the requested size`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `pruning takes the old ones, and the oldest beyond a number`(_ kind: StoreKind) async throws {
+    func `pruning removes jobs past an age and the oldest beyond a count`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<6 {
                 try await fixture.add("\(index)")
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `after many events the oldest are gone, and a cursor before them is an error`(_ kind: StoreKind) async throws {
+    func `old events are dropped, and reading from a cursor before them throws`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let store = fixture.store
             for start in stride(from: 0, to: 110_000, by: 10_000) {

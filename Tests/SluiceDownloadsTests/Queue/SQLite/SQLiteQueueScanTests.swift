@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Each operation of a worker reads a few rows, however many jobs wait.
-    @Test func `no operation of a worker scans the jobs`() async throws {
+    @Test func `no worker operation scans the jobs table`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -117,7 +117,7 @@ import Testing
         try await store.detach(fixture.worker)
     }
 
-    @Test func `no statement scans a table that grows, but for those with a reason`() async throws {
+    @Test func `no statement scans a growing table, except the listed ones`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a long history is pruned in steps, and counted without reading it`() async throws {
+    @Test func `a long history is pruned in steps and counted without a scan`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -235,7 +235,7 @@ import Testing
         ("lane", ["host", "user", "is_unresolved", "head_rank", "head_job"]),
         ("event", ["time", "job", "kind", "user", "batch"]), ("host", ["until", "failures", "is_open"]),
         ("tally", ["number"]), ("batch_line", ["host"]),
-    ]) func `a damaged value is an error and never ends the process`(_ table: String, _ columns: [String]) async throws
+    ]) func `a damaged value throws and never crashes the process`(_ table: String, _ columns: [String]) async throws
     {
         for damage in columns.map({ "UPDATE \(table) SET \($0) = NULL" }) + ["DELETE FROM \(table)"] {
             try await withQueueFile { url in

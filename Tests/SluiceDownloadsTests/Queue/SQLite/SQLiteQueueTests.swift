@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a change of many jobs takes a transaction for each thousand`() async throws {
+    @Test func `a change to many jobs uses one transaction per thousand jobs`() async throws {
         try await withQueueFile { url in
             let count = 2 * changedAtOnce + 1
             let all = (1...Int64(count)).map { JobID(rawValue: $0) }
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A program with the tables of version 2 knows no lines of batches, so a job that it has claimed still stands in one.
-    @Test func `a job in the line of its batch that wasn't left by an older program is claimed again`() async throws {
+    @Test func `a batch's job that an older program claimed but left in line is claimed again`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a dead worker's jobs are taken over immediately, a live one's are not`() async throws {
+    @Test func `a claim takes over a dead worker's jobs immediately, but not a live worker's`() async throws {
         try await withQueueFile { url in
             let dying = try await SQLiteQueueStore.open(at: url)
             let living = try await SQLiteQueueStore.open(at: url)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `a dead worker's jobs are released without another worker, a live one's are not`() async throws {
+    @Test func `a dead worker's jobs are released without another worker, a live worker's aren't`() async throws {
         try await withQueueFile { url in
             let dying = try await SQLiteQueueStore.open(at: url)
             let living = try await SQLiteQueueStore.open(at: url)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a worker that could not take a lock is not taken for dead`() async throws {
+    @Test func `a worker that couldn't take its lock isn't considered dead`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             _ = try await store.enqueue([.named("a")], options: .init())
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `the file of a killed worker without jobs is removed by the next`() async throws {
+    @Test func `the next worker removes the file of a killed worker without jobs`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             let file = url.deletingLastPathComponent().appending(path: "queue.db-worker-dead")
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `a full store does nothing by halves and continues when there is room`() async throws {
+    @Test func `enqueue on a full store adds nothing, and succeeds once there is room`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             try await store.execute("PRAGMA max_page_count = 40")
@@ -220,14 +220,14 @@ import Testing
             (.SQLITE_READONLY_DIRECTORY, .notWritable), (.SQLITE_CANTOPEN, .notWritable), (.SQLITE_CORRUPT, .unusable),
             (.SQLITE_NOTADB, .unusable), (.SQLITE_MISUSE, .closed), (.SQLITE_NOMEM, .other), (.SQLITE_ERROR, .other),
         ] as [(ResultCode, QueueStoreError.Code)])
-    func `a worker waits only for other processes; other errors end it, and its jobs wait`(
+    func `only a busy database is an outage, other SQLite errors end the run`(
         _ result: ResultCode, _ code: QueueStoreError.Code
     ) {
         let error = QueueStoreError(DatabaseFailure(DatabaseError(resultCode: result), path: "/queue.db"))
         #expect(error.code == code && error.isOutage == (code == .busy))
     }
 
-    @Test func `header fields and passwords are refused without being repeated, and nothing of the call is kept`()
+    @Test func `enqueue with header fields or passwords fails, stores nothing and repeats no secret`()
         async throws
     {
         try await withQueueFile { url in
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `directories with names that are no UTF-8 come back as they were, apart from each other`() async throws {
+    @Test func `directory names that aren't UTF-8 come back unchanged and stay distinct`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             let requests = ["file:///tmp/%FF/", "file:///tmp/%FE/", "file:///tmp/%25FF/"].map {
@@ -336,7 +336,7 @@ import Testing
         }
     }
 
-    @Test func `a migrated queue goes on: leases expire, delays end, and numbers are not used again`() async throws {
+    @Test func `in a migrated queue, leases expire, delays end and numbers aren't reused`() async throws {
         try await Self.withVersion1 { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -353,7 +353,7 @@ import Testing
         }
     }
 
-    @Test func `several openers migrate a file once`() async throws {
+    @Test func `concurrent openers migrate a file once`() async throws {
         try await Self.withVersion1 { url in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<8 {
