@@ -22,7 +22,7 @@ import Testing
         return (store, try #require(try await store.takeTurn([], claiming: claim).claimed.first))
     }
 
-    @Test func `each change reports what it has changed, what goes on, and the numbers that no download has`()
+    @Test func `each change reports how many jobs changed or continue, and which IDs are unknown`()
         async throws
     {
         let downloads = coordinator(MemoryQueueStore())
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a change that doesn't wait lists what another process still runs, and waiting ends with its stop`(
+    func `a change that doesn't wait lists stopping jobs, and waiting for them ends when they stop`(
         isCancelled: Bool
     ) async throws {
         let time = VirtualTime()
@@ -82,7 +82,7 @@ import Testing
         #expect(try await coordinator(store, time).pause(.all) == Report(changedCount: 2))
     }
 
-    @Test func `a caller that is cancelled while it waits leaves the download stopping`() async throws {
+    @Test func `cancelling a caller that waits for a stop leaves the download stopping`() async throws {
         let time = VirtualTime()
         let (store, held) = try await heldByAnother(time)
         let downloads = coordinator(store, time)
@@ -94,7 +94,7 @@ import Testing
         try await downloads.waitUntilStopped([JobID(rawValue: 77)])
     }
 
-    @Test func `a finished download is kept while its file exists, and otherwise downloaded again`() async throws {
+    @Test func `a finished download runs again only if its file is gone`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }) { list, origin, directory in
             let downloads = list.coordinator()
             let requests = try ["kept", "gone"].map { (name: String) in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `only a coordinator with a directory knows that the file of a relative request is gone`() async throws {
+    @Test func `only a coordinator with a directory notices that a relative request's file is gone`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let store = MemoryQueueStore()
             let request = try DownloadRequest(URL(string: "http://a.example/a")!, below: "music", name: "song")

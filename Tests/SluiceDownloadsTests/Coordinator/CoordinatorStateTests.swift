@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Looking for jobs
 
-    @Test func `waits for what is due next, or for a renewal`() {
+    @Test func `waits until the next due time or renewal`() {
         let state = Self.state(total: 2)
         #expect(state.arm(.look, now: 0) == nil)
         let wakes = state.noteAnswer(due: 50)
@@ -39,7 +39,7 @@ import Testing
         #expect(state.arm(.look, now: 100) == 1900)
     }
 
-    @Test func `does not turn without a pause while nothing can be claimed and something is overdue`() {
+    @Test func `an overdue job doesn't start turns while nothing can be claimed`() {
         let state = Self.state()
         _ = state.noteAnswer(due: 50)
         state.claimed([Self.claimed(1)], at: 0)
@@ -47,7 +47,7 @@ import Testing
         #expect(state.arm(.look, now: 60) == nil)
     }
 
-    @Test func `does not turn without a pause while a turn runs and something is overdue`() {
+    @Test func `an overdue job doesn't start another turn while a turn runs`() {
         let state = Self.state()
         _ = state.noteAnswer(due: 50)
         let begins = state.beginTurn(now: 60)
@@ -62,7 +62,7 @@ import Testing
         #expect(state.arm(.look, now: 95) == 0)
     }
 
-    @Test func `what comes due before a turn has ended is looked for by another one`() {
+    @Test func `a job that comes due during a turn starts another turn`() {
         let state = Self.state()
         #expect(state.beginTurn(now: 0))
         #expect(state.noteAnswer(due: 50))
@@ -76,7 +76,7 @@ import Testing
         #expect(!state.endTurn(now: 60))
     }
 
-    @Test func `asks a shared store less often while it announces changes`() {
+    @Test func `polls a shared store less often while the store announces changes`() {
         let state = Self.state(poll: 1000)
         #expect(state.arm(.look, now: 0) == 1000)
         state.isListening = true
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Stopping
 
-    @Test func `a job that has to stop while it is being claimed is stopped by a renewal`() {
+    @Test func `a job told to stop while it's being claimed is stopped by a renewal`() {
         let state = Self.state()
         #expect(state.beginTurn(now: 0))
         #expect(state.stop(Self.lease(1).job, because: .paused) == nil)
@@ -121,7 +121,7 @@ import Testing
             state: .running)
     }
 
-    @Test func `callers want the union of their batches, each first in turn, and the whole queue last`() {
+    @Test func `callers' batches take turns at being first, and the whole queue comes last`() {
         let state = Self.state()
         #expect(state.wantedBatches == [])
         let (a, b, all) = (Self.caller("A"), Self.caller("B"), Self.caller())
@@ -135,7 +135,7 @@ import Testing
         #expect(state.wantedBatches == ["A", nil])
     }
 
-    @Test func `the last caller to leave ends the engine, which nobody can join then`() {
+    @Test func `when the last caller leaves, the engine ends and can't be joined`() {
         let state = Self.state()
         let (a, b) = (Self.caller("A"), Self.caller())
         #expect(state.add(a) && state.add(b))
@@ -155,7 +155,7 @@ import Testing
         #expect(state.leave(a) == .ending)
     }
 
-    @Test func `a departure stops only jobs that nobody else wants`() {
+    @Test func `a caller that leaves stops only jobs that no other caller wants`() {
         let state = Self.state(total: 3)
         let (a, b) = (Self.caller("A"), Self.caller("B"))
         #expect(state.add(a) && state.add(b))
@@ -165,7 +165,7 @@ import Testing
         #expect((1...3).map { state.stopReason(of: Self.lease($0).job) } == [.unwanted, nil, nil])
     }
 
-    @Test func `a departure waits until the store has recorded that its jobs have stopped`() {
+    @Test func `a caller leaves only after the store has recorded that its jobs stopped`() {
         let state = Self.state(total: 3)
         let (a, b) = (Self.caller("A"), Self.caller("B"))
         #expect(state.add(a) && state.add(b))
@@ -179,7 +179,7 @@ import Testing
         #expect(state.stopUnwanted(jobs, isLeaving: true) == nil, "they are stopping already")
     }
 
-    @Test func `a departure during a turn is noted, because the turn may have claimed jobs`() {
+    @Test func `a caller that leaves during a turn also releases jobs that the turn claims`() {
         let state = Self.state()
         let callers = ["A", "B", "C"].map { Self.caller($0) }
         for caller in callers { #expect(state.add(caller)) }
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// Also a job that ran before its caller came, and whose end needs no further claim.
-    @Test func `a caller of a batch hears about the jobs of its batch`() {
+    @Test func `a caller of a batch gets the events of its batch's jobs`() {
         let state = Self.state()
         let (a, b, all) = (Self.caller("A"), Self.caller("B"), Self.caller())
         #expect(state.add(all))
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: Outages
 
-    @Test func `an outage postpones outcomes and is reported once`() {
+    @Test func `an outage delays outcomes and is reported once`() {
         let state = Self.state()
         state.claimed([Self.claimed(1)], at: 0)
         state.settle(Self.claimed(1), Self.settled(1))
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: Leases
 
-    @Test func `a lease counts from before it was asked for, and is relied on for two thirds of its time`() {
+    @Test func `a lease counts from its request and is trusted for two thirds of its duration`() {
         let state = Self.state(total: 3, poll: 1000)
         state.claimed([Self.claimed(1)], at: 100)
         state.claimed([Self.claimed(2)], at: 700)
@@ -262,7 +262,7 @@ import Testing
         #expect(state.stopReason(of: Self.lease(2).job) == nil)
     }
 
-    @Test func `a renewal that fails is repeated after a pause`() {
+    @Test func `a failed renewal is retried after a pause`() {
         let state = Self.state(poll: 1000)
         state.claimed([Self.claimed(1)], at: 0)
         #expect(state.arm(.renew, now: 1000) == 0)
@@ -272,13 +272,13 @@ import Testing
         #expect(state.arm(.guardLeases, now: 1000) == 1000)
     }
 
-    @Test func `no other worker can have a job of a store that isn't shared`() {
+    @Test func `leases of a store that isn't shared need no guard`() {
         let state = Self.state()
         state.claimed([Self.claimed(1)], at: 0)
         #expect(state.arm(.guardLeases, now: 0) == nil)
     }
 
-    @Test func `a lease that isn't renewed is lost, unless it was settled meanwhile`() {
+    @Test func `a lease missing from a renewal is lost, unless its job was settled meanwhile`() {
         let state = Self.state(total: 3)
         state.claimed([Self.claimed(1), Self.claimed(2), Self.claimed(3)], at: 0)
         let renewal = state.beginRenewal(now: 1000)!
@@ -290,7 +290,7 @@ import Testing
         #expect(state.stopReason(of: Self.lease(3).job) == .paused)
     }
 
-    @Test func `a job that was claimed without an answer is released`() {
+    @Test func `a claimed job that the worker never heard of is released`() {
         let state = Self.state(total: 3)
         state.claimed([Self.claimed(1)], at: 0)
         let renewal = state.beginRenewal(now: 1000)!

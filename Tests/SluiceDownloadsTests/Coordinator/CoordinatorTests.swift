@@ -37,7 +37,7 @@ import TestSupport
         try result.get()
     }
 
-    @Test func `takes up what is enqueued while it runs, and tells the tasks that wait for it`() async throws {
+    @Test func `enqueue during a run starts the job, and its handle gets the events and the result`() async throws {
         let gates = (0..<3).map { _ in Gate() }
         try await downloading { request in
             await gates[request.target == "/0" ? 0 : request.target == "/1" ? 1 : 2].pass()
@@ -68,7 +68,7 @@ import TestSupport
         }
     }
 
-    @Test func `cancelling everything returns when no task writes any more, and leaves no partial file`() async throws {
+    @Test func `cancelling everything returns after the last write and leaves no partial file`() async throws {
         try await downloading(from: Self.stall) { list, origin, directory in
             let downloads = list.coordinator()
             let arrived = Gate()
@@ -92,7 +92,7 @@ import TestSupport
         }
     }
 
-    @Test func `a run that is cancelled while it opens its queue returns`() async throws {
+    @Test func `a run cancelled while it opens its queue returns`() async throws {
         try await withQueueFile { file in
             for _ in 0..<20 {
                 let downloads = DownloadCoordinator(
@@ -106,7 +106,7 @@ import TestSupport
         }
     }
 
-    @Test func `a failed download is tried again while the queue runs, and a removed one has no result`() async throws {
+    @Test func `retry during a run downloads a failed job again, and a removed job has no result`() async throws {
         let isThere = Guarded(false)
         try await downloading { _ in
             isThere.withLock { $0 } ? OriginResponse(body: bytes(1000)) : OriginResponse(status: 404)
@@ -129,7 +129,7 @@ import TestSupport
         }
     }
 
-    @Test func `cancelling a batch leaves those that another batch wants, too`() async throws {
+    @Test func `cancelling a batch keeps jobs that another batch shares`() async throws {
         try await downloading(from: Self.stall) { list, origin, directory in
             let downloads = list.coordinator()
             let all = try requests(6, origin, directory)
@@ -142,7 +142,7 @@ import TestSupport
         }
     }
 
-    @Test func `snapshots show what runs with its progress, what waits in order, and the end`() async throws {
+    @Test func `snapshots show running jobs with progress, waiting jobs in order, and ended jobs`() async throws {
         let gate = Gate()
         try await downloading(
             from: { _ in
@@ -175,7 +175,7 @@ import TestSupport
         }
     }
 
-    @Test func `a stopped run gives its jobs back, and another continues without repeating done jobs`()
+    @Test func `a stopped run releases its jobs, and another run continues without repeating done ones`()
         async throws
     {
         let stalls = Guarded(true)
@@ -219,7 +219,7 @@ import TestSupport
         }
     }
 
-    @Test func `what waits for its next attempt lets others have their turn`() async throws {
+    @Test func `a job that waits for its next attempt lets other jobs run`() async throws {
         try await downloading(
             from: { request in
                 request.target == "/0" && request.attempt < 3 ? OriginResponse(status: 503) : OriginResponse(body: [1])
@@ -234,7 +234,7 @@ import TestSupport
         }
     }
 
-    @Test func `header fields are asked for at each attempt, sent, and not stored`() async throws {
+    @Test func `header fields are requested for each attempt, sent, and not stored`() async throws {
         let seen = Recorder<String>()
         try await downloading(
             from: { request in
@@ -256,7 +256,7 @@ import TestSupport
         }
     }
 
-    @Test func `a provider of header fields that fails is the job's failure`() async throws {
+    @Test func `if the provider of header fields throws, the job fails`() async throws {
         struct NoToken: Error {}
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             var list = list
@@ -267,7 +267,7 @@ import TestSupport
         }
     }
 
-    @Test func `a store that fails ends the run with its error, after the transfers`() async throws {
+    @Test func `a store error ends the run after its transfers have stopped`() async throws {
         try await downloading(from: Self.stall) { list, origin, directory in
             let (store, fails) = storeThatFails()
             let downloads = list.coordinator(store: store)
@@ -290,7 +290,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [100, 600_000]) func `a full disk ends the run, fails no job, and another run does them all`(
+    @Test(arguments: [100, 600_000]) func `a full disk ends the run without failing jobs, and the next run completes them`(
         size: Int
     ) async throws {
         let isFull = Atomic(true)
@@ -317,7 +317,7 @@ import TestSupport
         await files.shutdown()
     }
 
-    @Test func `several that have the same list, or a part of it, share the work and each hears of all`() async throws {
+    @Test func `callers with overlapping lists share the work, and each gets its whole result`() async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
@@ -350,7 +350,7 @@ import TestSupport
         }
     }
 
-    @Test func `events end also when the job has ended before a task listens`() async throws {
+    @Test func `a job's events end even if it ended before anyone listened`() async throws {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             let downloads = list.coordinator()
             let handle = try await downloads.enqueue(try requests(1, origin, directory))[0]
@@ -367,7 +367,7 @@ import TestSupport
         }
     }
 
-    @Test func `a run that fails ends what is done meanwhile`() async throws {
+    @Test func `a failed run cancels the body of withRun`() async throws {
         let (store, fails) = storeThatFails()
         fails.flag.store(true, ordering: .relaxed)
         let list = ListDownloader(transport: ScriptedTransport([:]))
@@ -381,7 +381,7 @@ import TestSupport
         #expect(try await downloads.withRun { _ in 42 } == 42)
     }
 
-    @Test func `a request that is enqueued while its cancelled download still stops has its own end`() async throws {
+    @Test func `a request enqueued while its cancelled download is stopping has its own outcome`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let stopping = Gate()
             let transport = SilentTransport { await stopping.pass() }
@@ -420,7 +420,7 @@ import TestSupport
         }
     }
 
-    @Test func `a result stays after the same request was enqueued again`() async throws {
+    @Test func `a handle keeps its result after the same request is enqueued again`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }, existing: .replace) {
             list, origin, directory in
             let downloads = list.coordinator()
@@ -443,7 +443,7 @@ import TestSupport
         }
     }
 
-    @Test func `a job with a lost lease is stopped and not written about`() async throws {
+    @Test func `a job with a lost lease is stopped and its outcome isn't recorded`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             // Given a transfer with a lease that has run out by the store's clock; the coordinator's clock stands still
             let (time, storeTime) = (VirtualTime(), VirtualTime())

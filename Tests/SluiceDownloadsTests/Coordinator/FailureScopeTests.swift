@@ -69,7 +69,7 @@ import Testing
     }
 
     #if !canImport(Darwin) || os(macOS)
-    @Test func `of a connection is the worker's if no descriptor or no memory was left for it`() throws {
+    @Test func `of a connection is the worker if no descriptors or memory were left for it`() throws {
         let url = try #require(URL(string: "https://a.example/"))
         for number in [EMFILE, ENFILE, ENOMEM, ENOBUFS] {
             let error = TransferError(connecting: number, nil, url)
@@ -94,7 +94,7 @@ import Testing
                 waitsForNetwork: waitsForNetwork, endsWithoutNetwork: endsWithoutNetwork))
     }
 
-    @Test func `a host is waited for once its circuit is open, and given up after the patience`() {
+    @Test func `a host with an open circuit is waited for until its patience runs out`() {
         var watch = Self.watch()
         func fail(_ host: String, at now: Int64) -> ReachWatch.Verdict {
             watch.noteFailure(of: host, isSilent: false, Self.error, now: now)
@@ -112,7 +112,7 @@ import Testing
         #expect(fail("a", at: 130_001) == .counts)
     }
 
-    @Test func `no sign of several hosts in succession means that there is no network`() {
+    @Test func `several silent hosts in a row mean there is no network`() {
         var watch = Self.watch()
         func fail(_ host: String, isSilent: Bool = true, at now: Int64) -> ReachWatch.Verdict {
             watch.noteFailure(of: host, isSilent: isSilent, Self.error, now: now)
@@ -130,7 +130,7 @@ import Testing
         #expect(fail("d", at: 3002) == .counts)
     }
 
-    @Test func `without a network, hosts that weren't silent are tried first, and then the others`() {
+    @Test func `without a network, hosts that weren't silent are tried before the others`() {
         var watch = Self.watch()
         func fail(_ host: String, at now: Int64) -> ReachWatch.Verdict {
             watch.noteFailure(of: host, isSilent: true, Self.error, now: now)
@@ -147,7 +147,7 @@ import Testing
         #expect(watch.avoided.isEmpty)
     }
 
-    @Test func `a run with an end doesn't wait for a network without end, and one with a caller doesn't wait at all`() {
+    @Test func `a run with an end waits for the network only so long, and a list doesn't wait at all`() {
         var watch = Self.watch(endsWithoutNetwork: true)
         _ = watch.noteFailure(of: "a", isSilent: true, Self.error, now: 0)
         #expect(watch.noteFailure(of: "b", isSilent: true, Self.error, now: 0) == .waitsForNetwork(1000))

@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `Events of the coordinator` {
-    @Test func `a reader gets every change of other coordinators on the file, from its cursor on`() async throws {
+    @Test func `a reader gets other coordinators' changes from its cursor on`() async throws {
         try await withQueueFile { file in
             let directory = file.deletingLastPathComponent()
             let writer = DownloadCoordinator(store: .sqlite(at: file), transport: ScriptedTransport([:]))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that is cancelled ends, and one of a closed queue throws`() async throws {
+    @Test func `a cancelled reader ends, and a reader of a closed queue throws`() async throws {
         let downloads = ListDownloader(transport: ScriptedTransport([:])).coordinator()
         let reading = Task { for try await _ in downloads.events() {} }
         await Task.yield()
@@ -66,7 +66,7 @@ import Testing
 
 /// A history of millions is pruned in thousands of steps.
 @Suite(.timeLimit(.minutes(15))) struct `A run with a long history` {
-    @Test func `downloads while the history is pruned, and goes on pruning while there is more`() async throws {
+    @Test func `downloads while the history is pruned, until nothing is left to prune`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }) { list, origin, directory in
             let (gate, steps) = (Gate(), Monitor(0))
             let store = InterceptedStore(onPruning: {

@@ -44,7 +44,7 @@ import Testing
         try await run.value
     }
 
-    @Test func `during an outage the jobs wait for one that reaches the host`() async throws {
+    @Test func `during an outage, jobs wait until one of them reaches the host`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let transport = AnsweringTransport { _, number in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a server that asks for a delay gets no request of any job during it`() async throws {
+    @Test func `a server that asks for a delay gets no request until it ends`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let transport = AnsweringTransport { _, number in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a delay that ends at a date is measured by the clock of the server`() async throws {
+    @Test func `a delay that ends at a date is measured by the server's clock`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let transport = AnsweringTransport { _, number in
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a longer delay than the policy waits for parks the host, and its downloads lose no attempt`()
+    @Test func `a delay beyond the policy's limit parks the host and costs no attempts`()
         async throws
     {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a delay that is too long for the caller of a list fails the downloads of the host without a request`()
+    @Test func `a delay too long for a list's caller fails the host's downloads without a request`()
         async throws
     {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a dead host keeps its downloads waiting for the breaker's patience, and then fails them all`()
+    @Test func `a dead host's downloads wait for the breaker's patience, and then all fail`()
         async throws
     {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a host that other workers reach isn't given up`() async throws {
+    @Test func `a host that other workers reach doesn't fail its downloads`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let memory = MemoryQueueStore(time: time.queueTime)
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `downloads of a host that returns after many pauses have lost no attempts`() async throws {
+    @Test func `downloads from a host that returns after many pauses lose no attempts`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let transport = AnsweringTransport { request, number in

@@ -39,7 +39,7 @@ import TestSupport
         print("limits, \(name): \(metrics.requests) requests, at most \(metrics.peak) concurrent; \(groups)")
     }
 
-    @Test(arguments: Store.allCases) func `in total, per host and per user, all together`(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func `total, per-host and per-user limits hold together`(kind: Store) async throws {
         let gate = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in
@@ -76,7 +76,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [1, 2]) func `a user has no more concurrently than allowed, over coordinators that share a queue`(
+    @Test(arguments: [1, 2]) func `a user's limit holds across coordinators that share a queue`(
         perUser: Int
     ) async throws {
         let gate = Gate()

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Downloading a list` {
     @Test(arguments: [0, 1, 1000, 262_144, 262_145, 3_000_000])
-    func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
+    func `a file of any size arrives complete and leaves no partial file`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, directory in
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new", "Song.SLUICE.Part"])
-    func `a download with a name for partial files fails, and one beside it loses nothing`(name: String) async throws {
+    func `a name reserved for partial files fails, and the file it would collide with is kept`(name: String) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
             let url = URL(string: "https://a.example/song")!
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a body without an announced length arrives whole`() async throws {
+    @Test func `a body without an announced length arrives complete`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
         } _: { downloader, origin, directory in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `never more concurrent transfers than the limiter allows, as the server counts`() async throws {
+    @Test func `the server never sees more concurrent transfers than the limit`() async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `what fails for a passing reason is tried again and then right`() async throws {
+    @Test func `a transient failure is retried and then succeeds`() async throws {
         let delays = Recorder<Duration>()
         try await downloading(
             from: { request in
@@ -108,7 +108,7 @@ import Testing
     @Test(arguments: [
         (404, 1), (403, 1), (500, 3), (503, 3),
     ])
-    func `a failure that stays is tried as often as it makes sense, and leaves nothing`(
+    func `a lasting failure is retried only if retrying can help, and leaves no file`(
         status: Int, attempts: Int
     ) async throws {
         try await downloading(from: { _ in OriginResponse(status: status, body: bytes(50)) }, retries: 2) {
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a body that stays short fails with both lengths and leaves nothing`() async throws {
+    @Test func `a body that is short every time fails with both lengths and leaves no file`() async throws {
         try await downloading(
             from: { _ in OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .hangUp]) }, retries: 1
         ) { downloader, origin, directory in
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `an existing file is an error, skipped or replaced, as asked, and never damaged`() async throws {
+    @Test func `an existing file fails, is skipped or is replaced, as requested`() async throws {
         for existing in [ExistingFile.fail, .skip, .replace] {
             try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
                 downloader, origin, directory in
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `existing files are skipped without a download, and leftovers beside them are removed`() async throws {
+    @Test func `existing files are skipped without a download, and their leftovers are removed`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .skip) {
             downloader, origin, directory in
             let all = try ["a", "b", "c", "d"].map {
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [100, 600_000])
-    func `a file that appears while its download runs is not replaced unless asked`(size: Int) async throws {
+    func `a file that appears during its download is replaced only on request`(size: Int) async throws {
         let directoryBox = Guarded<URL?>(nil)
         try await downloading { _ in
             // Another process makes the file between the check and the end.
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: [100, 600_000])
-    func `a partial file that another process is writing is left to it`(size: Int) async throws {
+    func `a partial file that another process is writing isn't touched`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, directory in
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `cancelling ends everything immediately, and leaves whole files only`() async throws {
+    @Test func `cancelling stops immediately and leaves only complete files`() async throws {
         let stalled = Gate()
         try await downloading { request in
             guard request.target == "/whole" else {
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link at the partial name is not written through`() async throws {
+    @Test func `a symbolic link with the partial file's name isn't followed`() async throws {
         for size in [100, 400_000] {
             try await downloading { _ in
                 OriginResponse(body: bytes(size))
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [100, 400_000]) func `replacing keeps the mode of the old file`(size: Int) async throws {
+    @Test(arguments: [100, 400_000]) func `replacing a file keeps its mode`(size: Int) async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, existing: .replace) {
             downloader, origin, directory in
             let file = directory.appending(path: "a")
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func `cancelling at any moment leaves whole files only`() async throws {
+    @Test func `cancelling at any moment leaves only complete files`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(300_000)) }, concurrency: 32) {
             downloader, origin, directory in
             for round in 0..<14 {
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test func `a transport that throws its own errors fails the request and nothing else`() async throws {
+    @Test func `a transport that throws its own errors fails only that request`() async throws {
         struct Odd: Error {}
         struct OddTransport: Transport {
             func open(_ request: TransportRequest) async throws -> TransportResponse { throw Odd() }
@@ -339,7 +339,7 @@ import Testing
         }
     }
 
-    @Test func `the text of a transport's own error loses the secrets of the request`() async throws {
+    @Test func `a transport's own error is shown without the request's secrets`() async throws {
         struct Odd: Error, CustomStringConvertible { var description: String }
         struct EchoingTransport: Transport {
             func open(_ request: TransportRequest) async throws -> TransportResponse {
@@ -365,7 +365,7 @@ import Testing
         #expect(request.host == host)
     }
 
-    @Test func `requests that would write one file, or one the other's partial file, are refused`() async throws {
+    @Test func `requests that would write the same file or each other's partial file throw`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }, concurrency: 1) {
             downloader, origin, directory in
             let names = ["song", "song", "song.sluice.part", "other"]
@@ -385,7 +385,7 @@ import Testing
             "file:///tmp/x", "file:///tmp/x/", "file:///", "file:///tmp/a%20b/", "file:///tmp/%FF/", "file:///%25/é",
         ],
         ["song.mp3", "100% of it", "a%20b", "\u{E9}", "e\u{301}", "a?b#c", "日本語"])
-    func `the path of a target is that of its URL`(directory: String, name: String) throws {
+    func `a target's path equals the path of its URL`(directory: String, name: String) throws {
         let directory = try #require(URL(string: directory))
         let request = DownloadRequest(URL(string: "http://a.example/x")!, to: directory, name: name)
         let path = request.target.path(percentEncoded: true)
@@ -409,7 +409,7 @@ import Testing
     }
 
     @Test(arguments: [ExistingFile.fail, .skip, .replace])
-    func `a directory or FIFO with the name of a file is an error`(existing: ExistingFile) async throws {
+    func `a directory or FIFO with the file's name is an error`(existing: ExistingFile) async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
             downloader, origin, directory in
             let requests = try ["a", "b"].map {
@@ -424,7 +424,7 @@ import Testing
         }
     }
 
-    @Test func `a done download whose file was replaced with a directory is an error, and not done`() async throws {
+    @Test func `a finished download whose file became a directory is an error`() async throws {
         try await downloading { request in
             request.target == "/1" && request.attempt == 1
                 ? OriginResponse(status: 404) : OriginResponse(body: bytes(10))
@@ -441,7 +441,7 @@ import Testing
     }
 
     @Test(arguments: [100, 600_000])
-    func `a file that appears while its download runs is skipped with its own size`(size: Int) async throws {
+    func `a file that appears during its download is skipped and reports its own size`(size: Int) async throws {
         let directoryBox = Guarded<URL?>(nil)
         try await downloading(
             from: { _ in
@@ -464,7 +464,7 @@ import Testing
         }
     }
 
-    @Test func `another program's .part file is left alone`() async throws {
+    @Test func `another program's .part file isn't touched`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(400_000))
         } _: { downloader, origin, directory in
@@ -477,7 +477,7 @@ import Testing
         }
     }
 
-    @Test func `missing directories are made`() async throws {
+    @Test func `missing directories are created`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(10))
         } _: { downloader, origin, directory in
@@ -493,7 +493,7 @@ import Testing
         #expect(summary.isComplete && summary.doneCount == 0)
     }
 
-    @Test func `a long name has a partial name that fits and is its own`() {
+    @Test func `a long name gets a partial name that fits and is unique`() {
         let directory = URL(filePath: "/tmp", directoryHint: .isDirectory)
         let url = URL(string: "http://a.example/x")!
         let long = String(repeating: "ä", count: 126)
@@ -508,7 +508,7 @@ import Testing
 @Suite struct `Downloading a list on a failing disk` {
     /// EIO from writes and from fdatasync, EACCES from rename: each leaves the directory unchanged.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
-    func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {
+    func `a failed file operation leaves no file and names the file in its error`(call: String, size: Int) async throws {
         var calls = SystemCalls.system
         switch call {
         case "write":
@@ -539,7 +539,7 @@ import Testing
         await files.shutdown()
     }
 
-    @Test func `directories are made, and one that cannot be written is found before anything is asked for`()
+    @Test func `directories are created first, and one that can't be created fails before any request`()
         async throws
     {
         let url = URL(string: "http://a.example/x")!
@@ -567,7 +567,7 @@ import Testing
         }
     }
 
-    @Test func `a job that another process has done and forgotten is done if its file exists, and failed if not`()
+    @Test func `a job that another process finished and removed is done only if its file exists`()
         async throws
     {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
@@ -580,7 +580,7 @@ import Testing
         }
     }
 
-    @Test func `a list of which some failed is remembered, so that the next run only does those`() async throws {
+    @Test func `after some of a list fails, the next run downloads only the failed ones`() async throws {
         try await downloading { request in
             request.target == "/1" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
         } _: { list, origin, directory in
@@ -595,7 +595,7 @@ import Testing
         }
     }
 
-    @Test func `a partial file that a stopped worker still holds is waited for`() async throws {
+    @Test func `a download waits for a partial file that a stopped worker still holds`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 1) {
             list, origin, directory in
             let time = VirtualTime()
@@ -626,7 +626,7 @@ import Testing
         }
     }
 
-    @Test func `an unfinished download of the queue keeps its file from another URL, and is named`() async throws {
+    @Test func `another URL for an unfinished download's file fails and names that download`() async throws {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)

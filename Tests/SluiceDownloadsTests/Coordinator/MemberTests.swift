@@ -25,7 +25,7 @@ import Testing
         try result.get()
     }
 
-    @Test(arguments: [0, 1]) func `whichever user leaves, the other gets the file`(_ leaver: Int) async throws {
+    @Test(arguments: [0, 1]) func `when either user leaves, the other gets the file`(_ leaver: Int) async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `the last user that leaves ends the download and its partial file`() async throws {
+    @Test func `when the last user leaves, the download ends and its partial file is removed`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
         } _: { list, origin, directory in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a paused download keeps its bytes, and goes on with them`() async throws {
+    @Test func `a paused download keeps its bytes and resumes from them`() async throws {
         let content = bytes(900_000)
         try await downloading { request in
             guard request.attempt == 1 else { return .file(content, etag: "\"v1\"", request: request) }
@@ -113,7 +113,7 @@ import Testing
 
     /// The job is claimed again in the transaction in which it stops, so nothing shows that it has stopped.
     @Test(arguments: [false, true])
-    func `a stop that is revoked before it is recorded doesn't keep its caller waiting`(isCancelled: Bool) async throws
+    func `a caller of a stop returns if the stop is revoked before it's recorded`(isCancelled: Bool) async throws
     {
         let gate = Gate()
         try await downloading { _ in
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a download that is paused and resumed while its transfer stops waits again`() async throws {
+    @Test func `a download that is paused and resumed while its transfer stops completes`() async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a run until the queue is empty ends beside paused downloads`() async throws {
+    @Test func `a run until the queue is empty ends despite paused downloads`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(1000))
         } _: { list, origin, directory in

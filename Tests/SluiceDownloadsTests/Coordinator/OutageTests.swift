@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `outcomes are recorded after an outage, and one warning tells of it`() async throws {
+    @Test func `outcomes are recorded after an outage that causes one warning`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(1000)) }) { list, origin, directory in
             let failures = Monitor(0)
             let store = InterceptedStore(isShared: true) { store, settlements, claim in
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a run that is cancelled after an outage concludes the downloads that it records last`() async throws {
+    @Test func `a run cancelled after an outage cleans up the downloads it records last`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }) { list, origin, directory in
             let isGone = Monitor(true)
             let store = InterceptedStore(isShared: true) { store, settlements, claim in

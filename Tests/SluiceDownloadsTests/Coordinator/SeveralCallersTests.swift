@@ -16,7 +16,7 @@ import Testing
         try names.map { DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory, name: $0) }
     }
 
-    @Test func `starts, lists and runs at the same time, under the same limits`() async throws {
+    @Test func `handles concurrent starts, lists and runs under the same limits`() async throws {
         let running = Guarded((now: 0, most: 0))
         try await downloading(
             from: { _ in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `stops only what no other caller wants when one leaves, and tells each about its own batch`()
+    @Test func `stops only what no other caller wants when one leaves, and reports to each its own batch`()
         async throws
     {
         let gates = ["/a": Gate(), "/b": Gate()]
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `lets a caller leave when the queue has recorded that its downloads have stopped`() async throws {
+    @Test func `lets a caller return once the queue has recorded that its downloads stopped`() async throws {
         let (origin, record) = (Gate(), Gate())
         try await downloading { _ in
             await origin.pass()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `lets a caller return when its batch is empty, while the queue goes on for others`() async throws {
+    @Test func `lets a caller return when its batch is empty, while the queue runs for others`() async throws {
         let gate = Gate()
         try await downloading { request in
             if request.target == "/slow" { await gate.pass() }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `returns from a batch that is empty, while a download of another batch has the only place`()
+    @Test func `returns from an empty batch while another batch's download fills the limit`()
         async throws
     {
         let gates = ["/a": Gate(), "/b": Gate()]
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `stops what a turn has claimed for a caller that has left meanwhile`() async throws {
+    @Test func `releases jobs that a turn claimed for a caller that left during the turn`() async throws {
         let (isClaiming, transfer) = (Gate(), Gate())
         let claims = Guarded(0)
         let store = InterceptedStore(onTurn: { store, settlements, claim in
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `gives an error that ends the engine to every caller, and can run again`() async throws {
+    @Test func `throws an error that ends the engine to every caller, and can run again`() async throws {
         let failing = Guarded(false)
         let store = InterceptedStore(onTurn: { store, settlements, claim in
             if failing.withLock({ $0 }) { throw QueueStoreError(.unusable, subject: "queue.db", message: "No.") }
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `ends everything when it is closed`() async throws {
+    @Test func `ends every run and wait when it's closed`() async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
@@ -312,7 +312,7 @@ import Testing
         }
     }
 
-    @Test func `stops when its last reference goes, and another one continues its downloads`() async throws {
+    @Test func `stops when its last reference is released, and another one resumes its downloads`() async throws {
         let isFirst = Guarded(true)
         try await downloading { request in
             let stalls = isFirst.withLock { first in
@@ -347,7 +347,7 @@ import Testing
         }
     }
 
-    @Test func `takes closures of several statements that resolve identifiers`() async throws {
+    @Test func `accepts closures with several statements to resolve identifiers`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(1000))
         } _: { list, origin, directory in

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [EDQUOT, ENOSPC, EMFILE, ENFILE, ENOMEM])
-    func `ends its run when its disk or its process has no room, and fails no download`(number: Int32) async throws {
+    func `ends its run and fails no download when the disk or the process is out of space`(number: Int32) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let isBroken = Atomic(true)
             var calls = SystemCalls.system
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [EROFS, EACCES])
-    func `ends its run when its own directory can't be written, and fails no download`(number: Int32) async throws {
+    func `ends its run and fails no download when its own directory isn't writable`(number: Int32) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             var calls = SystemCalls.system
             calls.open = { $2 == 0 ? SystemCalls.system.open($0, $1, $2) : -number }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `fails no download that checks the directory while its run is stopped`() async throws {
+    @Test func `fails no download that is checking the directory when its run stops`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let refusals = Atomic(0)
             let isStopped = Monitor(false)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `ends its run when its own directory can't be created`() async throws {
+    @Test func `ends its run if its own directory can't be created`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try Data().write(to: directory.appending(path: "file"))
             let base = directory.appending(path: "file/music", directoryHint: .isDirectory)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `goes on when only the directory of one download is unusable, which fails`() async throws {
+    @Test func `fails only the download whose directory is unusable, and continues`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try Data().write(to: directory.appending(path: "occupied"))
             let downloads = list(directory).coordinator()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `tries a directory again that couldn't be created before`() async throws {
+    @Test func `retries a directory that couldn't be created before`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let occupied = directory.appending(path: "occupied")
             try Data().write(to: occupied)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `creates a directory again that was removed during the run, or during a download`() async throws {
+    @Test func `recreates a directory that was removed during the run or a download`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let gone = directory.appending(path: "music")
             let isLast = Atomic(false)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `without a network waits for it, and neither blames a host nor uses up attempts`() async throws {
+    @Test func `waits for the network, without blaming a host or using up attempts`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let transport = AnsweringTransport { request, number in
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(arguments: [StoreKind.memory, .sqlite])
-    func `reaches other hosts although the first jobs of its queue are of hosts without a sign`(_ kind: StoreKind)
+    func `reaches other hosts even if the first jobs' hosts are silent`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -243,7 +243,7 @@ import Testing
 
     /// The error of a task of the application's own that was cancelled. A job that waited again would be tried without end.
     @Test(arguments: ["resolve", "headerFields", "transport"])
-    func `isn't stopped by an error that says it was cancelled, and the download fails`(source: String) async throws {
+    func `fails the download and continues if user code throws CancellationError`(source: String) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let transport = AnsweringTransport { _, _ in
                 if source == "transport" { throw CancellationError() }
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `ends its run when its transport is shut down, and fails no download`() async throws {
+    @Test func `ends its run and fails no download when its transport is shut down`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let transport = HTTPTransport()
             await transport.shutdown()
@@ -290,7 +290,7 @@ import Testing
     }
 
     /// A file system that hangs, such as a network mount without its server.
-    @Test func `goes on with other downloads while the directory of one hangs`() async throws {
+    @Test func `continues other downloads while one download's directory hangs`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let (isReached, isReleased) = (Gate(), DispatchSemaphore(value: 0))
             var calls = SystemCalls.system
@@ -318,7 +318,7 @@ import Testing
     }
 
     /// As after a suspension of the machine, or when its clock is set: a store that no other process uses doesn't take back its jobs.
-    @Test func `keeps the jobs of a queue in memory, however long it was suspended`() async throws {
+    @Test func `keeps its jobs in an in-memory queue, however long it was suspended`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let storeTime = VirtualTime()
             let gate = Gate()
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Int.max, -7]) func `is not ended by a damaged number of failures`(failures: Int) async throws {
+    @Test(arguments: [Int.max, -7]) func `fails the download and doesn't crash if its failure count is damaged`(failures: Int) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let store = InterceptedStore { store, settlements, claim in
                 var turn = try await store.takeTurn(settlements, claiming: claim)

@@ -11,7 +11,7 @@ import Testing
         ProcessInfo.processInfo.environment["SLUICE_MODEL_STEPS"].flatMap(Int.init) ?? 2000
 
     @Test(arguments: StoreKind.allCases, [1, 2] as [UInt64])
-    func `random operations show what the model shows`(_ kind: StoreKind, _ seed: UInt64) async throws {
+    func `random operations have the same results as the model`(_ kind: StoreKind, _ seed: UInt64) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = try await fixture.store.attach()
             var comparison = Comparison(fixture: fixture, workers: [fixture.worker, other], seed: seed)

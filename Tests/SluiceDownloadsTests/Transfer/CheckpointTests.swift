@@ -16,7 +16,7 @@ import Testing
             boot: boot, file: Self.file)
     }
 
-    @Test func `comes back from the disk as it was`() {
+    @Test func `survives writing and reading`() {
         let all = [checkpoint(), checkpoint(total: nil, boot: nil)]
         for one in all { #expect(Checkpoint(one.data) == one) }
     }
@@ -30,12 +30,12 @@ import Testing
             ("b", "b", 1001, 0),  // more than the file has
             ("b", "b", 1000, 1000), ("b", "b", 0, 0),
         ] as [(String?, String?, Int64, Int64)])
-    func `vouches for the bytes that survived`(written: String?, read: String?, size: Int64, trusted: Int64) {
+    func `is trusted for the bytes that survived`(written: String?, read: String?, size: Int64, trusted: Int64) {
         #expect(checkpoint(boot: written).trustedBytes(size: size, file: Self.file, boot: read) == trusted)
     }
 
     @Test(arguments: [FileIdentity(device: 1, inode: 3), FileIdentity(device: 2, inode: 2)])
-    func `vouches for no other file`(other: FileIdentity) {
+    func `isn't trusted for another file`(other: FileIdentity) {
         #expect(checkpoint().trustedBytes(size: 500, file: other, boot: "b") == 0)
         #expect(!checkpoint().isPublished(as: other, size: 1000, boot: "b"))
     }
@@ -45,7 +45,7 @@ import Testing
             (1000, 1000, true, "c", true), (1000, 1000, false, "c", false), (1000, 1000, false, "b", true),
             (1000, 999, true, "b", false), (nil, 1000, true, "b", false),
         ] as [(Int64?, Int64, Bool, String, Bool)])
-    func `knows its file under the final name only if it is whole`(
+    func `recognizes its published file only if the file is complete`(
         total: Int64?, size: Int64, isDurable: Bool, boot: String, expected: Bool
     ) {
         let one = checkpoint(total: total, isDurable: isDurable)
@@ -54,11 +54,11 @@ import Testing
 
     @Test(arguments: [
         "", "{", "null", "[]", "{}", "\u{0}\u{0}", #"{"version":1}"#,
-    ]) func `that makes no sense is none`(text: String) {
+    ]) func `that is malformed isn't read`(text: String) {
         #expect(Checkpoint(Data(text.utf8)) == nil)
     }
 
-    @Test func `that is cut off, of another version or below zero is none`() {
+    @Test func `that is truncated, of another version or negative isn't read`() {
         let whole = checkpoint().data
         for length in 0..<whole.count { #expect(Checkpoint(whole.prefix(length)) == nil) }
         var other = checkpoint()
@@ -69,13 +69,13 @@ import Testing
     }
 
     @Test(arguments: ["a\r\nX: y", "\"a\"\n", "W/\"a\"", ""])
-    func `has no validator if that must not go into a header field`(field: String) {
+    func `has no validator if its text isn't allowed in a header field`(field: String) {
         var one = checkpoint()
         one.validator?.field = field
         #expect(one.validator?.validator == nil)
     }
 
-    @Test func `holds nothing of the URL that could be a secret, and tells URLs apart`() throws {
+    @Test func `stores no secret of its URL and still distinguishes URLs`() throws {
         let plain = try #require(URL(string: "https://a.example/x?token=hunter2"))
         let withUser = try #require(URL(string: "https://me:hunter2@a.example/x?token=hunter2#part"))
         let other = try #require(URL(string: "https://a.example/x?token=hunter3"))

@@ -47,7 +47,7 @@ import TestSupport
     }
 
     @Test(arguments: [Durability.none, .data])
-    func `that is full keeps its bytes, and continues when there is room`(durability: Durability) async throws {
+    func `that is full keeps its bytes and resumes when there is room`(durability: Durability) async throws {
         try await serving { scene in
             let writes = Atomic(0)
             try await withFiles {
@@ -67,7 +67,7 @@ import TestSupport
         }
     }
 
-    @Test func `that fails a write is not believed again`() async throws {
+    @Test func `that fails a write starts over from the first byte`() async throws {
         try await serving { scene in
             try await withFiles {
                 $0.writeVector = { _, _ in -Int(EIO) }
@@ -120,7 +120,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [ENOSPC, EIO]) func `that takes no first checkpoint takes no byte either`(number: Int32)
+    @Test(arguments: [ENOSPC, EIO]) func `that fails to write the first checkpoint writes no bytes either`(number: Int32)
         async throws
     {
         try await serving { scene in
@@ -140,7 +140,7 @@ import TestSupport
         }
     }
 
-    @Test func `that takes no later checkpoint keeps the one it has, which stays true`() async throws {
+    @Test func `that fails to write a later checkpoint keeps the last valid one`() async throws {
         try await serving { scene in
             let renames = Atomic(0)
             try await withFiles {
@@ -159,7 +159,7 @@ import TestSupport
         }
     }
 
-    @Test func `that does not rename keeps the whole file, and needs no byte of it again`() async throws {
+    @Test func `that fails to rename keeps the complete file and fetches no byte again`() async throws {
         try await serving { scene in
             try await withFiles {
                 $0.renameWithoutReplacing = { _, _ in -EACCES }
@@ -175,7 +175,7 @@ import TestSupport
 
     /// The order that a power cut must find: see ``PartialFile``.
     @Test(arguments: [Durability.none, .data])
-    func `never has an old checkpoint beside new bytes`(durability: Durability) async throws {
+    func `never leaves an old checkpoint with new bytes`(durability: Durability) async throws {
         let changed = bytes(900_000, seed: 3)
         try await TransferScene.with {
             $0.attempt == 1
@@ -216,7 +216,7 @@ import TestSupport
         }
     }
 
-    @Test func `never has an old checkpoint beside bytes that cannot be resumed`() async throws {
+    @Test func `never leaves an old checkpoint with bytes that can't be resumed`() async throws {
         let changed = bytes(900_000, seed: 3)
         try await TransferScene.with {
             $0.attempt == 1
