@@ -179,7 +179,7 @@ import Testing
         #expect(state.stopUnwanted(jobs, isLeaving: true) == nil, "they are stopping already")
     }
 
-    @Test func `a caller that leaves during a turn also releases jobs that the turn claims`() {
+    @Test func `a caller that leaves during a turn is noted once, since the turn may have claimed jobs`() {
         let state = Self.state()
         let callers = ["A", "B", "C"].map { Self.caller($0) }
         for caller in callers { #expect(state.add(caller)) }

@@ -290,7 +290,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [100, 600_000]) func `a full disk ends the run without failing jobs, and the next run completes them`(
+    @Test(arguments: [100, 600_000]) func `a full disk ends the run but fails no job, and the next run completes them`(
         size: Int
     ) async throws {
         let isFull = Atomic(true)

@@ -39,7 +39,7 @@ import TestSupport
         print("limits, \(name): \(metrics.requests) requests, at most \(metrics.peak) concurrent; \(groups)")
     }
 
-    @Test(arguments: Store.allCases) func `total, per-host and per-user limits hold together`(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func `total, host and user limits hold together`(kind: Store) async throws {
         let gate = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in

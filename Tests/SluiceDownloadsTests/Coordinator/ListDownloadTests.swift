@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new", "Song.SLUICE.Part"])
-    func `a name reserved for partial files fails, and the file it would collide with is kept`(name: String) async throws {
+    func `a name for partial files fails, and the file it would collide with is kept`(name: String) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
             let url = URL(string: "https://a.example/song")!
@@ -508,7 +508,7 @@ import Testing
 @Suite struct `Downloading a list on a failing disk` {
     /// EIO from writes and from fdatasync, EACCES from rename: each leaves the directory unchanged.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
-    func `a failed file operation leaves no file and names the file in its error`(call: String, size: Int) async throws {
+    func `a failed file operation leaves no file and names it in the error`(call: String, size: Int) async throws {
         var calls = SystemCalls.system
         switch call {
         case "write":

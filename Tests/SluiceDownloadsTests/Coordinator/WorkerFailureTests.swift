@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Int.max, -7]) func `fails the download and doesn't crash if its failure count is damaged`(failures: Int) async throws {
+    @Test(arguments: [Int.max, -7]) func `survives a damaged failure count`(failures: Int) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let store = InterceptedStore { store, settlements, claim in
                 var turn = try await store.takeTurn(settlements, claiming: claim)

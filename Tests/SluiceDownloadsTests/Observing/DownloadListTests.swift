@@ -71,7 +71,7 @@ import Testing
         #expect(list.paused.isEmpty && list.hosts.isEmpty && list.openCount == 3)
     }
 
-    @Test func `an observer of one property isn't told of changes of others`() async {
+    @Test func `an observer of one property isn't notified of changes to others`() async {
         let source = SnapshotSource()
         let list = source.list()
         source.send(
@@ -136,7 +136,7 @@ import Testing
         #expect(source.sleeps.values == [.seconds(1)])
     }
 
-    @Test func `an error of another type becomes an error of the queue, and a closed queue isn't read again`() async {
+    @Test func `an unknown error becomes a queue error, and a closed queue isn't read again`() async {
         struct Unplugged: Error {}
         let source = SnapshotSource()
         var results = RepeatedSnapshots(snapshots: source, sleep: source.timing.sleep).makeAsyncIterator()
@@ -154,7 +154,7 @@ import Testing
         #expect(source.sleeps.values == [.seconds(1)])
     }
 
-    @Test func `releasing the list ends the iteration, also while downloads run`() async {
+    @Test func `releasing the list ends the iteration, even while downloads run`() async {
         let source = SnapshotSource()
         var list: DownloadList? = source.list()
         source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 0)]))
@@ -167,7 +167,7 @@ import Testing
         #expect(released == nil)
     }
 
-    @Test func `while downloads run and no bytes arrive, the rate falls each second`() async {
+    @Test func `the rate falls every second while downloads run without receiving bytes`() async {
         let source = SnapshotSource()
         let list = source.list()
         source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 0)]))

@@ -17,7 +17,7 @@ import Testing
     }
 
     /// A server may announce any length, and another program may have changed the queue's numbers.
-    @Test func `numbers that are too large to add are the largest`() {
+    @Test func `sums that overflow are clamped to the maximum`() {
         var meter = TransferMeter()
         let most = Int64.max
         meter.note(QueueSnapshot(running: [running(1, most, of: most), running(2, most, of: most)]), at: start)
@@ -36,7 +36,7 @@ import Testing
         #expect(meter.totals == .init())
     }
 
-    @Test func `steady bytes are a steady rate from the first interval on`() {
+    @Test func `steady bytes give a steady rate from the first interval on`() {
         var meter = TransferMeter()
         for second in 0...20 {
             meter.note(
@@ -62,7 +62,7 @@ import Testing
         #expect(rates.first == 100 && (950...1000).contains(last))
     }
 
-    @Test func `a stall lets the rate fall, and the time left becomes unknown`() throws {
+    @Test func `during a stall the rate falls, and the time left becomes unknown`() throws {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(running: [running(1, 0, of: 3000)]), at: start)
         meter.note(QueueSnapshot(running: [running(1, 1000, of: 3000)]), at: start + .seconds(1))
@@ -90,7 +90,7 @@ import Testing
         #expect(one < 1000 && other < 1000 && abs(one - other) < 1e-6)
     }
 
-    @Test func `a download that ends between two snapshots counts, one from another attempt doesn't count backwards`() {
+    @Test func `a download that ends between snapshots counts, and a new attempt doesn't count backwards`() {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(running: [running(1, 400, of: 1000), running(2, 900)]), at: start)
         let later = QueueSnapshot(
@@ -103,7 +103,7 @@ import Testing
         #expect(meter.totals.bytesPerSecond == 850)
     }
 
-    @Test func `a resumed partial file, and a file of another process, are no jump of the rate`() {
+    @Test func `a resumed file or another process's file doesn't make the rate jump`() {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(running: [running(1, 0)]), at: start)
         meter.note(
@@ -118,7 +118,7 @@ import Testing
             (1000, 2, [], 9 + 20), (1000, 1, [3000, 2000], 9 + 20), (nil, 0, [500], 4), (nil, 1, [], nil),
             (nil, 0, [], nil), (100, 0, [], 0),
         ] as [(Int64?, Int, [Int64], Int?)])
-    func `the time left counts the mean of the known sizes for each unknown one`(
+    func `the time left assumes the mean known size for each unknown size`(
         expected: Int64?, waiting: Int, ended: [Int64], left: Int?
     ) {
         var meter = TransferMeter()
@@ -134,7 +134,7 @@ import Testing
         #expect(meter.totals.timeLeft == left.map { .seconds($0) })
     }
 
-    @Test func `the rate begins again after a pause in which nothing ran`() {
+    @Test func `the rate starts over after a pause in which nothing ran`() {
         var meter = TransferMeter()
         meter.note(QueueSnapshot(running: [running(1, 0)]), at: start)
         meter.note(QueueSnapshot(running: [running(1, 9000)]), at: start + .seconds(1))

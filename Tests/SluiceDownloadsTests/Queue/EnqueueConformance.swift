@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a second URL for the same file is a conflict while the first job is unfinished`(_ kind: StoreKind) async throws {
+    func `a second URL for the same file is a conflict while the first is unfinished`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = DownloadRequest(
                 URL(string: "https://other.example/a")!, to: URL(string: "file:///music/")!, name: "a")

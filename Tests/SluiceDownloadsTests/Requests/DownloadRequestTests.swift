@@ -10,7 +10,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite struct `A download request as text` {
-    @Test func `has no secret`() {
+    @Test func `contains no secrets`() {
         let request = DownloadRequest(
             URL(string: "https://ann:pass-Secret@a.example/b.mp3?sig=query-Secret#frag-Secret")!,
             to: URL(filePath: "/music", directoryHint: .isDirectory),
@@ -34,7 +34,7 @@ import Testing
         ("a:b", "c:d", "a:b/c:d", "a%3Ab/"), ("", "c:d", "c:d", "./"), ("v1.0", "x", "v1.0/x", "v1.0/"),
         ("caf\u{E9}", "e\u{301}", "caf\u{E9}/e\u{301}", "caf%C3%A9/"),
     ])
-    func `is a relative reference, whose path is the key of the job`(
+    func `is a relative reference whose path identifies the job`(
         path: String, name: String, target: String, directory: String
     ) throws {
         let request = try DownloadRequest(Self.url, below: path, name: name)
@@ -59,7 +59,7 @@ import Testing
         "..", "a/../b", ".", "./a", "/a", "a/", "a//b", "a/.b", "a\\b", "a\nb", "a/ b",
         String(repeating: "x", count: 256),
     ])
-    func `can't leave the directory, or have a path that isn't safe`(path: String) {
+    func `that leaves the directory or has an unsafe path is rejected`(path: String) {
         #expect(!DownloadRequest.isSafePath(path))
         let error = #expect(throws: FileError.self) { try DownloadRequest(Self.url, below: path) }
         #expect(error?.code == .invalidPath && error?.subject == path && error?.remedy != nil)
@@ -70,13 +70,13 @@ import Testing
         "a/?q",
         "a/#f", "a/.hidden/", "%FF/", "a%00/", "/a/",
     ])
-    func `is refused if another program has stored such a path`(directory: String) {
+    func `is rejected if another program stored an unsafe path`(directory: String) {
         let stored = DownloadRequest(
             storedURL: "http://a.example/x", directory: directory, name: "song", user: "", priority: 0)
         #expect(stored == nil, "\(directory)")
     }
 
-    @Test func `is another file than an absolute one, and in another directory each time`() throws {
+    @Test func `differs from an absolute target and from one in another directory`() throws {
         let requests = [
             try DownloadRequest(Self.url, below: "a"), try DownloadRequest(Self.url, below: "b"),
             DownloadRequest(Self.url, to: URL(filePath: "/a")), try DownloadRequest(Self.url, below: "a"),
@@ -89,7 +89,7 @@ import Testing
         ("/srv/music/.x/", nil),
         ("/srv/music/caf\u{E9}", "caf\u{E9}"),
     ])
-    func `is made of an absolute one`(directory: String, path: String?) throws {
+    func `can be made from an absolute target`(directory: String, path: String?) throws {
         let request = DownloadRequest(Self.url, to: URL(filePath: directory), name: "x")
         for base in ["/srv/music", "/srv/music/", "/srv/./other/../music"] {
             let relative = request.relative(to: URL(filePath: base))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `is resumed, and forgets its checkpoint`() async throws {
+    @Test func `is resumed, and its checkpoint is removed`() async throws {
         let content = bytes(900_000)
         let stalls = Guarded(true)
         let arrived = Gate()
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [ExistingFile.skip, .fail])
-    func `is looked for in the coordinator's directory, also by a list`(existing: ExistingFile) async throws {
+    func `is checked in the coordinator's directory, even for a list`(existing: ExistingFile) async throws {
         try await downloading(from: { _ in OriginResponse(body: [1]) }, existing: existing) { list, origin, directory in
             var list = list
             list.configuration.directory = directory
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `has a machine only where workers are on several machines`() async throws {
+    @Test func `has a machine only if workers run on several machines`() async throws {
         for spansMachines in [false, true] {
             let claims = Recorder<String?>()
             let store = InterceptedStore(spansMachines: spansMachines) { store, settlements, claim in
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `are claimed by workers that resolve them only, and others past them`(_ kind: StoreKind) async throws {
+    func `are claimed only by workers that resolve them, and others skip them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<100 {
                 try await fixture.enqueue(
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `wait for the limit of the host that their resolution names`(_ kind: StoreKind) async throws {
+    func `wait for the limit of the host they resolve to`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("running", host: "other.example")
             #expect(try await fixture.claimNames() == ["running"])
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `are resolved before each attempt, for the user that they are charged to`() async throws {
+    @Test func `are resolved before each attempt, for the user they're charged to`() async throws {
         let content = bytes(500_000)
         try await downloading { request in
             guard request.headerFields[.authorization] == "token" else { return OriginResponse(status: 403) }
@@ -310,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `fail if they can't be resolved, and the message has no secret`() async throws {
+    @Test func `fail without secrets in the message if they can't be resolved`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             var list = ListDownloader(transport: ScriptedTransport([:]))
             list.resolve = { _, _ in throw Refusal() }
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test func `that resolve to another host each time are asked for with pauses`() async throws {
+    @Test func `that resolve to another host each time are retried with pauses`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let time = VirtualTime()
             let asked = Guarded(0)

@@ -81,7 +81,7 @@ import TestSupport
     }
 
     /// Besides the writes, at the end, and when it is cancelled: a sync that failed once succeeds the second time (fsync(2)).
-    @Test(arguments: [EIO, ENOSPC]) func `that fails a sync once is not believed again`(number: Int32) async throws {
+    @Test(arguments: [EIO, ENOSPC]) func `that fails a sync starts over from byte 0`(number: Int32) async throws {
         for policy in [CheckpointPolicy(bytes: 1, interval: .zero), CheckpointPolicy()] {
             try await serving { scene in
                 let syncs = Atomic(0)
@@ -120,7 +120,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [ENOSPC, EIO]) func `that fails to write the first checkpoint writes no bytes either`(number: Int32)
+    @Test(arguments: [ENOSPC, EIO]) func `that can't write the first checkpoint writes no bytes either`(number: Int32)
         async throws
     {
         try await serving { scene in
@@ -140,7 +140,7 @@ import TestSupport
         }
     }
 
-    @Test func `that fails to write a later checkpoint keeps the last valid one`() async throws {
+    @Test func `that can't write a later checkpoint keeps the last valid one`() async throws {
         try await serving { scene in
             let renames = Atomic(0)
             try await withFiles {
@@ -159,7 +159,7 @@ import TestSupport
         }
     }
 
-    @Test func `that fails to rename keeps the complete file and fetches no byte again`() async throws {
+    @Test func `that can't rename keeps the complete file and fetches no byte again`() async throws {
         try await serving { scene in
             try await withFiles {
                 $0.renameWithoutReplacing = { _, _ in -EACCES }

@@ -37,7 +37,7 @@ import Testing
         #expect(scene.ranges.values == ["", ""], sourceLocation: sourceLocation)
     }
 
-    @Test func `is without a checkpoint and empty, and is written`() async throws {
+    @Test func `that is empty and has no checkpoint is written to`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             try Data().write(to: scene.request.partialTarget)
@@ -48,7 +48,7 @@ import Testing
 
     /// What a loss of power leaves of a checkpoint, also of an empty partial file's.
     @Test(arguments: [0, 1, 9, 12, 100], [false, true])
-    func `with a checkpoint whose end is missing or zero is cut off`(count: Int, isZero: Bool) async throws {
+    func `with a checkpoint that is truncated or ends in zeros is discarded`(count: Int, isZero: Bool) async throws {
         for isEmpty in [false, true] {
             try await leaving { scene in
                 let whole = try Data(contentsOf: scene.request.checkpointTarget)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `with a checkpoint that another version wrote is cut off`() async throws {
+    @Test func `with a checkpoint from another version is discarded`() async throws {
         try await leaving { scene in
             var checkpoint = try #require(scene.checkpoint)
             checkpoint.version = 2
@@ -76,7 +76,7 @@ import Testing
         "{}", "not JSON", #"{"file":{"name":"song"}}"#, #"{"boot":"x"}"#, "[1]", String(repeating: " ", count: 20_000),
         String(repeating: "[", count: 10_000),
     ])
-    func `isn't a user's file beside another one with the checkpoint's name, and both stay`(text: String)
+    func `isn't a user's file next to one with the checkpoint's name, and both stay`(text: String)
         async throws
     {
         try await TransferScene.with { _ in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `isn't beside a link with the checkpoint's name, and all stay`() async throws {
+    @Test func `isn't a file next to a link with the checkpoint's name, and all stay`() async throws {
         try await leaving { scene in
             let elsewhere = scene.directory.appending(path: "elsewhere")
             try FileManager.default.moveItem(at: scene.request.checkpointTarget, to: elsewhere)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `with a FIFO for a checkpoint is not waited for`() async throws {
+    @Test func `with a FIFO as its checkpoint fails without waiting`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `and was replaced by a copy, or belongs to another URL, is cut off`() async throws {
+    @Test func `is discarded if it was replaced by a copy or belongs to another URL`() async throws {
         for isCopy in [true, false] {
             try await leaving { scene in
                 if isCopy {
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [0, 100_000, 400_000, 450_000])
-    func `before the system was restarted counts as far as it was synced`(synced: Int64) async throws {
+    func `before a system restart counts up to the last sync`(synced: Int64) async throws {
         try await leaving { scene in
             var checkpoint = try #require(scene.checkpoint)
             checkpoint.boot = "another"
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `has been moved along with its directory, and still counts`() async throws {
+    @Test func `still counts after its directory was moved`() async throws {
         try await leaving { scene in
             let moved = scene.directory.appending(path: "moved", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(at: moved, withIntermediateDirectories: false)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `is longer than the file on the server is, and is cut off`() async throws {
+    @Test func `is discarded if it's longer than the file on the server`() async throws {
         try await leaving { scene in
             let partial = try FileHandle(forWritingTo: scene.request.partialTarget)
             try partial.seekToEnd()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `has further names, which keep their bytes`() async throws {
+    @Test func `with hard links is replaced, and the links keep their bytes`() async throws {
         try await leaving { scene in
             let other = scene.directory.appending(path: "other")
             try FileManager.default.linkItem(at: scene.request.partialTarget, to: other)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `is being written by another process, and is left to it, checkpoint and all`() async throws {
+    @Test func `isn't touched while another process writes it`() async throws {
         try await leaving { scene in
             let other = try await scene.request.partialTarget.openForWriting(existing: .append, locked: true)
             let before = scene.checkpoint
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `is removed when it is discarded, and nothing else is`() async throws {
+    @Test func `is removed on discard, and other files stay`() async throws {
         try await leaving { scene in
             try Data("x".utf8).write(to: scene.directory.appending(path: "a.bin.part"))
             try Data("x".utf8).write(to: scene.directory.appending(path: scene.request.checkpointTemporaryName))
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `has a small successor, which is written without mixing`() async throws {
+    @Test func `isn't mixed with a small file that replaces it`() async throws {
         let small = bytes(1000, seed: 7)
         try await leaving(content: small) { scene in
             var checkpoint = try #require(scene.checkpoint)
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `has a name that had to be shortened, and is found`() async throws {
+    @Test func `is found even if its name was shortened`() async throws {
         let name = String(repeating: "ä", count: 126)
         try await leaving(name: name) { scene in
             #expect(scene.names.allSatisfy { $0.utf8.count <= 255 } && scene.names.count == 2)
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `of a file that replaces a private one is private, too`(isLeft: Bool)
+    @Test(arguments: [false, true]) func `is private if its file replaces a private one`(isLeft: Bool)
         async throws
     {
         try await TransferScene.with({
@@ -276,7 +276,7 @@ import Testing
 
     /// Files of a user that have the names of partial files, such as those of older versions of this package.
     @Test(arguments: [1000, 900_000], ["a.bin.sluice.part", "a.bin.sluice.json"])
-    func `isn't a file of the user with such a name, which stays`(size: Int, name: String) async throws {
+    func `isn't a user's file with such a name, which stays`(size: Int, name: String) async throws {
         try await TransferScene.with {
             .file(bytes(size), etag: "\"v1\"", request: $0)
         } _: { scene in
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `of a file that can't be resumed is recognized after a kill, and is cut off`() async throws {
+    @Test func `of a download that can't resume is recognized after a kill and discarded`() async throws {
         try await TransferScene.with {
             // Without a validator.
             OriginResponse(
@@ -365,7 +365,7 @@ import Testing
         }
     }
 
-    @Test func `is recognized if another worker publishes it while this one asks the server`() async throws {
+    @Test func `is recognized if another worker publishes it during the request`() async throws {
         let other = Guarded<TransferScene?>(nil)
         try await TransferScene.with { request in
             // A worker that has lost its lease, and doesn't know it, has the file first.
@@ -382,7 +382,7 @@ import Testing
         }
     }
 
-    @Test func `is recognized if another worker publishes it before this one locks its partial file`() async throws {
+    @Test func `is recognized if another worker publishes it before this one takes its lock`() async throws {
         try await published { scene in
             let (target, partial) = (scene.request.target.path, scene.request.partialTarget.path)
             try FileManager.default.moveItem(atPath: target, toPath: target + ".before")
@@ -403,7 +403,7 @@ import Testing
         }
     }
 
-    @Test func `is another's if the job never wrote it`() async throws {
+    @Test func `is someone else's if the job never wrote it`() async throws {
         try await published { scene in
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard error?.code == .fileExists else { return #expect(Bool(false)) }
@@ -411,7 +411,7 @@ import Testing
         }
     }
 
-    @Test func `is another's if it is another file, or no checkpoint speaks for it`() async throws {
+    @Test func `is someone else's if it's a different file or has no checkpoint`() async throws {
         for isCopy in [true, false] {
             try await published { scene in
                 if isCopy {
@@ -430,7 +430,7 @@ import Testing
         }
     }
 
-    @Test func `after the system was restarted is recognized if it was synced before it got its name`() async throws {
+    @Test func `is recognized after a system restart if it was synced before its rename`() async throws {
         for (durability, isRecognized) in [(Durability.data, true), (.none, false)] {
             try await published(durability: durability) { scene in
                 var checkpoint = try #require(scene.checkpoint)
@@ -443,7 +443,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `and is small is the job done if it has the same bytes`(isChanged: Bool) async throws {
+    func `that is small completes the job if it has the same bytes`(isChanged: Bool) async throws {
         let small = bytes(1000)
         try await published(content: small) { scene in
             if isChanged { try Data(bytes(1000, seed: 1)).write(to: scene.request.target) }

@@ -14,7 +14,7 @@ import Testing
     private static let content = bytes(1_000_000)
 
     @Test(arguments: [Durability.none, .data, .full, .fullAndDirectory])
-    func `asks for the rest alone, and has the file byte for byte`(durability: Durability) async throws {
+    func `requests only the rest and gets the file byte for byte`(durability: Durability) async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
         } _: { scene in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `is protected by a date where there is no entity tag, if it is old enough`() async throws {
+    @Test func `without an entity tag, uses a Last-Modified date that is old enough`() async throws {
         for (modified, isResumed) in [
             ("Sat, 21 Nov 2026 11:59:00 GMT", true), ("Sat, 21 Nov 2026 11:59:30 GMT", false),
         ] {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `asks again where the server sends less than was asked for`() async throws {
+    @Test func `asks again if the server sends less than requested`() async throws {
         let content = bytes(303_500)
         try await TransferScene.with {
             .file(
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `takes a file that changed from its first byte, also one of the same length`() async throws {
+    @Test func `starts over if the file changed, even to one of the same length`() async throws {
         for count in [1_000_000, 900_000, 300] {
             let changed = bytes(count, seed: 0x55)
             try await TransferScene.with {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `confirms a file of which every byte is there, and fetches none of it`() async throws {
+    @Test func `confirms a file whose bytes are all there without fetching any`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
         } _: { scene in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `cannot resume if the server names no strong validator`() async throws {
+    @Test func `can't resume without a strong validator`() async throws {
         for (etag, fault) in [(nil, nil), ("\"v1\"", OriginResponse.RangeFault.weakTag)] {
             try await TransferScene.with {
                 .file(Self.content, etag: etag, request: $0, fault: fault, sending: $0.attempt == 1 ? 400_000 : nil)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `resumes behind a redirect to another host`() async throws {
+    @Test func `resumes after a redirect to another host`() async throws {
         let ranges = Recorder<String?>()
         try await LoopbackOrigin.serve { request in
             ranges.note(request.headerFields[.range])
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [OriginResponse(status: 503), OriginResponse(status: 404)])
-    func `keeps its bytes through an attempt that brought nothing`(answer: OriginResponse) async throws {
+    func `keeps its bytes after an attempt that received nothing`(answer: OriginResponse) async throws {
         try await TransferScene.with {
             $0.attempt == 2
                 ? answer : .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: [Durability.none, .data])
-    func `was cancelled, kept the bytes that had arrived, and fetches only the rest`(durability: Durability)
+    func `after cancellation, keeps the bytes received and fetches only the rest`(durability: Durability)
         async throws
     {
         let arrived = Gate()
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `that finds its name taken and may skip leaves that file alone, and removes its own`() async throws {
+    @Test func `that may skip an existing file keeps that file and removes its own`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
         } _: { scene in
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `that finds its name taken leaves that file alone, and keeps its own`() async throws {
+    @Test func `that finds its name taken keeps that file and its own`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
         } _: { scene in
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `is gone on from by the first attempt of a list, too`() async throws {
+    @Test func `is resumed by a list's first attempt`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
         } _: { scene in
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `renews its checkpoint while bytes arrive, each of them true`() async throws {
+    @Test func `writes valid checkpoints while bytes arrive`() async throws {
         // Given a body with pieces that come when no sync is under way: a sync is looked at when bytes arrive
         let isSyncing = Monitor(false)
         var calls = SystemCalls.system
@@ -345,7 +345,7 @@ import Testing
     private static let changed = bytes(900_000, seed: 0x5A)
 
     @Test(arguments: OriginResponse.RangeFault.allCases.filter { $0 != .alwaysPartial }, [false, true])
-    func `never gets old and new bytes into one file`(
+    func `never mixes old and new bytes in one file`(
         fault: OriginResponse.RangeFault, isChanged: Bool
     ) async throws {
         let expected = isChanged ? Self.changed : Self.content
@@ -380,7 +380,7 @@ import Testing
         }
     }
 
-    @Test func `that sends a range unasked is told apart from one that gets a range wrong`() async throws {
+    @Test func `that sends a range unasked fails with its status`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, fault: .alwaysPartial)
         } _: { scene in
@@ -392,7 +392,7 @@ import Testing
         }
     }
 
-    @Test func `twice fails with a remedy, and leaves nothing`() async throws {
+    @Test func `twice fails with a remedy and leaves no file`() async throws {
         try await TransferScene.with {
             switch $0.attempt {
             case 1: .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
@@ -409,7 +409,7 @@ import Testing
         }
     }
 
-    @Test func `that says 416 for a file that grew or shrank since is asked for all of it`() async throws {
+    @Test func `that answers 416 for a file that grew or shrank is asked for the whole file`() async throws {
         for count in [900_001, 300_000] {
             let content = bytes(count)
             try await TransferScene.with {
@@ -426,7 +426,7 @@ import Testing
         }
     }
 
-    @Test func `compresses without being asked to: such a download never resumes`() async throws {
+    @Test func `that compresses unasked never has its downloads resumed`() async throws {
         try await TransferScene.with { request in
             var answer = OriginResponse.file(
                 Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)
@@ -440,7 +440,7 @@ import Testing
         }
     }
 
-    @Test func `redirects elsewhere: the range goes along, and the final file's tag protects it`() async throws {
+    @Test func `that redirects elsewhere gets the range, protected by the final file's tag`() async throws {
         for etag in ["\"v1\"", "\"v2\""] {
             let content = etag == "\"v1\"" ? Self.content : Self.changed
             try await TransferScene.with {

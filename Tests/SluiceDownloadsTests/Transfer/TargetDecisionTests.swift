@@ -69,7 +69,7 @@ import Testing
         "unknown": .refuse(.cannotBeLookedUp(failure)),
     ]
 
-    @Test func `every combination has the decision of the table`() throws {
+    @Test func `every combination has the decision in the table`() throws {
         var seen: Set<[Substring]> = []
         for row in Self.table.split(separator: "\n").map({ $0.split(separator: " ") }) {
             let (target, evidence) = (try #require(Self.targets[row[0]]), try #require(Self.evidence[row[1]]))
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [TargetFacts.Evidence.noCheckpoint, .unread])
-    func `a recorded file is gone only if no file has its name`(evidence: TargetFacts.Evidence) {
+    func `a recorded file counts as gone only if no file has its name`(evidence: TargetFacts.Evidence) {
         let gone = Self.targets.filter { TargetFacts(target: $0.value, evidence: evidence).isGone }
         #expect(Set(gone.keys) == ["nothing", "directory", "device"])
     }

@@ -25,7 +25,7 @@ extension TransferStateMachine {
         #expect(try machine.ended() == .complete(5))
     }
 
-    @Test func `an empty body and one without an announced length are complete when they end`() throws {
+    @Test func `a body that is empty or has no announced length is complete when it ends`() throws {
         var empty = TransferStateMachine()
         _ = try empty.responded(200, length: 0)
         #expect(try empty.ended() == .complete(0))
@@ -35,7 +35,7 @@ extension TransferStateMachine {
         #expect(try unannounced.ended() == .complete(7))
     }
 
-    @Test func `a body that is shorter or longer than announced is refused`() throws {
+    @Test func `a body shorter or longer than announced fails`() throws {
         var short = TransferStateMachine()
         _ = try short.responded(200, length: 5)
         _ = try short.received(4)
@@ -64,7 +64,7 @@ extension TransferStateMachine {
     @Test(
         arguments: [100, 201, 204, 300, 302, 304, 400, 401, 404, 412, 500, 503].flatMap { [($0, false), ($0, true)] }
             + [(206, false), (416, false)])
-    func `only a whole representation is a file, and other statuses fail with themselves`(
+    func `only a complete representation is a file, and other statuses fail`(
         status: Int, isResumed: Bool
     ) {
         var machine = TransferStateMachine(
@@ -141,7 +141,7 @@ extension TransferStateMachine {
     ]
 
     @Test(arguments: cases)
-    func `an answer is taken, or taken for useless, and never half believed`(answer: Case) throws {
+    func `a response is either used or discarded as a whole`(answer: Case) throws {
         var machine = TransferStateMachine(present: .init(bytes: 500, validator: tag, total: answer.total))
         #expect(machine.question == .rest(from: 500, tag))
         let fields = HTTPFields(answer.fields.map { HTTPField(name: .init($0)!, value: $1) })
@@ -156,7 +156,7 @@ extension TransferStateMachine {
         }
     }
 
-    @Test func `a range that ends before the file leads to a question for the rest`() throws {
+    @Test func `a range that ends before the file leads to a request for the rest`() throws {
         var machine = TransferStateMachine(present: .init(bytes: 500, validator: tag, total: 1000))
         _ = try machine.responded(206, [.contentRange: "bytes 500-699/1000"])
         #expect(try machine.received(200) == 700)
@@ -167,7 +167,7 @@ extension TransferStateMachine {
         #expect(try machine.ended() == .complete(1000))
     }
 
-    @Test func `a body that is shorter than its range is cut off, one that is longer is of no use`() throws {
+    @Test func `a body shorter than its range fails, and a longer one leads to a request for the whole`() throws {
         var short = TransferStateMachine(present: .init(bytes: 500, validator: tag, total: 1000))
         _ = try short.responded(206, [.contentRange: "bytes 500-999/1000"])
         _ = try short.received(100)
@@ -179,7 +179,7 @@ extension TransferStateMachine {
         #expect(long.question == .whole)
     }
 
-    @Test func `nothing there is a question for the whole`() {
+    @Test func `an empty partial file leads to a request for the whole file`() {
         #expect(TransferStateMachine(present: .init(bytes: 0, validator: tag, total: 9)).question == .whole)
     }
 }
