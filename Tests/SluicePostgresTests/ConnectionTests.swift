@@ -11,7 +11,7 @@ import Testing
         try await PostgresConnection.open(PostgresAddress(url)).close()
     }
 
-    @Test func `a wrong password is refused, and no text contains it`() async throws {
+    @Test func `a wrong password throws, and no message contains it`() async throws {
         let url = try Servers.url { $0.password = "wrong-password" }
         let error = await expectPostgresError(.loginRefused) { try await open(url) }
         #expect(error?.sqlState == "28P01" && error?.remedy?.contains("password") == true)
@@ -22,7 +22,7 @@ import Testing
         #expect(error?.subject.hasPrefix("postgres://sluice@127.0.0.1:") == true)
     }
 
-    @Test func `a wrong password and an unknown database are told apart through pgbouncer too`() async throws {
+    @Test func `pgbouncer reports a wrong password and an unknown database as different errors`() async throws {
         var parts = try #require(URLComponents(string: try Servers.pooler))
         parts.password = "wrong-password"
         let wrong = try #require(parts.string)
@@ -33,14 +33,14 @@ import Testing
         await expectPostgresError(.unknownDatabase) { try await open(missing) }
     }
 
-    @Test func `an unknown database is named`() async throws {
+    @Test func `an unknown database throws an error that names it`() async throws {
         let url = try Servers.url { $0.path = "/missing" }
         let error = await expectPostgresError(.unknownDatabase) { try await open(url) }
         #expect(error?.sqlState == "3D000" && error?.message.contains("missing") == true)
         #expect(error?.remedy?.contains("createdb") == true)
     }
 
-    @Test func `a closed port says that the server may not run`() async throws {
+    @Test func `a closed port throws and says to check that the server runs`() async throws {
         // Nothing listens on a port that was bound and closed.
         let url = try Servers.url { $0.port = closedPort() }
         let error = await expectPostgresError(.cannotConnect) { try await open(url) }
@@ -48,20 +48,20 @@ import Testing
         #expect(error?.remedy?.contains("server runs") == true)
     }
 
-    @Test func `a name without an address says to check the host`() async throws {
+    @Test func `an unknown host name throws and says to check the host`() async throws {
         let url = try Servers.url { $0.host = "no-such-host.invalid" }
         let error = await expectPostgresError(.cannotConnect) { try await open(url) }
         #expect(error?.remedy?.contains("Check the host in the URL") == true, "\(String(describing: error))")
     }
 
-    @Test func `the next host is tried if the first does not answer`() async throws {
+    @Test func `the next host is tried if the first doesn't answer`() async throws {
         let url = try Servers.url
         let port = try #require(URLComponents(string: url)?.port)
         let two = url.replacing("127.0.0.1:\(port)", with: "127.0.0.1:\(closedPort()),127.0.0.1:\(port)")
         try await open(two)
     }
 
-    @Test func `a server that accepts and says nothing is given up after the time limit`() async throws {
+    @Test func `connecting to a silent server throws after the time limit`() async throws {
         let silent = try SilentServer()
         let url = try Servers.url {
             $0.port = silent.port
@@ -79,7 +79,7 @@ import Testing
         for connection in accepted { close(connection) }
     }
 
-    @Test func `a server that hangs up is reported`() async throws {
+    @Test func `a hang-up while connecting throws an error that says so`() async throws {
         let silent = try SilentServer()
         let address = try PostgresAddress(try Servers.url { $0.port = silent.port })
         let attempt = Task { try await PostgresConnection.open(address).close() }
@@ -93,13 +93,13 @@ import Testing
         "postgres://user:%zzhunter2@host/db", "postgres://user:hunter2@host/db?=",
         "postgres://user:hunter2@host/db?sslmod=off",
     ])
-    func `a text that is no URL of a database is refused without repeating it`(text: String) async throws {
+    func `an invalid database URL throws without repeating it`(text: String) async throws {
         let error = await expectPostgresError(.invalidURL) { _ = try PostgresAddress(text) }
         #expect(error?.description.contains("hunter2") == false)
         #expect(error?.message.contains("sslmod") == text.contains("sslmod"))
     }
 
-    @Test func `the subject has neither password nor options`() throws {
+    @Test func `an error's subject has neither password nor options`() throws {
         let address = try PostgresAddress(
             "postgresql://me:hunter2@db.example:6543/songs?password=hunter3&sslmode=require")
         #expect(address.subject == "postgres://me@db.example:6543/songs")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a closed database refuses transactions`() async throws {
+    @Test func `a transaction on a closed database throws`() async throws {
         try await withDatabase { (database) async throws in
             _ = try await database.run([PostgresStatement("SELECT 1")])
             await database.close()
@@ -123,7 +123,7 @@ import Testing
     }
 
     // In a child process: other tests open descriptors too.
-    @Test func `connections leave no descriptor, however they end`() async {
+    @Test func `connections leave no file descriptor open, however they end`() async {
         await #expect(processExitsWith: .success) {
             let wrong = try Servers.url { $0.password = "wrong-password" }
             let closed = try Servers.url { $0.port = closedPort() }
@@ -193,7 +193,7 @@ private final class SilentServer: Sendable {
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Lost connections to PostgreSQL` {
     private static let insert = PostgresStatement("INSERT INTO note SELECT coalesce(max(id), 0) + 1 FROM note")
 
-    @Test func `a session that is terminated during a statement says so`() async throws {
+    @Test func `a session terminated during a statement throws an error that says so`() async throws {
         try await withDatabase { (database) async throws in
             let connection = try await PostgresConnection.open(database.address)
             let process = try await connection.process()
@@ -215,7 +215,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a transaction whose session is terminated runs again, once`() async throws {
+    @Test func `a transaction whose session is terminated runs once more`() async throws {
         try await withTable { (database, settings) async throws in
             let attempts = Recorder<Int64>()
             try await database.transaction(settings) { connection in
@@ -247,7 +247,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `idle connections that were terminated are replaced without an error`() async throws {
+    @Test func `terminated idle connections are replaced without an error`() async throws {
         try await withTable(configuration: .init(concurrency: 1)) { (database, settings) async throws in
             for _ in 0..<5 {
                 let process = try await database.transaction(settings) { try await $0.process() }
@@ -262,7 +262,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a commit without an answer is reported as unknown, and repeated only if that is harmless`() async throws
+    @Test func `a commit without an answer is unknown, and retried only if that's harmless`() async throws
     {
         try await withTable(configuration: .init(concurrency: 1)) { (database, settings) async throws in
             // A deferred trigger runs in COMMIT and terminates the session there, the first time.
@@ -299,7 +299,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a killed server that starts again is found again, and nothing is lost`() async throws {
+    @Test func `connections recover after a killed server restarts, and no commit is lost`() async throws {
         try await Servers.withMortal { url in
             try await withTable(url, configuration: .init(concurrency: 2)) {
                 (database, settings) async throws in
@@ -339,7 +339,7 @@ private final class SilentServer: Sendable {
     /// A channel of its own, with a name that must be quoted.
     private let channel = "test \"\(UInt64.random(in: 0 ... .max))\""
 
-    @Test func `a notification ends a wait, and equal ones of one transaction arrive once`() async throws {
+    @Test func `a notification ends a wait, and duplicates in one transaction arrive once`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             #expect(try await listener.next(timeout: .seconds(60)) == PostgresListener.Wake(isNewConnection: true))
@@ -350,7 +350,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a rolled back transaction sends none, and a wait ends when its time is over`() async throws {
+    @Test func `a rolled back transaction sends no notification, and a wait times out`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             _ = try await listener.next(timeout: .seconds(60))
@@ -362,7 +362,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a cancelled wait loses no notification`() async throws {
+    @Test func `cancelling a wait loses no notification`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             _ = try await listener.next(timeout: .seconds(60))
@@ -378,7 +378,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a terminated session is replaced, and the caller learns that it may have missed some`() async throws {
+    @Test func `a terminated session is replaced, and the next wait reports a new connection`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             _ = try await listener.next(timeout: .seconds(60))
@@ -393,7 +393,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `they arrive directly, but not through pgbouncer`() async throws {
+    @Test func `notifications arrive over a direct connection, but not through pgbouncer`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             #expect(try await listener.receivesNotifications(timeout: .seconds(60)))

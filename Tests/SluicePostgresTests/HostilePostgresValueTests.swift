@@ -17,7 +17,7 @@ import Testing
         #expect(last == "finished", "\(last) trapped. The seed was \(HostileCall.seed).")
     }
 
-    @Test func `every function that takes such values is called`() throws {
+    @Test func `every function that takes hostile values is called`() throws {
         let (missing, unknown) = try HostileCall.uncovered("SluicePostgres", Self.calls.map(\.name))
         #expect(missing.isEmpty && unknown.isEmpty)
     }

@@ -35,7 +35,7 @@ import Testing
         try await database.run([PostgresStatement("SELECT count(*) FROM song")], in: .init(namespace: name))[0].scalar()
     }
 
-    @Test func `missing migrations are applied once each, by a user that is no superuser`() async throws {
+    @Test func `a user who isn't a superuser applies each missing migration once`() async throws {
         try await withName { (database, name) async throws in
             let superuser = PostgresStatement("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
             #expect(try await database.run([superuser])[0].scalar() == false)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `eight processes that apply them concurrently apply them once`() async throws {
+    @Test func `eight processes apply the migrations once between them`() async throws {
         try await withName { (database, name) async throws in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 { group.addTask { try await schema(name, versions: 3).apply(to: database) } }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a newer schema is refused and not changed`() async throws {
+    @Test func `applying to a newer schema throws and changes nothing`() async throws {
         try await withName { (database, name) async throws in
             try await schema(name, versions: 3).apply(to: database)
             let error = await expectPostgresError(.newerVersion) {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a migration that fails leaves nothing`() async throws {
+    @Test func `a failed migration leaves the schema unchanged`() async throws {
         try await withName { (database, name) async throws in
             try await schema(name, versions: 1).apply(to: database)
             var broken = schema(name, versions: 3)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `tables go into the first schema of the search path if none is named`() async throws {
+    @Test func `without a namespace, tables go into the first schema of the search path`() async throws {
         // Other tests may create a schema with the user's name, but not in this database.
         try await withDatabase(Servers.url { $0.path = "/empty" }) { (database) async throws in
             let application = "test \(UInt64.random(in: 0 ... .max))"
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a user without privileges is told so`() async throws {
+    @Test func `a user without privileges gets an error that says so`() async throws {
         try await withDatabase { (database) async throws in
             let schema = PostgresSchema(
                 application: "test", namespace: "pg_catalog", migrations: [["CREATE TABLE a ()"]])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a user that isn't allowed to use the schema is told so`() async throws {
+    @Test func `a user who isn't allowed to use the schema gets an error that says so`() async throws {
         try await withName { (database, name) async throws in
             try await schema(name, versions: 3).apply(to: database)
             // An owner can take its own privilege away, and give it back.

@@ -64,7 +64,7 @@ import Testing
     }
 
     /// The server sends results before it has read all statements, so a client that only writes would wait forever.
-    @Test(arguments: Way.allCases) func `large parameters and large results pass each other`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `large parameters and large results don't deadlock`(way: Way) async throws {
         try await withDatabase(way.url) { (database) async throws in
             let large = String(repeating: "0123456789abcdef", count: 1 << 18)
             let statements = (0..<8).map { number in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `an error of the server has its code, and a statement that failed leaves the connection usable`()
+    @Test func `a failed statement throws the server's code and leaves the connection usable`()
         async throws
     {
         try await withTable { (database, settings) async throws in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a statement that takes too long is ended by the server`() async throws {
+    @Test func `the server ends a statement that takes too long`() async throws {
         try await withDatabase { (database) async throws in
             let settings = PostgresTransaction(statementTimeout: .milliseconds(100))
             let error = await expectPostgresError(.timedOut) {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a server that does not answer is given up, and the connection is discarded`() async throws {
+    @Test func `a server that doesn't answer times out, and its connection is discarded`() async throws {
         let connection = try await PostgresConnection.open(PostgresAddress(Servers.url))
         let error = await expectPostgresError(.timedOut) {
             _ = try await connection.run([PostgresStatement("SELECT pg_sleep(10)")], timeout: .milliseconds(100))
@@ -133,7 +133,7 @@ import Testing
 
     private static let insert = "INSERT INTO note SELECT coalesce(max(id), 0) + 1 FROM note"
 
-    @Test func `a body that throws leaves nothing`() async throws {
+    @Test func `a body that throws rolls everything back`() async throws {
         try await withTable { (database, settings) async throws in
             await #expect(throws: Refused.self) {
                 try await database.transaction(settings) { connection in
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `if a statement fails, those before it are undone`() async throws {
+    @Test func `a failed statement undoes the statements before it`() async throws {
         try await withTable { (database, settings) async throws in
             let one = PostgresStatement("INSERT INTO note VALUES (1)")
             for statements in [[one, one], [one, PostgresStatement("SELECT 1 / 0"), one]] {
@@ -187,7 +187,7 @@ import Testing
     /// Each transaction counts the rows and inserts one with that number. Without the lock, or with a snapshot from before it, two would
     /// insert the same number.
     @Test(arguments: `Statements of PostgreSQL`.Way.allCases)
-    func `of 64 concurrent transactions with a lock, each sees those before it`(
+    func `each of 64 concurrent transactions with a lock sees the ones before it`(
         way: `Statements of PostgreSQL`.Way
     ) async throws {
         try await withTable(way.url, configuration: .init(concurrency: 16)) { (database, settings) async throws in
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `while 32 transactions wait for a lock, the heart beats and files are read`() async throws {
+    @Test func `while 32 transactions wait for a lock, timers fire and files are read`() async throws {
         let lock = Int64.random(in: 0 ... .max)
         try await withTable(configuration: .init(concurrency: 33)) { (database, settings) async throws in
             let holder = try await PostgresConnection.open(database.address)
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `two transactions that wait for each other both end, because one is tried again`() async throws {
+    @Test func `two deadlocked transactions both complete, because one is retried`() async throws {
         try await withTable(configuration: .init(concurrency: 2)) { (database, settings) async throws in
             _ = try await database.run([PostgresStatement("INSERT INTO note VALUES (1), (2)")], in: settings)
             let attempts = Recorder<Int>()
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction of a cancelled task is whole or absent, and the connection remains usable`() async throws
+    @Test func `a cancelled task's transaction completes, and the connection stays usable`() async throws
     {
         try await withTable(configuration: .init(concurrency: 2)) { (database, settings) async throws in
             for round in 0..<60 {
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task opens a connection for its transaction`() async throws {
+    @Test func `a cancelled task can open a connection for its transaction`() async throws {
         let url = try Servers.url
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }

@@ -58,7 +58,7 @@ import Testing
     }
 
     /// A session plans its statements once. It does so for tables that had a single row when they were analyzed.
-    @Test func `does not grow in a session that expects a single job`() async throws {
+    @Test func `doesn't grow in a session planned for a single job`() async throws {
         let namespace = "cost_tests"
         let store = PostgresQueueStore(try Servers.url, namespace: namespace)
         _ = try await store.enqueue([.numbered(9999)], options: .init())
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// More full lanes than a claim passes one by one.
-    @Test func `does not grow with the number of full lanes of few hosts`() async throws {
+    @Test func `does not grow with the number of full lanes on a few hosts`() async throws {
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             var requests = (0..<1000).map { DownloadRequest.numbered($0, hosts: 1, users: 1000) }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `does not grow with the number of lanes of other machines`() async throws {
+    @Test func `does not grow with the number of other machines' lanes`() async throws {
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let requests = (0..<1000).map { DownloadRequest.numbered($0, hosts: 2, users: 1000) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the counted running jobs are those that run`(_ seed: UInt64) async throws {
+    func `the counts of running jobs match the jobs that run`(_ seed: UInt64) async throws {
         try await QueueFixture.with { fixture in
             var random = SeededRandom(seed: seed)
             let store = fixture.store
@@ -224,7 +224,7 @@ import Testing
         ])
     }
 
-    @Test func `is pruned in steps, each of which reads and removes some hundreds of rows`() async throws {
+    @Test func `is pruned in steps of a few hundred rows`() async throws {
         try await QueueFixture.with { fixture async throws in
             let store = fixture.store
             // The sessions plan their statements for an empty queue.
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: 1...4)
-    func `tables of an earlier version are migrated, and their jobs are counted`(_ version: Int) async throws {
+    func `tables from an earlier version are migrated, and their jobs are counted`(_ version: Int) async throws {
         let namespace = "migration_tests_\(version)"
         try await withDatabase { (database) async throws in
             var schema = PostgresQueueSchema.schema(namespace: namespace)
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `pruning also removes empty lanes and the counts of hosts that no longer run, and corrects counts`()
+    @Test func `pruning removes empty lanes and idle hosts' counts, and corrects wrong counts`()
         async throws
     {
         try await QueueFixture.with { fixture async throws in
@@ -312,7 +312,7 @@ import Testing
     /// Operations, and the rows of each table that they may read: 400 where a table isn't named. A claim of a batch reads all of its batch, and a
     /// change of many downloads may scan the lines, which is cheaper than a look-up for each if they are few.
     @Test(arguments: [false, true])
-    func `is read by no operation that doesn't ask for it`(_ isAnalyzed: Bool) async throws {
+    func `is read only by operations that ask for it`(_ isAnalyzed: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.snapshot(listing: 1)
@@ -409,7 +409,7 @@ import Testing
         }
     }
 
-    @Test func `a change of many downloads takes a transaction for each thousand`() async throws {
+    @Test func `a change to many downloads uses one transaction per thousand downloads`() async throws {
         let moments = Monitor(0)
         let time = QueueTime {
             moments.withState { $0 += 1 }

@@ -13,7 +13,7 @@ import Testing
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A queue whose server fails` {
     private static let limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
 
-    @Test func `a server that is killed while workers work loses no job, and no job is settled twice`() async throws {
+    @Test func `a server killed while workers run loses no job and settles none twice`() async throws {
         try await Servers.withMortal { url in
             try await QueueFixture.with(url, workers: 4) { fixture async throws in
                 let added = try await fixture.store.enqueue((0..<600).map { .numbered($0) }, options: .init())
@@ -67,7 +67,7 @@ import Testing
         try await store.detach(worker)
     }
 
-    @Test func `a turn whose commit had no answer is recognized when it runs again`() async throws {
+    @Test func `a turn whose commit got no answer is recognized when it's repeated`() async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `the errors name what to do and never the password`() async throws {
+    @Test func `errors say what to do and never contain the password`() async throws {
         let cases: [(url: String, code: QueueStoreError.Code)] = [
             ("postgres://me:secret-word@127.0.0.1:1/queue", .unavailable),
             ("mysql://me:secret-word@127.0.0.1/queue", .unusable),
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `secrets are refused`() async throws {
+    @Test func `enqueue with a password in the URL throws without repeating it`() async throws {
         try await QueueFixture.with { fixture in
             var request = DownloadRequest.numbered(1)
             request.url = URL(string: "https://me:secret-word@host.example/1")!
@@ -113,7 +113,7 @@ import Testing
 }
 
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A run whose server fails` {
-    @Test func `goes on when the server is back, and fails no job`()
+    @Test func `continues when the server is back, and fails no job`()
         async throws
     {
         try await Servers.withMortal { url in
@@ -170,7 +170,7 @@ import Testing
     private static let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
 
     @Test(arguments: [true, false])
-    func `is given up before its worker renews or claims again`(_ renews: Bool) async throws {
+    func `is released before its worker renews or claims again`(_ renews: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let added = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `is remembered if the second attempt gets no answer either`() async throws {
+    @Test func `is remembered if the retry gets no answer either`() async throws {
         let store = PostgresQueueStore(
             try Servers.url, queue: "lost \(UInt64.random(in: 0 ... .max))", namespace: "lost_claim_tests",
             configuration: .init(retryTimeout: .zero))
@@ -242,7 +242,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `is disconnected, and the others go on`() async throws {
+    @Test func `is disconnected, and other programs continue`() async throws {
         try await withStore { store, lock in
             let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
             _ = try await stopped.run([Self.begin, .lock(lock)])
@@ -254,7 +254,7 @@ import Testing
     }
 
     /// It can't receive more than the socket holds, so the server waits for it inside of a statement.
-    @Test func `is disconnected too if it no longer receives its results`() async throws {
+    @Test func `is disconnected if it no longer reads its results`() async throws {
         try await withStore { store, lock in
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
@@ -287,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `is waited for if it works`() async throws {
+    @Test func `isn't disconnected while it's working`() async throws {
         try await withStore { store, lock in
             let working = try await PostgresConnection.open(PostgresAddress(Servers.url))
             async let work = working.run([
@@ -318,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `is disconnected after the time limit between two statements`() async throws {
+    @Test func `is disconnected if it exceeds the time limit between two statements`() async throws {
         try await withDatabase { (database) async throws in
             let settings = PostgresTransaction(clientTimeout: .milliseconds(100))
             let connection = try await PostgresConnection.open(database.address)
@@ -358,7 +358,7 @@ import Testing
             [], claiming: JobClaim(worker: worker, count: count, limits: limits, lease: .seconds(60)))
     }
 
-    @Test func `forward: all leases are over, and their tokens record nothing more`() async throws {
+    @Test func `forward expires all leases, and their tokens can't settle jobs`() async throws {
         try await Self.withClock { now, store, workers in
             let lost = try await Self.claim(store, workers[0]).claimed[0]
             now.withLock { $0 += 3_600_000 }
@@ -369,7 +369,7 @@ import Testing
         }
     }
 
-    @Test func `back: leases are renewed as before`() async throws {
+    @Test func `back still renews leases`() async throws {
         try await Self.withClock { now, store, workers in
             let held = try await Self.claim(store, workers[0]).claimed[0]
             now.withLock { $0 -= 3_600_000 }
@@ -379,7 +379,7 @@ import Testing
         }
     }
 
-    @Test func `back: the job of a dead worker is claimed after the time of a lease`() async throws {
+    @Test func `back releases a dead worker's job after one lease duration`() async throws {
         try await Self.withClock { now, store, workers in
             let lost = try await Self.claim(store, workers[0]).claimed[0]
             now.withLock { $0 -= 3_600_000 }
@@ -392,7 +392,7 @@ import Testing
         }
     }
 
-    @Test func `back: a delay lasts until the clock has the time again`() async throws {
+    @Test func `back extends a delay until the clock reaches its end again`() async throws {
         try await Self.withClock { now, store, workers in
             let claimed = try await Self.claim(store, workers[0]).claimed[0]
             let retry = JobSettlement(
@@ -429,7 +429,7 @@ import Testing
             ("42501", .notPermitted, .notWritable), ("42P01", .other, .other), ("53100", .full, .full),
             ("58030", .full, .full), ("XX001", .other, .other),
         ] as [(String, PostgresError.Code, QueueStoreError.Code)])
-    func `each has a meaning`(_ state: String, _ code: PostgresError.Code, _ queueCode: QueueStoreError.Code) {
+    func `each maps to a queue error`(_ state: String, _ code: PostgresError.Code, _ queueCode: QueueStoreError.Code) {
         let error = PostgresError(sqlState: state, serverMessage: "something", subject: "postgres://db/queue")
         #expect(error.code == code && error.remedy != nil)
         let queueError = QueueStoreError(error)
@@ -437,7 +437,7 @@ import Testing
         #expect(queueError.isOutage == [.unavailable, .busy].contains(queueCode))
     }
 
-    @Test func `no text of the server repeats a password, in any form that a URL can have`() throws {
+    @Test func `server messages are shown without passwords, encoded or not`() throws {
         let address = try PostgresAddress("postgres://me:pass%2Fword@db/queue?sslpassword=key%20word")
         for secret in ["pass/word", "pass%2Fword", "key word", "key%20word"] {
             #expect(!address.withoutSecrets("FATAL: refused \(secret) today").contains("word"))
@@ -447,7 +447,7 @@ import Testing
 
     /// As after a failover, while the new primary is still a standby.
     @Test(.needsPostgres, .timeLimit(.minutes(15)))
-    func `a server that can only be read makes a running worker wait, and a new one fail`() async throws {
+    func `on a read-only server, a running worker waits and a new one fails`() async throws {
         try await Servers.withMortal { url in
             let store = PostgresQueueStore(
                 url, queue: "failover \(UInt64.random(in: 0 ... .max))", namespace: QueueFixture.namespace,

@@ -46,18 +46,18 @@ import Testing
         #expect(events.map(\.id.rawValue) == Array(1...Int64(3 * jobs)))
     }
 
-    @Test func `eight workers with connections of their own never exceed the limits`() async throws {
+    @Test func `eight workers with separate connections never exceed the limits`() async throws {
         try await QueueFixture.with(workers: 8) { try await Self.workOff($0, jobs: 400) }
     }
 
-    @Test func `it works through a pooler in transaction mode`() async throws {
+    @Test func `the queue works through a pooler in transaction mode`() async throws {
         try await QueueFixture.with(try Servers.pooler, workers: 8) { try await Self.workOff($0, jobs: 200) }
     }
 
     /// Two transactions, of which the second one waits for the first one's lock in its own statement: it then sees the queue from before
     /// the first one's claim. The store's claim takes the lock in an earlier statement.
     @Test(arguments: [true, false])
-    func `a claim that locks in its own statement would exceed the limit`(_ isWrong: Bool) async throws {
+    func `a claim that takes its lock in the same statement exceeds the limit`(_ isWrong: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
             _ = try await fixture.store.enqueue((0..<4).map { .numbered($0) }, options: .init())
             let lock = Int64.random(in: 0 ... .max)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `two queues of one database have limits and jobs of their own`() async throws {
+    @Test func `two queues in one database have separate limits and jobs`() async throws {
         try await QueueFixture.with { one in
             try await QueueFixture.with { other in
                 let id = try await one.store.enqueue([.numbered(1)], options: .init())[0].id
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `only new work and stops of running jobs are announced`() async throws {
+    @Test func `only new jobs and stops of running jobs are announced`() async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             try await withDatabase { (database) async throws in
@@ -175,7 +175,7 @@ extension PostgresDatabase {
         await #expect(throws: CancellationError.self) { try await listening.value }
     }
 
-    @Test func `jobs to claim and jobs to stop are announced, claims and settlements aren't`() async throws {
+    @Test func `claimable and stopping jobs are announced, claims and settlements aren't`() async throws {
         try await QueueFixture.with(workers: 2) { fixture async throws in
             let (one, other) = (fixture.stores[0], fixture.stores[1])
             try await Self.listening(one) { heard in
@@ -193,7 +193,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `a pooler in transaction mode, which loses them, is an error that says what to do`() async throws {
+    @Test func `listening through a transaction-mode pooler throws and says what to do`() async throws {
         try await QueueFixture.with(try Servers.pooler) { fixture async throws in
             let error = await #expect(throws: QueueStoreError.self) { try await fixture.store.listen { _ in } }
             #expect(error?.code == .other && error?.remedy?.contains("session mode") == true)
@@ -215,7 +215,7 @@ extension PostgresDatabase {
         return try await fixture.store.takeTurn([], claiming: claim).claimed.map(\.request.name)
     }
 
-    @Test func `are claimed there, in the order of all jobs`() async throws {
+    @Test func `are claimed only on that machine, in queue order`() async throws {
         try await QueueFixture.with { fixture in
             for (number, machine) in ["one", nil, "two", "one", nil].enumerated() {
                 _ = try await fixture.store.enqueue([.numbered(number)], options: .init(machine: machine))
@@ -227,7 +227,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `have absolute targets: the others are claimed anywhere, and are the same on all machines`() async throws
+    @Test func `have absolute targets, and jobs with relative targets belong to all machines`() async throws
     {
         try await QueueFixture.with { fixture in
             let url = URL(string: "https://h0.example/song")!
@@ -243,7 +243,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `are claimed there for a batch and with a resolver`() async throws {
+    @Test func `are claimed only on that machine, for a batch or with a resolver too`() async throws {
         try await QueueFixture.with { fixture in
             let directory = URL(string: "file:///music/")!
             for machine in ["one", "two", nil] {
@@ -259,7 +259,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `are other jobs than those of the same file on another machine`() async throws {
+    @Test func `differ from jobs for the same file on another machine`() async throws {
         try await QueueFixture.with { fixture in
             let store = fixture.store
             let song = DownloadRequest.numbered(1)
@@ -283,7 +283,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `are copied jobs too`() async throws {
+    @Test func `include jobs copied on that machine`() async throws {
         try await QueueFixture.with { old in
             try await QueueFixture.with { new in
                 _ = try await old.store.enqueue([.numbered(1)], options: .init())
@@ -302,7 +302,7 @@ extension PostgresDatabase {
 }
 
 @Suite struct `A worker of an earlier version` {
-    @Test func `stores only the description of an error, and the parts of the last one don't count`() async throws {
+    @Test func `stores only an error's description, and the last error's parts are ignored`() async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let job = try await store.enqueue([.numbered(1)], options: .init())[0].id
