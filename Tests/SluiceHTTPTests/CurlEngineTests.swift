@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `carry requests one after another on the first, and concurrent ones on both`() async throws {
+    @Test func `run sequential requests on the first thread and concurrent ones on both`() async throws {
         let held = Gate()
         try await Self.withEngine { request in
             guard request.target == "/held" else { return OriginResponse(body: [1]) }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `forget exchanges that fail, are cancelled or never begin`() async throws {
+    @Test func `release exchanges that fail, are cancelled or never begin`() async throws {
         let held = Gate()
         try await Self.withEngine { _ in
             OriginResponse(announcedLength: 1, steps: [.perform { await held.pass() }, .hangUp])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `end in one step: what comes later starts another`() throws {
+    @Test func `end atomically, and later commands start another thread`() throws {
         let loop = CurlLoop(Self.configuration)
         let url = try URL(fetchable: "http://127.0.0.1/")
         let exchange = Exchange(TransportRequest(url), address: url.absoluteString, on: loop, bufferSize: 1)
@@ -87,7 +87,7 @@ import Testing
         #expect(remains.commands.count == 2 && state.commands.count == 1)
     }
 
-    @Test func `bring bodies with pieces that stay unchanged, whatever their reader keeps`() async throws {
+    @Test func `deliver chunks that stay unchanged, whatever their reader keeps or changes`() async throws {
         let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) }
         let whole = Data(body)
         try await Self.withEngine { request in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `use a block again once the last copy has gone`() {
+    @Test func `reuse a block only after its last copy is released`() {
         let blocks = ReceiveBlocks()
         let start = blocks.take()
         start.initializeMemory(as: UInt8.self, repeating: 5, count: ReceiveBlocks.size)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that waits gets all that arrived together`() {
+    @Test func `a waiting reader gets all chunks that arrived together`() {
         var machine = streaming()
         same(described(machine.batchRequested(by: "r")), "suspend")
         same(described(machine.due()), "nothing")
@@ -56,7 +56,7 @@ import Testing
         same(described(machine.due()), "nothing")
     }
 
-    @Test func `chunks wait in order and are taken together`() {
+    @Test func `buffered chunks are taken in order and together`() {
         var machine = streaming()
         for byte in UInt8(1)...3 {
             same(machine.offered(), .taken)
@@ -65,7 +65,7 @@ import Testing
         same(described(machine.batchRequested(by: "r")), "[[1], [2], [3]], paused: false")
     }
 
-    @Test func `a full buffer holds the server back until it is read, and then no stall is the server's`() {
+    @Test func `a full buffer pauses the server until it's read, and a pause isn't a stall`() {
         var machine = streaming()
         same(machine.offered(), .taken)
         machine.receivedChunk(Data([1, 2, 3, 4]))
@@ -79,7 +79,7 @@ import Testing
         machine.receivedChunk(Data([5]))
     }
 
-    @Test func `the end comes after the bytes, and again when asked again`() {
+    @Test func `the end comes after the bytes, and every later request gets it again`() {
         var machine = streaming()
         machine.receivedChunk(Data([1]))
         machine.finished(after: nil)
@@ -87,7 +87,7 @@ import Testing
         for _ in 0..<2 { same(described(machine.batchRequested(by: "r")), "end") }
     }
 
-    @Test func `a reader that waits hears of the end and of a failure`() {
+    @Test func `a waiting reader gets the end or the failure`() {
         var ended = streaming()
         _ = ended.batchRequested(by: "r")
         ended.finished(after: nil)
@@ -108,7 +108,7 @@ import Testing
         same(described(machine.batchRequested(by: "r")), "Broken")
     }
 
-    @Test func `closing drops the bytes and wakes the reader, once`() {
+    @Test func `closing drops the bytes and wakes the reader once`() {
         var machine = streaming()
         _ = machine.batchRequested(by: "r")
         machine.receivedChunk(Data([1, 2, 3, 4]))
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test
-    func `an exchange closed before its head fails the task that waits, and one closed before that starts nothing`() {
+    func `closing before the head fails the waiting task, and closing before that starts nothing`() {
         var waiting = Machine(bufferSize: 4)
         _ = waiting.headRequested(by: "head")
         same(waiting.closed(CancellationError()).headWaiter, "head")
@@ -133,14 +133,14 @@ import Testing
         guard case .fail = closed.headRequested(by: "head") else { return #expect(Bool(false)) }
     }
 
-    @Test func `a failure before the head fails the task that waits for it`() {
+    @Test func `a failure before the head fails the task that waits for the head`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         same(machine.failed(Broken()), true)
         same(described(machine.due()), "no head to head: Broken")
     }
 
-    @Test func `an exchange without a head can't be complete, and can fail`() {
+    @Test func `an exchange without a head can't complete but can fail`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         same(machine.finished(after: nil), false)
@@ -149,14 +149,14 @@ import Testing
         same(machine.finished(after: nil), true)
     }
 
-    @Test func `a head that comes before it is asked for is kept`() {
+    @Test func `a head that arrives before it's requested is kept`() {
         var machine = Machine(bufferSize: 4)
         machine.receivedHead(head)
         same(described(machine.due()), "nothing")
         guard case .resume = machine.headRequested(by: "head") else { return #expect(Bool(false)) }
     }
 
-    @Test func `a small body is there when its head is handed over`() {
+    @Test func `a small body is available when its head is delivered`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
@@ -167,7 +167,7 @@ import Testing
         same(described(machine.batchRequested(by: "r")), "end")
     }
 
-    @Test func `a head that arrived before a failure is handed over, and the failure comes after it`() {
+    @Test func `a head that arrived before a failure is delivered first, then the failure`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
@@ -176,7 +176,7 @@ import Testing
         same(described(machine.batchRequested(by: "r")), "Broken")
     }
 
-    @Test func `closing between a head's arrival and its hand-over fails the task that waits`() {
+    @Test func `closing between a head's arrival and its delivery fails the waiting task`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)

@@ -19,7 +19,7 @@ import Testing
         ("https://example.com/folder/", "index.html"),
         ("https://example.com/100%25", "100%"),
     ])
-    func `a URL gives its last component, made safe`(url: String, name: String) throws {
+    func `a URL's name is its last component, made safe`(url: String, name: String) throws {
         #expect(SafeFileName.suggested(by: try URL(fetchable: url)) == name)
     }
 
@@ -30,21 +30,21 @@ import Testing
             ("a\u{9B}b", "ab"), ("a/\u{301}b", "\u{301}b"), ("\u{600}/../\u{301}x", "\u{301}x"), ("\u{600}\\..", nil),
             ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
         ] as [(String, String?)])
-    func `a safe name stays in its directory and shows what it is`(name: String, safe: String?) {
+    func `a name is made safe or rejected`(name: String, safe: String?) {
         #expect(SafeFileName.safe(name) == safe)
     }
 
     /// ASCII names are recognized by their bytes; names with other letters take the slow path.
     @Test(arguments: [" a", "a ", ".a", "a.", "a/b", "a\\b", "a\u{7F}b", "a\nb", "a b", "~$%&", "..a", "a..", "-rf"])
-    func `a name of ASCII is as safe as one that is not`(name: String) {
+    func `an ASCII name is judged like a non-ASCII name`(name: String) {
         #expect(SafeFileName.isSafe(name) == SafeFileName.isSafe("\(name.prefix(1))\u{E9}\(name.dropFirst())"))
     }
 
-    @Test(arguments: [254, 255, 256]) func `a name has 255 bytes at most`(count: Int) {
+    @Test(arguments: [254, 255, 256]) func `a name has at most 255 bytes`(count: Int) {
         #expect(SafeFileName.isSafe(String(repeating: "a", count: count)) == (count <= 255))
     }
 
-    @Test func `a long name is cut before its extension and between characters`() throws {
+    @Test func `a long name is truncated before its extension, between characters`() throws {
         let name = String(repeating: "ü", count: 300) + ".mp3"
         let safe = try #require(SafeFileName.safe(name))
         #expect(safe.utf8.count <= 255)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// As many as fit into a head of 300 KiB. From the back, the boundary of a flag is found by looking at all flags before it.
-    @Test(.timeLimit(.minutes(15))) func `a long name is cut in a time that grows with its length`() throws {
+    @Test(.timeLimit(.minutes(15))) func `truncating a long name takes linear time`() throws {
         let flag = "\u{1F1E9}\u{1F1EA}"
         let name = String(repeating: flag, count: 37_000)
         #expect(SafeFileName.safe("\(name).png") == String(repeating: flag, count: 31) + ".png")
@@ -74,7 +74,7 @@ import Testing
             ("inline", nil), ("attachment; filename=", nil), ("", nil), ("attachment; filename=\"", nil),
             ("attachment; filename*=UTF-8''%zz", nil), ("attachment; filename=\"a\"\u{301}; filename*=UTF-8''b", "b"),
         ] as [(String, String?)])
-    func `Content-Disposition names the file`(field: String, name: String?) {
+    func `Content-Disposition gives the file name`(field: String, name: String?) {
         #expect(SafeFileName.suggested(byContentDisposition: field) == name)
     }
 }

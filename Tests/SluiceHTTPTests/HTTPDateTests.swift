@@ -17,7 +17,7 @@ import Testing
             ("Thursday, 01-Jan-70 00:00:00 GMT", 0), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
             ("Friday, 01-Jan-44 00:00:00 GMT", 2_335_219_200), ("Monday, 01-Jan-45 00:00:00 GMT", -788_918_400),
         ])
-    func `are read in all three forms`(text: String, seconds: Int64) {
+    func `are parsed in all three forms`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
@@ -29,12 +29,12 @@ import Testing
         "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Son, 06 Nov 1994 08:49:37 GMT",
         "Thu, 29 Feb 1900 00:00:00 GMT", "Wed, 31 Apr 2024 00:00:00 GMT", "Sun Nov 6 08:49:37 1994",
     ])
-    func `are refused in any other form`(text: String) {
+    func `are rejected in any other form`(text: String) {
         #expect(HTTPDate(parsing: text, now: now) == nil)
     }
 
     @Test(arguments: [784_111_777, 0, -1, 951_868_799, 4_102_444_800, -2_208_988_800, 253_402_300_799])
-    func `are written as they are read`(seconds: Int64) {
+    func `survive formatting and parsing`(seconds: Int64) {
         let date = HTTPDate(secondsSince1970: seconds)
         #expect(HTTPDate(parsing: date.description, now: now) == date)
     }
@@ -43,18 +43,18 @@ import Testing
         ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
         ("Tue, 29 Feb 0000 00:00:00 GMT", -62_162_121_600),
     ])
-    func `are read in every year that has four digits`(text: String, seconds: Int64) {
+    func `are parsed in every four-digit year`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
     @Test(arguments: [Int64.min, Int64.min + 1, Int64.max, -62_167_219_201, 253_402_300_800])
-    func `of other years have a text, too, and can be now`(seconds: Int64) {
+    func `in other years can be formatted and used as the current date`(seconds: Int64) {
         let date = HTTPDate(secondsSince1970: seconds)
         #expect(date.description.hasSuffix(" GMT"))
         #expect(HTTPDate(parsing: "Sunday, 06-Nov-94 08:49:37 GMT", now: date) != nil)
     }
 
-    @Test func `are written as IMF-fixdate`() {
+    @Test func `are formatted as IMF-fixdate`() {
         #expect(now.description == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate(secondsSince1970: -1).description == "Wed, 31 Dec 1969 23:59:59 GMT")
     }

@@ -38,7 +38,7 @@ private final class HeldLookups: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `A name server that does not answer` {
-    @Test func `delays neither the cancellation nor other transfers`() async throws {
+    @Test func `delays neither cancellation nor other transfers`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: [1, 2, 3])
         } during: { origin in
@@ -61,7 +61,7 @@ private final class HeldLookups: Sendable {
         }
     }
 
-    @Test func `delays no shutdown, and is an error after the time to connect`() async throws {
+    @Test func `doesn't delay shutdown, and causes an error after the connect timeout`() async throws {
         try await HeldLookups.shared.hold("late") { url, _ in
             try await HTTPTransport.withTransport(
                 configuration: .init(connectTimeout: .milliseconds(100), proxy: .none)

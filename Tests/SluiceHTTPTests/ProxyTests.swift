@@ -33,19 +33,19 @@ import Testing
         }
     }
 
-    @Test func `are asked for the whole URL`() async throws {
+    @Test func `get requests with the full URL`() async throws {
         // The host need not exist: the proxy looks it up.
         #expect(try await asked("http://no-such-host.invalid/a?b#c") == "http://no-such-host.invalid/a?b")
     }
 
-    @Test func `are not asked for exceptions`() async throws {
+    @Test func `are bypassed for exceptions`() async throws {
         let error = await #expect(throws: TransferError.self) {
             try await asked("http://no-such-host.invalid/a", exceptions: "other.example,invalid")
         }
         #expect(error?.code == .hostNotFound)
     }
 
-    @Test func `get user name and password, which the server does not`() async throws {
+    @Test func `get the user name and password, and the server doesn't`() async throws {
         try await LoopbackOrigin.serve { request in
             OriginResponse(body: Array((request.headerFields[.proxyAuthorization] ?? "none").utf8))
         } during: { proxy in
@@ -66,7 +66,7 @@ import Testing
         "http://ann:secret@[::1:1", "http://ann:secret@127.0.0.1:1\r\nA: b", "http://ann:sec%0aret@127.0.0.1:1",
         "http://ann:secret@\u{301}127.0.0.1:1",
     ])
-    func `that are no URLs are errors that don't repeat them`(address: String) async throws {
+    func `with an invalid URL fail without repeating it`(address: String) async throws {
         try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) { transport in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: "http://a.invalid/")))
@@ -89,7 +89,7 @@ import Testing
         #expect(try settings.proxy(for: URL(fetchable: url)) == nil)
     }
 
-    @Test func `that refuse or are not there say so, without their passwords`() async throws {
+    @Test func `that refuse or can't be reached fail with an error without their password`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(status: 407)
         } during: { proxy in

@@ -12,7 +12,7 @@ import Testing
         ("W/\"v1\"", false), ("w/\"v1\"", false), ("v1", false), ("\"v1", false), ("v1\"", false), ("\"", false),
         ("", false), ("\"a\", \"b\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("'v1'", false),
     ])
-    func `is its entity tag, if that is strong and well-formed`(field: String, isStrong: Bool) {
+    func `is its entity tag if that's strong and well-formed`(field: String, isStrong: Bool) {
         // A date that would do stands beside it, and must not stand in for it.
         var fields: HTTPFields = [.lastModified: Self.day + "10:00:00 GMT", .date: Self.day + "12:00:00 GMT"]
         fields[.eTag] = field
@@ -21,7 +21,7 @@ import Testing
         #expect(validator?.field == (isStrong ? field.trimmingSpaces() : nil))
     }
 
-    @Test func `is nothing where two entity tags were sent`() {
+    @Test func `is nil if two entity tags were sent`() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .eTag, value: "\"a\""))
         fields.append(HTTPField(name: .eTag, value: "\"a\""))
@@ -35,7 +35,7 @@ import Testing
             ("10:00:00", nil, false), (nil, "12:00:00", false), ("25:00:00", "12:00:00", false),
             ("10:00:00", "x", false),
         ] as [(String?, String?, Bool)])
-    func `is the date of the last change, 60 seconds after it`(modified: String?, date: String?, isStrong: Bool) {
+    func `is Last-Modified if it's at least 60 seconds before Date`(modified: String?, date: String?, isStrong: Bool) {
         var fields = HTTPFields()
         fields[.lastModified] = modified.map { Self.day + $0 + " GMT" }
         fields[.date] = date.map { Self.day + $0 + " GMT" }
@@ -51,7 +51,7 @@ import Testing
             (.lastModified("x"), .lastModified, "x", false), (.lastModified("x"), .lastModified, "y", true),
             (.lastModified("x"), .eTag, "\"a\"", false),
         ] as [(Validator, HTTPField.Name, String, Bool)])
-    func `is contradicted by another of its kind, and by nothing else`(
+    func `is contradicted only by a different validator of the same kind`(
         validator: Validator, name: HTTPField.Name, value: String, isContradicted: Bool
     ) {
         #expect(validator.isContradicted(by: HTTPFields([HTTPField(name: name, value: value)])) == isContradicted)
@@ -70,7 +70,7 @@ import Testing
         ("bytes */1234", .unsatisfied(total: 1234)),
         ("bytes 0-9223372036854775806/*", .part(first: 0, last: .max - 1, total: nil)),
     ])
-    func `names bytes or a length`(field: String, expected: ContentRange) {
+    func `is parsed as a range or a length`(field: String, expected: ContentRange) {
         #expect(ContentRange(field) == expected)
     }
 
@@ -82,7 +82,7 @@ import Testing
         "bytes 0x1-2/3",
         "bytes １-2/3",
     ])
-    func `that is malformed or contradicts itself counts for nothing`(field: String) {
+    func `that is malformed or contradicts itself is ignored`(field: String) {
         #expect(ContentRange(field) == nil)
     }
 }

@@ -31,7 +31,7 @@ import Testing
     @Test(
         arguments: secrets,
         ["%", "'%'", "(%)", "before%after", "http://%@host/a", "https://host/a?b=%", "key=% ", "…%…", "\u{1F600}%\n"])
-    func `are removed wherever they are`(secret: String, frame: String) {
+    func `are redacted anywhere in a text`(secret: String, frame: String) {
         let shown = Self.redaction.redacted(frame.replacing("%", with: secret))
         #expect(!shown.lowercased().contains(secret.lowercased()), "\(shown)")
         for part in ["w0rd", "Zm9v", "t0ken", "Secret"] { #expect(!shown.contains(part), "\(shown)") }
@@ -52,7 +52,7 @@ import Testing
             ("postgres://u:p#w@h/db, postgres://u:p/w@h/db#q", "postgres://u@h/db, postgres://u@h/db#q"),
             ("postgres://u:p@w/x@h/db#q", "postgres://w/x@h/db"), ("mypostgres://u@h/#q", "mypostgres://h/"),
         ] as [(String, String?)])
-    func `are words of their own if they are short, and other words stay`(text: String, shown: String?) {
+    func `are redacted only as whole words if short, and other words stay`(text: String, shown: String?) {
         #expect(Self.redaction.redacted(text) == shown ?? text)
     }
 
@@ -60,7 +60,7 @@ import Testing
         "http://ann:secret@", "ann:secret@127.0.0.1:x", "foo://ann:se/cret@x", "http://ann:se@cret@x", "ann@x", "@", "",
         "http://:secret@x", "//secret@x", "http://ann:secret@\u{301}x",
     ])
-    func `of a proxy are found although it is no URL`(proxy: String) {
+    func `of a proxy are redacted even if its address isn't a URL`(proxy: String) {
         let redaction = Redaction(of: TransportRequest(URL(string: "http://a.example/")!), proxy: proxy)
         for form in [proxy, proxy.lowercased(), "'\(proxy)': Port number", Data(proxy.utf8).base64EncodedString()] {
             let shown = redaction.redacted("Unsupported proxy syntax in \(form)")
@@ -68,13 +68,13 @@ import Testing
         }
     }
 
-    @Test func `are no numbers in a query`() {
+    @Test func `don't include plain numbers in a query`() {
         let error = TransferError(
             .stalled, url: URL(string: "http://a.example/x?s=30&sig=ab12")!, detail: "nothing arrived for 30 s, ab12")
         #expect(error.message == "The server stopped sending (nothing arrived for 30 s, …).")
     }
 
-    @Test func `of a byte or two leave no gaps`() throws {
+    @Test func `of one or two bytes aren't redacted in other text`() throws {
         let request = TransportRequest(
             URL(string: "http://a:1@s.example/x?t=is#the")!,
             headerFields: [.cookie: "a=1; b=of", .authorization: "x y"])
@@ -85,7 +85,7 @@ import Testing
         #expect(error.message == "The server stopped sending (nothing arrived for 1 s).")
     }
 
-    @Test func `are in no text of what holds them`() {
+    @Test func `don't appear in descriptions or dumps of the values that hold them`() {
         struct All {
             var proxy = ProxySettings(`Secrets in texts of others`.proxy, exceptions: "b.example")
             var bare = ProxySettings("carl:proxy-Secret@proxy.example:3128")
@@ -117,7 +117,7 @@ import Testing
         func nextBatch() async throws -> [Data]? { nil }
     }
 
-    @Test func `are removed from each detail of an error`() {
+    @Test func `are redacted in an error's detail`() {
         let error = TransferError(
             .connectionFailed, url: Self.request.url,
             detail: "NSErrorFailingURLStringKey=https://ann:p%40ss%2Fw0rd@a.example/path?sig=Zm9v%2BYmFy, p@ss/w0rd")
@@ -142,7 +142,7 @@ import Testing
         (HTTPField(name: .init("X-Original-URL")!, value: "https://u:p@a.example/b?c"), "https://a.example/b?…"),
         (HTTPField(name: .server, value: "nginx"), "nginx"),
     ])
-    func `of fields are known by the name, and URLs in the others lose theirs`(field: HTTPField, shown: String) {
+    func `are found by field name, and URLs in other fields are redacted`(field: HTTPField, shown: String) {
         #expect(field.redactedForDisplay == shown)
     }
 
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.all, Failure.allCases)
-    func `are in no error and in no trace, however a request fails`(tested: TestedTransport, failure: Failure)
+    func `never appear in errors or traces, however a request fails`(tested: TestedTransport, failure: Failure)
         async throws
     {
         if [.noProxyHost, .proxyRefuses, .proxyIsNoURL].contains(failure), !tested.has(.configuredProxies) { return }

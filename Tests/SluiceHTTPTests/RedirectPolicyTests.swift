@@ -26,7 +26,7 @@ import Testing
         ("https://a.example/x", 302, "//b.example/z", "https://b.example/z", false),
         ("https://a.example/x#part", 302, "/z", "https://a.example/z#part", true),
     ])
-    func `a redirect leads on, and header fields stay with their origin`(
+    func `a redirect is followed, and header fields stay with their origin`(
         url: String, status: Int, location: String, target: String, keepsFields: Bool
     ) throws {
         let next = try #require(try next(url, status, location))
@@ -62,7 +62,7 @@ import Testing
         ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/x"),
         ("http://B%C3%9CCHER.example/", "http://b\u{FC}cher.example/x"),
     ])
-    func `another spelling of the host is the same origin`(url: String, location: String) throws {
+    func `a different spelling of the host is the same origin`(url: String, location: String) throws {
         #expect(try next(url, 302, location)?.headerFields == Self.secret)
         #expect(try URL(fetchable: url).origin == URL(fetchable: location).origin)
     }
@@ -75,11 +75,11 @@ import Testing
         ("http://[::1]:8080/", "http://[::1:8080]/x"), ("http://a.example/", "http://aexample/x"),
         ("http://a.example/", "http://a.example.b/x"), ("http://127.0.0.1/", "http://0x7f000001.a/x"),
     ])
-    func `a similar host is another origin`(url: String, location: String) throws {
+    func `a similar host is a different origin`(url: String, location: String) throws {
         #expect(try next(url, 302, location)?.headerFields == [:])
     }
 
-    @Test func `a range goes along to another origin, and alone`() throws {
+    @Test func `only the range fields are sent to another origin`() throws {
         let request = TransportRequest(
             try URL(fetchable: "https://a.example/x"),
             headerFields: [.range: "bytes=5-", .ifRange: "\"v\"", .authorization: "Bearer x"])
@@ -88,7 +88,7 @@ import Testing
         #expect(next?.headerFields == [.range: "bytes=5-", .ifRange: "\"v\""])
     }
 
-    @Test(arguments: [200, 300, 304, 404]) func `other statuses lead nowhere`(status: Int) throws {
+    @Test(arguments: [200, 300, 304, 404]) func `other statuses or no Location aren't redirects`(status: Int) throws {
         #expect(try next("https://a.example/x", status, "/y") == nil)
         #expect(try next("https://a.example/x", 302, nil) == nil)
     }
@@ -98,19 +98,19 @@ import Testing
         ("https://a.example/", "file:///etc/passwd"), ("https://a.example/", "http://"),
         ("http://a.example/", "http://127.0.0.1:99999/"),
     ])
-    func `a redirect to something less safe is refused`(url: String, location: String) {
+    func `a redirect to a less secure or invalid URL is rejected`(url: String, location: String) {
         let error = #expect(throws: TransferError.self) { try next(url, 302, location) }
         #expect(error?.code == .redirectRefused)
     }
 
-    @Test func `redirects are counted`() throws {
+    @Test func `too many redirects throw`() throws {
         #expect(try next("https://a.example/", 302, "/x", count: 4) != nil)
         let error = #expect(throws: TransferError.self) { try next("https://a.example/", 302, "/x", count: 5) }
         #expect(error?.code == .tooManyRedirects)
     }
 
     @Test(arguments: [301, 302, 303, 307, 308], ["/x", "http://a.example/", "ftp://a.example/"])
-    func `a policy that follows none leads nowhere, wherever the redirect points`(status: Int, location: String) throws
+    func `a policy that follows no redirects ignores every redirect`(status: Int, location: String) throws
     {
         let request = TransportRequest(try URL(fetchable: "https://a.example/"))
         let next = try RedirectPolicy.unfollowed.next(
@@ -119,7 +119,7 @@ import Testing
         #expect(RedirectPolicy.unfollowed != RedirectPolicy(maximumRedirects: 0))
     }
 
-    @Test func `303 turns into GET and 307 keeps the method`() throws {
+    @Test func `303 changes the method to GET and 307 keeps it`() throws {
         #expect(try next("https://a.example/", 303, "/x", method: .put)?.method == .get)
         #expect(try next("https://a.example/", 301, "/x", method: .post)?.method == .get)
         #expect(try next("https://a.example/", 307, "/x", method: .post)?.method == .post)
@@ -129,7 +129,7 @@ import Testing
     @Test(arguments: [
         (303, HTTPRequest.Method.put), (301, .post), (302, .post), (307, .post), (308, .put), (302, .put),
     ])
-    func `a body goes along as long as the method does, and so do the fields that describe it`(
+    func `the body and its fields are kept if the method is kept`(
         status: Int, method: HTTPRequest.Method
     ) throws {
         let request = TransportRequest(
@@ -151,7 +151,7 @@ import Testing
             ("http://example.com:70000/", .invalidPort), ("http://h:99999999999999999999/", .invalidPort),
             ("http://example.com/a\nb", .malformed), ("http://[::1/", .malformed),
         ] as [(String, URLRefusal.Code)])
-    func `a URL that cannot be fetched is refused with its text and a remedy`(text: String, code: URLRefusal.Code) {
+    func `an unfetchable URL is rejected with its text and a remedy`(text: String, code: URLRefusal.Code) {
         let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: text) }
         #expect(refusal?.code == code && refusal?.subject == text)
         #expect(refusal?.errorDescription == refusal?.description && refusal?.remedy?.hasSuffix(".") == true)
@@ -163,7 +163,7 @@ import Testing
         ("HTTP://EXAMPLE.com/ü?q=ä", "HTTP://EXAMPLE.com/%C3%BC?q=%C3%A4"),
         ("http://[::1]:8080/", "http://[::1]:8080/"),
     ])
-    func `typed text is accepted, and invalid characters of URLs are percent-encoded`(text: String, url: String)
+    func `typed text is accepted, and invalid URL characters are percent-encoded`(text: String, url: String)
         throws
     {
         #expect(try URL(fetchable: text).absoluteString == url)
@@ -179,13 +179,13 @@ import Testing
         ("ftp://se/cret@h/a", "ftp://…"), ("se/cret@h", "…"), ("http://h:x/?mail=a@secret", "http://…"),
         ("http://h:x/@y", "http://…"), ("ann:secret@\u{301}h", "…"), ("mailto:a@b.c", "mailto:a@b.c"),
     ])
-    func `a refusal hides what may be secret in the text`(text: String, subject: String) {
+    func `a rejected URL's error hides possible secrets`(text: String, subject: String) {
         let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: text) }
         #expect(refusal?.subject == subject)
         #expect(refusal?.description.contains("secret") == false && refusal?.description.contains("cret@") == false)
     }
 
-    @Test func `messages hide what may be secret`() throws {
+    @Test func `messages hide possible secrets`() throws {
         let url = try URL(fetchable: "https://user:pw@example.com/a?token=1#x")
         #expect(url.redactedForDisplay == "https://example.com/a?…")
         let error = TransferError(.connectionRefused, url: url)

@@ -11,14 +11,14 @@ import Testing
         return try lines.compactMap { line in try Array("\(line)\r\n".utf8).withUnsafeBytes { try parser.take($0) } }
     }
 
-    @Test func `are a status and fields in their order, with fields of one name apart`() throws {
+    @Test func `give a status and the fields in order, with repeated fields separate`() throws {
         let found = try heads("HTTP/1.1 200 OK", "B: 1", "A:\t x y \t", "b: 2", "Empty:", "")
         #expect(found.count == 1 && found.first?.status == .ok && found.first?.status.reasonPhrase == "OK")
         #expect(
             found.first?.headerFields.map { "\($0.name.rawName)=\($0.value)" } == ["B=1", "A=x y", "b=2", "Empty="])
     }
 
-    @Test func `of informational responses are left out, and so are trailers`() throws {
+    @Test func `from informational responses and trailers are ignored`() throws {
         let found = try heads(
             "HTTP/1.1 103 Early Hints", "Link: </x>", "", "HTTP/1.1 404", "A: 1", "", "Trailer: 2", "")
         #expect(found.map(\.status.code) == [404])
@@ -29,7 +29,7 @@ import Testing
         #expect(try heads("HTTP/1.1 200 OK", "A: 1", "  2", "\t3", "").first?.headerFields.map(\.value) == ["1 2 3"])
     }
 
-    @Test func `that are no field are passed over`() throws {
+    @Test func `that aren't fields are skipped`() throws {
         let found = try heads("HTTP/1.1 200 OK", "no colon", "bad name: 1", ": 2", "A: 3", "")
         #expect(found.first?.headerFields.map(\.value) == ["3"])
     }
@@ -38,7 +38,7 @@ import Testing
         "HTTP/1.1 101 Switching Protocols", "HTTP/1.1 000 OK", "HTTP/1.1 99 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000",
         "HTTP/1.1", "200 OK", "A: 1",
     ])
-    func `begin with a status of three digits, and don't end HTTP`(line: String) {
+    func `without a valid three-digit status, or with 101, are malformed`(line: String) {
         #expect(throws: ResponseHeadParser.Malformed.self) { try heads(line, "") }
     }
 }
@@ -49,7 +49,7 @@ import Testing
             ("0", 0), ("12", 12), (" 12 ", 12), ("12, 12", 12), ("12,13", nil), ("-1", nil), ("+1", nil), ("1 2", nil),
             ("", nil), ("0x10", nil), ("9223372036854775807", .max), ("9223372036854775808", nil),
         ] as [(String, Int64?)])
-    func `it is a number, once or the same again`(field: String, length: Int64?) {
+    func `Content-Length is a number, possibly repeated`(field: String, length: Int64?) {
         let response = TransportResponse(
             status: .ok, headerFields: [.contentLength: field], url: URL(string: "http://a.example/")!,
             body: ResponseBody(Nothing()))
@@ -63,7 +63,7 @@ import Testing
             ("xchunked", "xchunked"), ("chunked, identity", "chunked, identity"),
             ("chunked, chunked", "chunked, chunked"),
         ] as [(String?, String?)])
-    func `a transfer coding that was not asked for is found`(field: String?, unsupported: String?) {
+    func `an unsupported transfer coding is detected`(field: String?, unsupported: String?) {
         let fields: HTTPFields = field.map { [.transferEncoding: $0] } ?? [:]
         #expect(fields.unsupportedTransferCoding == unsupported)
     }

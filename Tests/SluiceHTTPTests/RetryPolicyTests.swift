@@ -16,11 +16,11 @@ import Testing
             ("9223372036854775807", .seconds(Int64(Int32.max))), ("2147483648", .seconds(Int64(Int32.max))),
             ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(Int64(Int32.max))), ("Sat, 01 Jan 0000 00:00:00 GMT", .zero),
         ] as [(String, Duration?)])
-    func `Retry-After is seconds or a date`(text: String, delay: Duration?) {
+    func `Retry-After is parsed as seconds or as a date`(text: String, delay: Duration?) {
         #expect(RetryPolicy.retryAfter(in: [.retryAfter: text], now: now) == delay)
     }
 
-    @Test func `delays have full jitter below a bound that doubles up to the maximum`() throws {
+    @Test func `delays have full jitter, and their bound doubles up to the maximum`() throws {
         let policy = RetryPolicy(maximumRetries: 8, baseDelay: .seconds(1), maximumDelay: .seconds(10))
         var random = SeededRandom(seed: 7)
         for number in 1...8 {
@@ -32,7 +32,7 @@ import Testing
         #expect(policy.delay(beforeRetry: 9, using: &random) == nil)
     }
 
-    @Test func `Retry-After is obeyed, and one that is too long ends the retries`() throws {
+    @Test func `Retry-After is obeyed, and a value over the maximum ends the retries`() throws {
         let policy = RetryPolicy(maximumRetryAfter: .seconds(60))
         var random = SeededRandom(seed: 7)
         #expect(try #require(policy.delay(beforeRetry: 1, retryAfter: .seconds(60), using: &random)) >= .seconds(60))
@@ -40,7 +40,7 @@ import Testing
         #expect(RetryPolicy.never.delay(beforeRetry: 1, using: &random) == nil)
     }
 
-    @Test func `delays of any size do not overflow`() throws {
+    @Test func `huge delays don't overflow`() throws {
         let policy = RetryPolicy(
             maximumRetries: 100, baseDelay: .seconds(Int64.max / 4), maximumDelay: .seconds(Int64.max / 2))
         var random = SeededRandom(seed: 7)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `only transient failures are tried again`() {
+    @Test func `only transient failures are retried`() {
         let transient = (100..<600).filter { RetryPolicy.isTransient(HTTPResponse.Status(code: $0)) }
         #expect(transient == [408, 425, 429, 500, 502, 503, 504])
         let passing: [TransferError.Code] = [

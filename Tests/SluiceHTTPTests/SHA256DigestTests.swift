@@ -18,12 +18,12 @@ import Testing
     ]
 
     @Test(arguments: examples.indices)
-    func `gives the digests of the standard`(example: Int) {
+    func `gives the digests in the standard`(example: Int) {
         #expect(SHA256Digest.of(Self.examples[example].bytes).hexadecimal == Self.examples[example].digest)
     }
 
     @Test(arguments: [1, 55, 56, 63, 64, 65, 4096])
-    func `pieces give the digest of the whole`(size: Int) {
+    func `hashing pieces gives the digest of the whole`(size: Int) {
         let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var digest = SHA256Digest()
         digest.update(Data())
@@ -33,14 +33,14 @@ import Testing
         #expect(digest.finish() == SHA256Digest.of(bytes))
     }
 
-    @Test func `a digest that is not finished is let go`() {
+    @Test func `an unfinished digest can be released`() {
         var digest = SHA256Digest()
         digest.update(Array("abc".utf8))
     }
 
     #if !canImport(Darwin)
     /// OpenSSL registers a cleanup for the exit of the process, although other threads may still compute digests. Sluice turns it off.
-    @Test func `a digest after the cleanup of an exiting process is correct`() async {
+    @Test func `a digest computed after an exiting process's cleanup is correct`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             // Handlers run in reverse order, so this one runs after a cleanup that the first digest registers.
             atexit {

@@ -18,7 +18,7 @@ import Testing
                 + "Try again later, with fewer concurrent requests.")
     }
 
-    @Test func `has the usual phrase of a status, and not the server's text`() {
+    @Test func `uses the standard reason phrase, not the server's`() {
         let text = String(repeating: "token 123 ", count: 1000)
         let error = TransferError(status: .init(code: 404, reasonPhrase: text), url: url)
         #expect(error.message == "The server answered 404 Not Found.")
@@ -26,14 +26,14 @@ import Testing
             TransferError(status: .init(code: 599, reasonPhrase: text), url: url).message.hasSuffix("answered 599."))
     }
 
-    @Test func `has the beginning of a long text of a server`() {
+    @Test func `truncates a long text from the server`() {
         let error = TransferError(.protocolViolation, url: url, detail: String(repeating: "\u{1F600}", count: 100_000))
         #expect(
             error.message
                 == "The server's response isn't valid HTTP (\(String(repeating: "\u{1F600}", count: 125))…).")
     }
 
-    @Test func `shows the remedy also where only the localized description is seen`() {
+    @Test func `includes the remedy in its localized description`() {
         let error = TransferError(.tlsFailed, url: url, detail: "the certificate has expired")
         #expect((error as any Error).localizedDescription == error.description)
         #expect(error.failureReason == "Couldn't establish a secure connection (the certificate has expired).")
@@ -52,7 +52,7 @@ import Testing
         #expect(Set([TransferError.Code.stalled, .stalled, .shutDown]).count == 2)
     }
 
-    @Test func `may pass if its code or its status may`() {
+    @Test func `is transient if its code or status is`() {
         #expect(TransferError(.stalled, url: url).isTransient)
         #expect(TransferError(status: .tooManyRequests, url: url).isTransient)
         #expect(!TransferError(status: .notFound, url: url).isTransient)

@@ -12,7 +12,7 @@ import Testing
         "http://a/b:c@d;e,f",
         "http://0/", "http://-/", "http://a..b/", "http://a/~!$&'()*+=",
     ])
-    func `have the parts that Foundation finds`(text: String) throws { try compare(text, isPlain: true) }
+    func `have the same parts as in Foundation`(text: String) throws { try compare(text, isPlain: true) }
 
     @Test(arguments: [
         "", "http://", "http:///a", "HTTP://a/", "http://A/", "http://u@a/", "http://u:p@a/", "http://[::1]/",
@@ -22,9 +22,9 @@ import Testing
         "http://a/%", "http://a/[", "http://a\\b", "ftp://a/bcdef", "https:/a/bcd", "http//a/bcd", "http://a/\n",
         "http://a/\u{0}", "httpx://a/b",
     ])
-    func `are no others`(text: String) throws { try compare(text, isPlain: false) }
+    func `exclude all other URLs`(text: String) throws { try compare(text, isPlain: false) }
 
-    @Test(arguments: 0..<8) func `of random characters have the parts that Foundation finds`(seed: UInt64) throws {
+    @Test(arguments: 0..<8) func `of random characters have the same parts as in Foundation`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let pieces = [
             "http", "https", "://", "a", "b.c", "example", ":", "8", "443", "/", "?", "#", "%", "41", "e9", ".", "..",
@@ -110,7 +110,7 @@ import Testing
         ("http://%61.example:0080/", "a.example", "http://a.example:80"),
         ("http://b\u{FC}cher.example:81/", "xn--bcher-kva.example:81", "http://xn--bcher-kva.example:81"),
     ])
-    func `counts with the port for limits, and with scheme and port for origins`(
+    func `includes the port for limits, and scheme and port for origins`(
         url: String, host: String, origin: String
     )
         throws
@@ -125,11 +125,11 @@ import Testing
         ("[0::1]:80", "[::1]:80"), ("[0::1]", "[::1]"), ("b\u{FC}cher.example:81", "xn--bcher-kva.example:81"),
         ("a b", "a b"), ("a:b", "[a:b]"), ("", ""),
     ])
-    func `is found for a host that a user types`(text: String, host: String) {
+    func `is found for a typed host`(text: String, host: String) {
         #expect(HostName.canonical(typed: text) == host)
     }
 
-    @Test func `takes no longer for long names`() {
+    @Test func `leaves overlong names unchanged`() {
         // A label of more than 63 characters is no name.
         let long = String(String.UnicodeScalarView((0..<200_000).map { Unicode.Scalar(0x4E00 + $0 % 20_000)! }))
         #expect(HostName.canonical(long) == long)

@@ -9,7 +9,7 @@ import Testing
 /// What a transport hands on of a message, and what it sends by itself.
 @Suite(.timeLimit(.minutes(15))) struct `What a transport changes` {
     @Test(arguments: TestedTransport.having(.codedBodies))
-    func `a body that is coded without being asked for arrives as it is`(tested: TestedTransport) async throws {
+    func `a body encoded unasked arrives unchanged`(tested: TestedTransport) async throws {
         // "hello" by gzip(1).
         let coded: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.separateFields))
-    func `fields of the same name stay apart, in their order`(tested: TestedTransport) async throws {
+    func `fields with the same name stay separate and in order`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             var fields = HTTPFields()
             for value in ["a=1, b", "c=2"] { fields.append(HTTPField(name: .setCookie, value: value)) }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.backPressure))
-    func `a reader that stops stops the server`(tested: TestedTransport) async throws {
+    func `a reader that stops reading stops the server's sending`(tested: TestedTransport) async throws {
         let megabyte = [UInt8](repeating: 7, count: 1 << 20)
         let sent = Recorder<Int>()
         try await tested.exchange { request in
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.exactErrors), ["zz\r\n", "5\r\nab\r\n0\r\n\r\n", "-1\r\n"])
-    func `invalid chunks are told from a closed connection`(tested: TestedTransport, framing: String)
+    func `invalid chunks and a closed connection are different errors`(tested: TestedTransport, framing: String)
         async throws
     {
         try await tested.exchange { _ in
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.informationalHeads))
-    func `heads that only inform are passed over`(tested: TestedTransport) async throws {
+    func `informational responses are skipped`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             .verbatim(
                 "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.all)
-    func `a connection serves one request after another`(tested: TestedTransport) async throws {
+    func `sequential requests share a connection`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             OriginResponse(body: [1])
         } _: { transport, origin in
@@ -103,7 +103,7 @@ import Testing
 
     /// The server answers the first request of a connection, and closes it when the second comes: as if it had been idle for too long.
     @Test(arguments: TestedTransport.having(.sendsOnce), [HTTPRequest.Method.get, .post])
-    func `a request is sent again over a new connection if its method is idempotent, and once if not`(
+    func `only an idempotent request is retried over a new connection`(
         tested: TestedTransport, method: HTTPRequest.Method
     ) async throws {
         let isFirst = Guarded(true)
@@ -131,7 +131,7 @@ import Testing
 
     /// The server reads the second request of a connection and closes it without an answer.
     @Test(arguments: TestedTransport.having(.sendsOnce), [5, 1_000_000])
-    func `a body is sent again with its request`(tested: TestedTransport, count: Int) async throws {
+    func `a retried request sends its body again`(tested: TestedTransport, count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try await tested.exchange { request in
             if request.target == "/first" { return OriginResponse(body: [1]) }
@@ -168,7 +168,7 @@ import Testing
     @Test(
         arguments: TestedTransport.having(.informationalHeads),
         ["Endless 1xx", "Long 1xx", "Many fields", "Tiny fields", "Long field", "Endless trailers"])
-    func `a head, informational heads and trailers end somewhere`(tested: TestedTransport, kind: String) async throws {
+    func `endless heads, 1xx responses and trailers are errors`(tested: TestedTransport, kind: String) async throws {
         let field = "A: \(String(repeating: "x", count: 1000))\r\n"
         let text =
             switch kind {
@@ -196,7 +196,7 @@ import Testing
     @Test(
         arguments: TestedTransport.having(.exactErrors),
         ["99999999999999999999", "-1", "1, 99999999999999999999", "1x"])
-    func `a length that is no number is an error`(tested: TestedTransport, length: String) async throws {
+    func `an invalid Content-Length is an error`(tested: TestedTransport, length: String) async throws {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nx")
         } _: { transport, origin in
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `any time limit is allowed`(tested: TestedTransport) async throws {
+    @Test(arguments: TestedTransport.all) func `a huge time limit works`(tested: TestedTransport) async throws {
         for limit in [Duration.seconds(Int64.max), .seconds(10_000_000_000)] {
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: [1])
@@ -229,7 +229,7 @@ import Testing
             [.range: "bytes=9223372036854775807-"], [.range: "bytes=9223372036854775807-9223372036854775807"],
             [.range: "bytes=-5"],
         ] as [HTTPFields])
-    func `the origin survives numbers of any size`(fields: HTTPFields) async throws {
+    func `the test origin survives numbers of any size`(fields: HTTPFields) async throws {
         try await LoopbackOrigin.serve { request in
             .file([1, 2, 3], request: request)
         } during: { origin in
@@ -247,7 +247,7 @@ import Testing
             (.tlsFailed, "clientCertificate", .init(clientCertificate: URL(filePath: "/a.pem"))),
             (.proxyFailed, "proxy", .init(proxy: ProxySettings("http://a.invalid"))),
         ] as [(TransferError.Code, String, HTTPTransport.Configuration)])
-    func `a setting that URLSession has no means for is an error that names it`(
+    func `a setting that URLSession doesn't support is an error that names it`(
         code: TransferError.Code, setting: String, configuration: HTTPTransport.Configuration
     ) async throws {
         try await TestedTransport.urlSession.withTransport(configuration) { transport in

@@ -16,7 +16,7 @@ import URLSessionOnLinux
         return bytes
     }
 
-    @Test(arguments: TestedTransport.all) func `a body arrives whole, with its head`(tested: TestedTransport)
+    @Test(arguments: TestedTransport.all) func `a body arrives complete, with its head`(tested: TestedTransport)
         async throws
     {
         try await tested.exchange { _ in
@@ -30,7 +30,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `a buffer smaller than the body slows the server and loses nothing`(
+    @Test(arguments: TestedTransport.all) func `a buffer smaller than the body slows the server but loses nothing`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange(bufferSize: 1) { _ in
@@ -43,7 +43,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `the request asks for unencoded bytes and carries its own fields`(
+    @Test(arguments: TestedTransport.all) func `a request asks for unencoded bytes and sends its own fields`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange { request in
@@ -59,7 +59,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.all)
-    func `redirects are followed, fields do not cross to another origin, and a 304 with a Location is none`(
+    func `redirects are followed, without fields to other origins, and a 304 isn't one`(
         tested: TestedTransport
     )
         async throws
@@ -90,7 +90,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.all, [301, 302, 303, 307, 308])
-    func `a redirect that isn't followed is the response`(tested: TestedTransport, status: Int) async throws {
+    func `with redirects turned off, a redirect is the response`(tested: TestedTransport, status: Int) async throws {
         try await LoopbackOrigin.serve { request in
             .redirect(to: "\(request.target)/next", status: status)
         } during: { origin in
@@ -106,7 +106,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.having(.configuredProxies), ["", "Sluice"])
-    func `a request has the configured User-Agent, or none`(tested: TestedTransport, name: String) async throws {
+    func `a request sends the configured User-Agent or none`(tested: TestedTransport, name: String) async throws {
         try await LoopbackOrigin.serve { request in
             OriginResponse(body: Array((request.headerFields[.userAgent] ?? "none").utf8))
         } during: { origin in
@@ -121,7 +121,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.all, [OriginResponse.Step.hangUp, .reset])
-    func `a body that ends early throws after the bytes that came`(tested: TestedTransport, ending: OriginResponse.Step)
+    func `a truncated body delivers its bytes and then throws`(tested: TestedTransport, ending: OriginResponse.Step)
         async throws
     {
         // The server ends the connection when the client has the bytes: a reset discards what is on its way.
@@ -144,7 +144,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `a silent server stalls before the head and within the body`(
+    @Test(arguments: TestedTransport.all) func `a silent server causes a stall error, before the head and in the body`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange(stallTimeout: .milliseconds(500)) { request in
@@ -170,7 +170,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `a refused connection and an unknown host say so`(
+    @Test(arguments: TestedTransport.all) func `a refused connection and an unknown host throw errors that say so`(
         tested: TestedTransport
     ) async throws {
         try await tested.withTransport(.init(proxy: .none)) { transport in
@@ -186,7 +186,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `cancelling ends the wait for the head and for the body`(
+    @Test(arguments: TestedTransport.all) func `cancelling ends a wait for the head or the body`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange { request in
@@ -205,7 +205,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `a response that is dropped unread ends its exchange`(
+    @Test(arguments: TestedTransport.all) func `dropping an unread response ends its exchange`(
         tested: TestedTransport
     ) async throws {
         // More than the buffers of both sockets hold. On Linux, URLSession receives all of it before it notices the cancellation.
@@ -220,7 +220,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.all)
-    func `a transport that was shut down refuses, and one that is given back is shut down after an error`(
+    func `withTransport shuts down after an error, and then requests throw`(
         tested: TestedTransport
     )
         async throws
@@ -267,7 +267,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `a port that is none is refused, in a request and in a redirect`(
+    @Test(arguments: TestedTransport.all) func `an invalid port is rejected, in a request and in a redirect`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange { _ in
@@ -290,7 +290,7 @@ import URLSessionOnLinux
             "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 6, 5\r\n",
             String(repeating: "X: \(String(repeating: "x", count: 1000))\r\n", count: 1000),
         ])
-    func `a head that contradicts itself or has no end is an error`(
+    func `a head that contradicts itself or never ends is an error`(
         tested: TestedTransport, fields: String
     ) async throws {
         try await tested.exchange { _ in
@@ -310,7 +310,7 @@ import URLSessionOnLinux
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
             "HTTP/1.1 103 Early Hints\r\n\r\n", "",
         ])
-    func `a connection that is closed within a head is an error`(tested: TestedTransport, head: String) async throws {
+    func `a connection closed within a head is an error`(tested: TestedTransport, head: String) async throws {
         try await tested.exchange { _ in
             .verbatim(head)
         } _: { transport, origin in
@@ -324,7 +324,7 @@ import URLSessionOnLinux
     @Test(
         arguments: TestedTransport.having(.exactErrors),
         ["HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello", "HTTP/1.1 200 OK\r\n folded: 1\r\n\r\n"])
-    func `a head that no client can use is an error`(tested: TestedTransport, head: String) async throws {
+    func `an unusable head is an error`(tested: TestedTransport, head: String) async throws {
         try await tested.exchange { _ in
             .verbatim(head)
         } _: { transport, origin in
@@ -336,7 +336,7 @@ import URLSessionOnLinux
     }
 
     @Test(arguments: TestedTransport.having(.exactErrors), [0, 1, 99])
-    func `a status that is none is an error and does not stop the program`(tested: TestedTransport, status: Int)
+    func `an invalid status is an error and doesn't crash`(tested: TestedTransport, status: Int)
         async throws
     {
         try await tested.exchange { _ in
@@ -349,7 +349,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test func `a response is read to its end also when its transport is gone`() async throws {
+    @Test func `a response can be read to its end after its transport is released`() async throws {
         let received = Gate()
         try await LoopbackOrigin.serve { _ in
             OriginResponse(
@@ -368,7 +368,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test func `the transport of the process serves, and exchanges that are dropped at any moment leave none behind`()
+    @Test func `the shared transport works, and exchanges dropped at any moment leave nothing open`()
         async throws
     {
         try await LoopbackOrigin.serve { _ in
@@ -395,7 +395,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test func `a setting that can't work traps, even if it is set later`() async {
+    @Test func `an invalid setting traps, even if it's set later`() async {
         await #expect(processExitsWith: .failure) {
             var configuration = HTTPTransport.Configuration()
             // No byte would ever be accepted.
@@ -409,13 +409,13 @@ import URLSessionOnLinux
         }
     }
 
-    @Test func `shutting down twice does no harm`() async throws {
+    @Test func `shutting down twice has no effect`() async throws {
         let transport = HTTPTransport()
         await transport.shutdown()
         await transport.shutdown()
     }
 
-    @Test(arguments: TestedTransport.all) func `many concurrent exchanges all arrive`(tested: TestedTransport)
+    @Test(arguments: TestedTransport.all) func `many concurrent exchanges all complete`(tested: TestedTransport)
         async throws
     {
         try await tested.exchange { request in
@@ -437,7 +437,7 @@ import URLSessionOnLinux
 
 @Suite(.timeLimit(.minutes(15))) struct `Requests with a body` {
     @Test(arguments: TestedTransport.all, [HTTPRequest.Method.post, .put, .patch, .delete])
-    func `send it, and each method but the idempotent ones over a new connection`(
+    func `send it, and non-idempotent methods use a new connection`(
         tested: TestedTransport, method: HTTPRequest.Method
     ) async throws {
         let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -458,7 +458,7 @@ import URLSessionOnLinux
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `may be empty, and HEAD brings none`(tested: TestedTransport)
+    @Test(arguments: TestedTransport.all) func `send an empty body, and HEAD gets no body`(tested: TestedTransport)
         async throws
     {
         try await LoopbackOrigin.serve { request in

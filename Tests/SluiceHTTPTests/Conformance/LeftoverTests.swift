@@ -18,7 +18,7 @@ import Testing
 
     /// One in eight is cancelled, one in eight dropped unread, one in eight cut off by the server, and one in eight redirected.
     @Test(arguments: TestedTransport.having(.exactErrors))
-    func `is no connection and no descriptor, however they end`(tested: TestedTransport) async throws {
+    func `is no connection and no file descriptor, however they end`(tested: TestedTransport) async throws {
         let body = [UInt8](repeating: 7, count: 10_000)
         try await LoopbackOrigin.serve { request in
             switch request.target {

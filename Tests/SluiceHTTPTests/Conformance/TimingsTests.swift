@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `The times of an exchange` {
     @Test(arguments: TestedTransport.all)
-    func `include the server's delay before the head, and the whole once the body has ended`(tested: TestedTransport)
+    func `include the delay before the head, and the total once the body has ended`(tested: TestedTransport)
         async throws
     {
         let delay = Duration.milliseconds(40)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.detailedTimings))
-    func `tell a new connection from one that is used again`(tested: TestedTransport) async throws {
+    func `distinguish a new connection from a reused one`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             OriginResponse(body: [1])
         } _: { transport, origin in
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.all)
-    func `are those of the last exchange after a redirect`(tested: TestedTransport) async throws {
+    func `are for the last exchange after a redirect`(tested: TestedTransport) async throws {
         let delay = Duration.milliseconds(40)
         try await tested.exchange { request in
             request.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1], delay: delay)
@@ -91,7 +91,7 @@ import Testing
         return told.steps.values
     }
 
-    @Test func `tells of each redirect and of the end of the body, once`() async throws {
+    @Test func `reports each redirect and the end of the body once`() async throws {
         let steps = try await traced {
             $0.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1])
         } _: {
@@ -108,7 +108,7 @@ import Testing
         #expect(steps.count == 6)
     }
 
-    @Test func `tells why an exchange failed, before its head and after it`() async throws {
+    @Test func `reports why an exchange failed, before and after its head`() async throws {
         let steps = try await traced { request in
             var response = OriginResponse(announcedLength: 9, steps: [.send([1]), .hangUp])
             if request.target == "/b" { response.verbatim = [] }
@@ -134,7 +134,7 @@ import Testing
         ("Link", "<https://a.example/b?sig=1>; rel=next", "<https://a.example/b?…"), ("ETag", "\"key?\"", "\"key?\""),
         ("Keep-Alive", "timeout=5", "timeout=5"),
     ])
-    func `shows no secrets of fields`(name: String, value: String, shown: String) throws {
+    func `hides the secrets in fields`(name: String, value: String, shown: String) throws {
         let field = HTTPField(name: try #require(HTTPField.Name(name)), value: value)
         #expect(field.redactedForDisplay == shown)
     }

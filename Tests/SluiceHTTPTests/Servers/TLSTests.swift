@@ -79,7 +79,7 @@ private struct Nginx {
     .timeLimit(.minutes(15)))
 struct `Against nginx with TLS` {
     @Test(arguments: TestedTransport.having(.configuredTrust))
-    func `files arrive whole and in parts, over connections that are used again`(tested: TestedTransport) async throws {
+    func `files arrive whole and in ranges, over reused connections`(tested: TestedTransport) async throws {
         try await Nginx.serve { nginx in
             let configuration = HTTPTransport.Configuration(
                 stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: nginx.authority)
@@ -112,7 +112,7 @@ struct `Against nginx with TLS` {
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust, .exactErrors))
-    func `an authority that is not trusted, another host and an old certificate are errors that say so`(
+    func `an untrusted authority, a wrong host and an expired certificate are clear errors`(
         tested: TestedTransport
     ) async throws {
         try await Nginx.serve { nginx in
@@ -135,7 +135,7 @@ struct `Against nginx with TLS` {
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust))
-    func `a server that asks gets the client's certificate, and refuses a client without one`(tested: TestedTransport)
+    func `a server that asks for a client certificate gets it, and rejects a client without`(tested: TestedTransport)
         async throws
     {
         try await Nginx.serve { nginx in
@@ -154,7 +154,7 @@ struct `Against nginx with TLS` {
 
     /// nginx takes the path of a whole URL, whatever its host is.
     @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies))
-    func `an https proxy is trusted by the configured authorities`(tested: TestedTransport) async throws {
+    func `an https proxy is verified with the configured authorities`(tested: TestedTransport) async throws {
         try await Nginx.serve { nginx in
             for (port, authority) in [
                 (nginx.right, nginx.authority), (nginx.right, nil), (nginx.otherHost, nginx.authority),
@@ -178,7 +178,7 @@ struct `Against nginx with TLS` {
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies), ["http", "socks5", "socks5h"])
-    func `real proxies let files through, and refuse a wrong password`(tested: TestedTransport, scheme: String)
+    func `real proxies forward files and reject a wrong password`(tested: TestedTransport, scheme: String)
         async throws
     {
         try await Nginx.serve { nginx in
@@ -222,7 +222,7 @@ struct `Against nginx with TLS` {
 }
 
 @Suite(.enabled(if: ServerPrograms.areThere)) struct `An encrypted key of a client certificate` {
-    @Test func `is an error, and nothing asks for its passphrase`() async throws {
+    @Test func `is an error, without a passphrase prompt`() async throws {
         // A prompt would be written to standard error, and would read standard input.
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             try await ServerPrograms.withDirectory { directory in
