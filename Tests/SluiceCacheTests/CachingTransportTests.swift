@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `precondition failures and unsafe methods go to the server`() async throws {
+    @Test func `failed preconditions and unsafe methods go to the server`() async throws {
         try await withTransport({ request in
             if request.headerFields[.ifMatch] != nil { return .response(status: .preconditionFailed) }
             return request.method == .get ? try await Self.server(request) : .response(status: .noContent)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: [301, 404, 410, 500, 503])
-    func `a status is a response`(status: Int) async throws {
+    func `an error status is returned as a response`(status: Int) async throws {
         try await withTransport(
             { _ in .response(status: .init(code: status), headerFields: [.contentLength: "3"], body: [Data("why".utf8)])
             },
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `cacheOnly sends nothing, and reload always`() async throws {
+    @Test func `cacheOnly never sends a request, and reload always does`() async throws {
         try await withTransport(mode: .cacheOnly) { (transport, server, _) async throws in
             #expect(try await transport.open(TransportRequest(url("a"))).status == .gatewayTimeout)
             #expect(server.requests.values.isEmpty)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is too large for the disk passes through`() async throws {
+    @Test func `a body that is too large for the disk is passed through`() async throws {
         for announces in [true, false] {
             try await withTransport(
                 { _ in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `the cache tries again as often as it is configured`() async throws {
+    @Test func `the cache retries as often as configured`() async throws {
         for retries in [0, 2] {
             try await withTransport(
                 { throw TransferError(.connectionClosed, url: $0.url) },
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is cut off is an error, and the next request asks for the rest`() async throws {
+    @Test func `a truncated body is an error, and the next request asks for the rest`() async throws {
         try await withTransport(
             { request in
                 var fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\"", .contentLength: "1000"]
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled caller returns, and the other one gets its response`() async throws {
+    @Test func `a cancelled caller returns, and the other caller gets its response`() async throws {
         let gate = Gate()
         try await withTransport({ request in
             await gate.pass()

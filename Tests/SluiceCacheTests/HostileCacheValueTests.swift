@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `every function that takes such values is called`() throws {
+    @Test func `every function that takes hostile values is called`() throws {
         let (missing, unknown) = try HostileCall.uncovered("SluiceCache", Self.calls.map(\.name))
         #expect(missing.isEmpty && unknown.isEmpty)
     }

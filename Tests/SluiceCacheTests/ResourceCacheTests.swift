@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `The resource cache` {
     @Test(arguments: [0, 1, 27_702, 1_000_000])
-    func `fetches once, then reads from memory, and after a restart from disk`(size: Int) async throws {
+    func `fetches once, then reads from memory, and from disk after a restart`(size: Int) async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(size)) }
             try await withCache(in: directory, transport) { cache in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `directory and files are for their owner`() async throws {
+    @Test func `creates its directory and files readable only by their owner`() async throws {
         try await withDirectory { directory in
             let inner = directory.appending(path: "new/cache")
             try await withCache(in: inner, ClosureTransport { _, _ in .bytes(pattern(10)) }) { cache in
@@ -54,7 +54,7 @@ import Testing
             [.cacheControl: "max-age=60", .contentRange: "bytes 0-99/100"], [:],
             [.cacheControl: "max-age=0"],
         ] as [HTTPFields])
-    func `a response that must not be kept, or is of no use, is requested each time`(fields: HTTPFields) async throws {
+    func `a response that can't be reused is requested each time`(fields: HTTPFields) async throws {
         let transport = ClosureTransport { _, number in .bytes(pattern(100, seed: number), fields) }
         try await withCache(transport) { cache in
             for number in 1...2 {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the target of a redirect is kept only if everything holds forever`() async throws {
+    @Test func `the target of a redirect is kept only under the immutable policy`() async throws {
         for (policy, requests) in [(ResourceCache.Configuration.Policy.http, 2), (.immutable, 1)] {
             let transport = ClosureTransport(redirects: 1) { _, _ in .bytes(pattern(100)) }
             try await withCache(transport, .init(policy: policy)) { cache in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `without an end of freshness nothing is asked again`() async throws {
+    @Test func `under the immutable policy, nothing is requested again`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(100), [:]) }
         let wall = WallClock()
         try await withCache(transport, .init(policy: .immutable), wall: wall) { cache in
@@ -88,7 +88,7 @@ import Testing
         #expect(transport.requests.values.count == 1)
     }
 
-    @Test func `a request with its own fields or credentials is only for its caller`() async throws {
+    @Test func `the response to a request with fields or credentials goes only to its caller`() async throws {
         let transport = ClosureTransport { request, number in
             .bytes(pattern(100, seed: request.headerFields[.authorization] == nil ? 0 : number))
         }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `bytes can be stored, looked for and removed directly`() async throws {
+    @Test func `bytes can be stored, looked up and removed directly`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(50)) }
         let wall = WallClock()
         try await withCache(transport, wall: wall) { cache in
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is too large for the disk's entries is returned and kept in memory`() async throws {
+    @Test func `a body over the disk's entry limit is returned and kept in memory`() async throws {
         let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
         let wall = WallClock()
         try await withCache(transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
@@ -153,7 +153,7 @@ import Testing
         #expect(transport.requests.values.count == 2)
     }
 
-    @Test func `after its shutdown a cache refuses, and a second one does no harm`() async throws {
+    @Test func `after shutdown a cache throws, and a second shutdown has no effect`() async throws {
         try await withDirectory { directory in
             let cache = try await ResourceCache(directory: directory)
             try await cache.shutdown()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `an index that is none is an error that names it`() async throws {
+    @Test func `a file that isn't an index is an error that names it`() async throws {
         try await withDirectory { directory in
             try Data(repeating: 0x41, count: 5000).write(to: directory.appending(path: "index.db"))
             let error = try #require(await failure { try await ResourceCache(directory: directory) } as? TransferError)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `are waiting, the bytes that arrive, and the value with its source`() async throws {
+    @Test func `are waiting, loading with progress, and the value with its source`() async throws {
         let transport = PushingTransport(1, [.cacheControl: "max-age=60", .contentLength: "4"])
         try await withCache(transport) { (cache) async throws in
             let texts = Self.texts(cache)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `cancel the request with the last of its observers`() async throws {
+    @Test func `cancel the request when the last observer leaves`() async throws {
         let transport = PushingTransport()
         try await withCache(transport) { (cache) async throws in
             let texts = Self.texts(cache)

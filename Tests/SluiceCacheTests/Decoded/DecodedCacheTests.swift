@@ -22,7 +22,7 @@ import Testing
 
     private static let validated: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 
-    @Test func `decodes once for all callers, and keeps the value instead of the bytes`() async throws {
+    @Test func `decodes once for all callers and keeps the value instead of the bytes`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
         try await withCache(transport) { (cache) async throws in
             let gate = Gate()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `doesn't decode a version again that the server confirms`() async throws {
+    @Test func `doesn't decode again after the server confirms the response`() async throws {
         let transport = ClosureTransport { request, number in
             switch number {
             case 1: .bytes(Data("one".utf8), Self.validated)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `returns a stale value whose server allows that, and validates it in the background`() async throws {
+    @Test func `returns a stale value if the server allows it, and validates in the background`() async throws {
         let gate = Gate()
         let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
         let transport = ClosureTransport { _, number in
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `keeps no value of a response that may not be stored`() async throws {
+    @Test func `keeps no value from a response that mustn't be stored`() async throws {
         let transport = ClosureTransport { _, _ in
             .bytes(Data("song".utf8), [.cacheControl: "no-store, max-age=60"])
         }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `drops what can't be decoded, and fetches it again`() async throws {
+    @Test func `drops a response that can't be decoded and fetches it again`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `keeps nothing of a URL with credentials`() async throws {
+    @Test func `keeps nothing for a URL with credentials`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `cancels the decoding with its last caller`() async throws {
+    @Test func `cancels decoding when its last caller is cancelled`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `doesn't wait for a decoder that ignores its cancellation, but the shutdown does`()
+    func `doesn't wait for a decoder that ignores cancellation, but shutdown does`()
         async throws
     {
         let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
@@ -196,7 +196,7 @@ import Testing
         #expect(error?.code == .shutDown)
     }
 
-    @Test func `keeps the response whose decoding a shutdown has ended`() async throws {
+    @Test func `keeps a response whose decoding a shutdown interrupted`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `leaves a newer response when an older one can't be decoded`() async throws {
+    @Test func `keeps a newer response when an older one can't be decoded`() async throws {
         let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
         let gate = Gate()
         try await withCache(transport) { (cache) async throws in
@@ -260,7 +260,7 @@ import Testing
 }
 
 @Suite struct `A cache of images` {
-    @Test func `has their formats and sizes`() async throws {
+    @Test func `returns each image's format and size`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(Data(TestImage.avif(640, 480))) }
         try await withCache(transport) { (cache) async throws in
             let image = try await cache.images().value(for: url("a"))
@@ -274,7 +274,7 @@ import Testing
         ("<?xml version='1.0'?><svg/>", "it is an XML document"), ("<svg/>", "it is an XML document"),
         ("", "it is empty"), ("hello", "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image"),
     ])
-    func `refuses and drops other responses, and says what they are`(text: String, detail: String) async throws {
+    func `rejects and drops other responses, and says what they are`(text: String, detail: String) async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data(text.utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in

@@ -15,14 +15,14 @@ import Testing
         (TestImage.bmp(640, -480), .bmp, 640, 480), (TestImage.oldBMP(65_535, 1), .bmp, 65_535, 1),
     ]
 
-    @Test func `tell format and size`() {
+    @Test func `give the format and size`() {
         for (bytes, format, width, height) in Self.good {
             let header = ImageHeader(bytes)
             #expect(header?.format == format && header?.width == width && header?.height == height, "\(format)")
         }
     }
 
-    @Test func `that are cut off anywhere are none, unless all that counts is there`() {
+    @Test func `that are truncated are invalid unless they contain the size`() {
         for (bytes, format, width, height) in Self.good {
             for count in 0..<bytes.count {
                 guard let header = ImageHeader(Array(bytes.prefix(count))) else { continue }
@@ -58,11 +58,11 @@ import Testing
             ("a bitmap of negative width", TestImage.bmp(-5, 5)), ("a bitmap of no height", TestImage.bmp(5, 0)),
             ("a sound", Array("RIFF\0\0\0\0WAVEVP8X".utf8) + [UInt8](repeating: 1, count: 30)),
         ] as [(String, [UInt8])])
-    func `that lie are none`(what: String, bytes: [UInt8]) {
+    func `with invalid values are rejected`(what: String, bytes: [UInt8]) {
         #expect(ImageHeader(bytes) == nil, "\(what)")
     }
 
-    @Test func `of random bytes behind a true beginning trap nowhere`() {
+    @Test func `with random bytes after a valid start never trap`() {
         var random = SeededRandom(seed: 6)
         let beginnings = Self.good.map { Array($0.bytes.prefix(16)) } + [[]]
         var read = 0
@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: 1...8, [true, false])
-    func `are those of the metadata`(orientation: Int, isLittleEndian: Bool) throws {
+    func `are read from the metadata`(orientation: Int, isLittleEndian: Bool) throws {
         for image in Self.formats {
             let bytes = image(TestImage.metadata(orientation: orientation, isLittleEndian: isLittleEndian))
             let header = try #require(ImageHeader(bytes))
@@ -100,13 +100,13 @@ import Testing
         }
     }
 
-    @Test func `are unchanged without metadata`() {
+    @Test func `are the default without metadata`() {
         for (bytes, _, _, _) in `Headers of images`.good {
             #expect(ImageHeader(bytes)?.orientation == 1)
         }
     }
 
-    @Test func `of metadata that is cut off anywhere are unchanged, and the size stays`() {
+    @Test func `are the default with truncated metadata, and the size is kept`() {
         let metadata = TestImage.metadata(orientation: 6)
         // The value is in the second of three entries.
         let needed = 10 + 2 + 12 + 10
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `of a file that is cut off anywhere trap nowhere`() {
+    @Test func `in a truncated file never trap`() {
         for image in Self.formats {
             let whole = image(TestImage.metadata(orientation: 6))
             for count in 0..<whole.count {
@@ -147,13 +147,13 @@ import Testing
             ("two values", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 2, 0, 0, 0, 6, 0, 6, 0]),
             ("nothing", []),
         ] as [(String, [UInt8])])
-    func `of metadata that lies are unchanged`(what: String, metadata: [UInt8]) {
+    func `are the default with invalid metadata`(what: String, metadata: [UInt8]) {
         for image in Self.formats {
             #expect(ImageHeader(image(metadata))?.orientation == 1, "\(what)")
         }
     }
 
-    @Test func `of many or wrong segments and chunks are read in one pass`() {
+    @Test func `with many or invalid segments and chunks are read in one pass`() {
         // Given chunks without contents, of which each is visited once
         let chunk: [UInt8] = [0, 0, 0, 0, 0x74, 0x45, 0x58, 0x74, 0, 0, 0, 0]
         let chunks = Array(repeating: chunk, count: 20_000).flatMap(\.self)

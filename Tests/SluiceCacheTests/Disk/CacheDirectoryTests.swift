@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Foreign.allCases)
-    func `of something else is refused, and stays as it is`(foreign: Foreign) async throws {
+    func `that belongs to something else is rejected and unchanged`(foreign: Foreign) async throws {
         try await withDirectory { directory in
             let place = directory.appending(path: "index.db")
             switch foreign {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `with damaged tables is refused with a remedy`() async throws {
+    @Test func `with damaged tables is rejected with a remedy`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
             try await withCache(in: directory, transport) { cache in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `is read while another process uses it for the first time`() async throws {
+    @Test func `can be read while another process uses it for the first time`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 _ = try await cache.store(pattern(10), for: url("a"))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `is verified without a use of its entries`() async throws {
+    @Test func `is verified without changing its entries' last use`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 for number in 0..<100 { try await cache.store(pattern(10), for: url("\(number)")) }
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `is repaired: rows, files and temporary files`() async throws {
+    @Test func `is repaired, including rows, files and temporary files`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let manager = FileManager.default
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `an entry that can't be read isn't taken for damaged`() async throws {
+    @Test func `with an unreadable entry doesn't count it as damaged`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 _ = try await cache.store(pattern(10), for: url("a"))
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `a stale entry is one that needs a request`() async throws {
+    @Test func `counts entries that need a request as stale`() async throws {
         let wall = WallClock()
         try await withDirectory { directory in
             let transport = ClosureTransport { request, _ in
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: [0, 2048])
-    func `with long fields and URLs is healthy, and the repair of a wrong sum makes it right`(
+    func `with long fields and URLs is healthy, and repair corrects a wrong total`(
         largestInIndex: Int
     ) async throws {
         try await withDirectory { directory in
@@ -242,7 +242,7 @@ import Testing
 
     /// The index may be that of another program, and its user would follow the remedy.
     @Test(arguments: ["text", "zeros"])
-    func `that isn't known to be a cache isn't called removable`(contents: String) async throws {
+    func `that may not be a cache isn't suggested for removal`(contents: String) async throws {
         try await withDirectory { directory in
             let index = directory.appending(path: "index.db")
             try (contents == "text" ? Data("the index of my photos".utf8) : Data(count: 8192)).write(to: index)
@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test(arguments: ["DROP TABLE entry", "DROP TABLE usage"])
-    func `without a table says what to do`(sql: String) async throws {
+    func `without a table fails and says what to do`(sql: String) async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 _ = try await cache.store(pattern(10), for: url("a"))

@@ -13,7 +13,7 @@ import Testing
 @Suite struct `What killed and cancelled tasks leave` {
     /// The second limit puts `c` and the second version of `d` into the index.
     @Test(.timeLimit(.minutes(15)), arguments: [0, 950])
-    func `a kill at any moment leaves nothing that the next start does not remove, and no wrong bytes`(
+    func `a kill at any moment leaves no wrong bytes, and the next start cleans up`(
         largestInIndex: Int
     ) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `a kill while variants are stored, replaced and completed leaves no bytes of another variant`() async throws {
+    func `a kill during changes to variants leaves no variant with another's bytes`() async throws {
         let languages = ["de", "en", "fr"]
         let transport = ClosureTransport { request, _ in
             let language = request.headerFields[.acceptLanguage] ?? ""
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `the files of a living writer are left alone, and removed when it is dead`() async throws {
+    @Test func `a live writer's files are kept, and removed once it's dead`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let key = ResourceKey(url("a"))
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// Cancelled at the n-th step of a fetch and its storing, for each n until it is too late.
-    @Test(.timeLimit(.minutes(15))) func `cancelling at any moment leaves no file, no room and no row`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `cancelling at any moment leaves no file, reservation or row`() async throws {
         var step = 0
         while true {
             step += 1
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `get the right bytes, keep the limit together, and leave a file for each row`() async throws {
+    func `get the right bytes, share one limit, and leave a file for each row`() async throws {
         for round in 0..<Self.rounds {
             try await withDirectory { directory in
                 let workers = try (0..<8).map { try Worker(in: directory, requests: 60, seed: round &* 8 &+ $0) }
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `leave nothing behind when they are killed at any moment`() async throws {
+    func `leave nothing behind when killed at any moment`() async throws {
         var random = SeededRandom(seed: 7)
         var kills = 0
         for round in 0..<Self.rounds {

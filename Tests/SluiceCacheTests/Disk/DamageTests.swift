@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged version is dropped, a newer one of another process is not`() async throws {
+    @Test func `a damaged version is dropped, but not a newer one from another process`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             try await withCache(in: directory, transport) { cache in
@@ -102,7 +102,7 @@ import Testing
 
     /// Failures of the system: which calls, and with what.
     @Test(arguments: [ENOSPC, EACCES, EIO, EDQUOT, EROFS])
-    func `a disk that cannot be written fails no request, leaves nothing, and is counted`(number: CInt) async throws {
+    func `a disk that can't be written to fails no request and leaves nothing behind`(number: CInt) async throws {
         for call in ["write", "open"] {
             try await withDirectory { directory in
                 let isBroken = Recorder<Bool>()
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a disk that cannot be read fails no request, and is not taken for damage`() async throws {
+    @Test func `a disk that can't be read fails no request and doesn't count as damage`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             try await withCache(in: directory, transport) { try await expect(pattern(1000), from: $0, url("a")) }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `an index that breaks fails no request`() async throws {
+    @Test func `an index that breaks while in use fails no request`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let cache = try await ResourceCache(directory: directory, transport: transport)
@@ -191,7 +191,7 @@ extension SystemCalls {
         return data
     }
 
-    @Test func `by default at the first read by a process`() async throws {
+    @Test func `by default, at a process's first read`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -208,7 +208,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `or at each read`() async throws {
+    @Test func `on request, at each read`() async throws {
         try await withCache(transport, configuration(.always)) { cache in
             for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
             _ = try flipByte(of: try await file(of: url("a"), in: cache))
@@ -219,7 +219,7 @@ extension SystemCalls {
     }
 
     @Test(arguments: ["truncated", "extended", "removed", "link"])
-    func `another length or kind of file is noticed at each read`(damage: String) async throws {
+    func `a changed length or kind of file is noticed at each read`(damage: String) async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -270,7 +270,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `a verified file that another process has replaced is looked up again`() async throws {
+    @Test func `a verified file that another process replaced is looked up again`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -322,7 +322,7 @@ extension SystemCalls {
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `in a file is noticed, and the resource is fetched again`() async throws {
+    func `in a file is detected, and the resource is fetched again`() async throws {
         try await withCache(Self.server, Self.configuration) { cache in
             try await Self.expect(cache, [url("a")], "at first")
             for (number, offset) in Self.offsets(300, sample: 20).enumerated() {
@@ -384,7 +384,7 @@ extension SystemCalls {
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `in the index yields the right bytes, or the index is refused`() async throws {
+    func `in the index yields the right bytes, or the index is rejected`() async throws {
         try await withDirectory { parent in
             let original = parent.appending(path: "original")
             try await withCache(in: original, Self.server, Self.configuration) { cache in
@@ -431,7 +431,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `while the files exist is replaced, and the files leave`() async throws {
+    @Test func `while its files exist is replaced, and the files are removed`() async throws {
         try await withDirectory { directory in
             try await Self.fill(directory, 1...20)
             let notes = directory.appending(path: "notes.txt")
@@ -448,7 +448,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `while a cache has it open fails no request, neither there nor in the next process`() async throws {
+    @Test func `while a cache has it open fails no request, there or in the next process`() async throws {
         try await withDirectory { directory in
             let configuration = ResourceCache.Configuration(maximumMemorySize: 0)
             try await withCache(in: directory, Self.server(), configuration) { first in
@@ -473,7 +473,7 @@ extension SystemCalls {
     }
 
     @Test(arguments: ["newer", "foreign", "damaged"])
-    func `or unknown is refused, and the files stay`(kind: String) async throws {
+    func `or unknown is rejected, and the files stay`(kind: String) async throws {
         try await withDirectory { directory in
             try await Self.fill(directory, 1...3)
             let index = directory.appending(path: "index.db")

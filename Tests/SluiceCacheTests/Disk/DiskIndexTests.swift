@@ -18,7 +18,7 @@ import Testing
         try await withCache(in: directory, transport, configuration, largestInIndex: 1000, body)
     }
 
-    @Test func `have no file, and are found after the next start`() async throws {
+    @Test func `have no file and are found after a restart`() async throws {
         try await withDirectory { directory in
             try await withSmall(directory) { cache in
                 try await expect(pattern(1000, seed: 1), from: cache, url("a"))
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `replace a body in a file, and are replaced by one`() async throws {
+    @Test func `replace a body in a file, and vice versa`() async throws {
         try await withDirectory { directory in
             try await withSmall(directory) { cache in
                 for count in [1001, 10, 1002, 11] {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `are stored by many tasks in one process and two`() async throws {
+    @Test func `are stored by many tasks, in one process or two`() async throws {
         let transport = ClosureTransport { request, _ in .bytes(Data(request.url.path.utf8)) }
         try await withDirectory { directory in
             try await withCache(in: directory, transport, largestInIndex: 1000) { first in
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a newer response replaces its variant only`() async throws {
+    @Test func `a newer response replaces only its own variant`() async throws {
         try await withCache(Self.transport) { cache in
             for (seed, request) in [Self.english, Self.german, Self.german].enumerated() {
                 _ = try await cache.disk.store(Self.response(cache, request, seed: seed), for: Self.key)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `the index contains no values of request fields, and two directories have different digests`()
+    @Test func `the index has no request field values, and digests differ between directories`()
         async throws
     {
         func text(_ directory: URL) async throws -> String {
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `parts and other statuses are restored, and never taken for the resource`() async throws {
+    @Test func `parts and other statuses are restored, but never used as the resource`() async throws {
         try await withCache(Self.transport) { cache in
             let part: HTTPFields = [.contentRange: "bytes 0-99/200", .eTag: "\"a\""]
             _ = try await cache.disk.store(
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `an update that gives a row the variant of another one replaces that one`() async throws {
+    @Test func `an update that turns a row into another row's variant replaces that row`() async throws {
         try await withCache(Self.transport) { cache in
             let first = try await cache.disk.store(Self.response(cache, Self.english, seed: 0), for: Self.key).row
             _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
@@ -263,7 +263,7 @@ import Testing
 
 /// The cost of a statement must not grow with the number of entries.
 @Suite struct `Plans of the index's statements` {
-    @Test func `no statement of a lookup, a change, an eviction or a start reads the whole table or sorts it`()
+    @Test func `no statement of a lookup, change, eviction or start scans or sorts the table`()
         async throws
     {
         try await withCache(ScriptedTransport([:])) { cache in
@@ -318,7 +318,7 @@ import Testing
 /// `version-1.sql` is the dump of an index that the program wrote with the first version of the tables. The fields of `b` and `c` were
 /// edited. `version-2.sql` is the dump of that index after the second migration, without `c`.
 @Suite struct `Migrations of the index` {
-    @Test func `an index of version 1 keeps its entries, and their Vary fields become variants`() async throws {
+    @Test func `a version 1 index keeps its entries, and their Vary fields become variants`() async throws {
         try await withDirectory { directory in
             try await Self.create(version: 1, in: directory)
             let transport = ClosureTransport { request, _ in
@@ -345,7 +345,7 @@ import Testing
         }
     }
 
-    @Test func `an index of version 2 keeps its entries in files, and new small ones are in the index`() async throws {
+    @Test func `a version 2 index keeps its entries in files, and stores new small ones itself`() async throws {
         try await withDirectory { directory in
             try await Self.create(version: 2, in: directory)
             let transport = ClosureTransport { _, _ in .bytes(pattern(2)) }
@@ -365,7 +365,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2]) func `a migrated index has the tables of a new one`(version: Int) async throws {
+    @Test(arguments: [1, 2]) func `a migrated index has the same tables as a new one`(version: Int) async throws {
         func columns(_ directory: URL) async throws -> [String] {
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 try await cache.disk.database.read { database in

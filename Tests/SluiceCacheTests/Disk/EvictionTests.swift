@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1000])
-    func `is never exceeded, the file that is being written included, with two caches on the directory`(
+    func `is never exceeded, even during writes by two caches on one directory`(
         largestInIndex: Int
     ) async throws {
         try await withDirectory { directory in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `those that were not used for longest leave first, also if the use was in memory`() async throws {
+    @Test func `the least recently used entries are evicted first, counting uses in memory`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             // Ten entries of 1000 bytes and what each counts beside.
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `hits write their times down together`() async throws {
+    @Test func `use times of many hits are written together`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
             let count = UseTimes.batch
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a limit of nothing keeps nothing`() async throws {
+    @Test func `keeps nothing if it's zero`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
         try await withCache(transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
             for _ in 1...2 { try await expect(pattern(10), from: cache, url("a")) }
@@ -159,7 +159,7 @@ struct `A full disk below a cache` {
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `fails no request, loses no stored response, and stores again when there is room`() async throws {
+    func `fails no request, loses no response, and stores again when there is room`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { cache in
                 try await expectAll(cache, 0..<10)
@@ -183,7 +183,7 @@ struct `A full disk below a cache` {
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `that is smaller than the limit of the cache is used, and a restart leaves no leftover`() async throws {
+    func `that is smaller than the cache's limit is used, and a restart leaves no leftovers`() async throws {
         try await withSmallDisk { directory, _ in
             for round in 0..<3 {
                 try await withCache(in: directory, Self.server(), Self.configuration) { cache in
@@ -200,7 +200,7 @@ struct `A full disk below a cache` {
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `lets a cache open, or fails with the reason`() async throws {
+    func `lets a cache open, or fails with a reason`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { try await expectAll($0, 0..<3) }
             try fill(true)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Memory cache` {
-    @Test func `a value comes back until it is removed`() {
+    @Test func `a value is returned until it's removed`() {
         let cache = MemoryCache<String, Int>(maximumCost: 100, maximumCount: 10)
         #expect(cache.value(for: "a") == nil)
         #expect(cache.insert(1, for: "a", cost: 3))
@@ -20,7 +20,7 @@ import Testing
         #expect(cache.cost == 4)
     }
 
-    @Test func `a new value takes the place of the old one, and its cost too`() {
+    @Test func `a new value replaces the old one and its cost`() {
         let cache = MemoryCache<String, Int>(maximumCost: 100, maximumCount: 10)
         cache.insert(1, for: "a", cost: 3)
         cache.insert(2, for: "a", cost: 9)
@@ -29,7 +29,7 @@ import Testing
         #expect(cache.cost == 9)
     }
 
-    @Test func `statistics count lookups and evictions, and outlive what they count`() {
+    @Test func `statistics count lookups and evictions, and survive removals`() {
         let cache = MemoryCache<Int, Int>(maximumCost: 100, maximumCount: 2)
         for key in 1...3 { cache.insert(key, for: key, cost: 1) }
         _ = cache.value(for: 3)
@@ -61,7 +61,7 @@ import Testing
         #expect(live.now == 0)
     }
 
-    @Test func `tasks that use it concurrently never see a limit exceeded or another key's value`() async {
+    @Test func `concurrent tasks never see an exceeded limit or another key's value`() async {
         let live = LiveCount()
         let cache = MemoryCache<Int, Counted>(maximumCost: 500, maximumCount: 40)
         let (tasks, steps) = (8, 5_000)
@@ -148,7 +148,7 @@ private final class Counted: Sendable {
     }
 
     @Test(arguments: Exit.allCases)
-    func `they are destroyed after the lock is given back`(_ exit: Exit) {
+    func `values are destroyed after the lock is released`(_ exit: Exit) {
         let log = DestructionLog()
         let cache = Cache(maximumCost: 100, maximumCount: exit == .evictionByCost ? .max : 2)
         let use: @Sendable () -> Void = {
@@ -222,7 +222,7 @@ final class ProbeKey: Hashable, Sendable {
 @Suite struct `State of a memory cache` {
     typealias State = SieveState<Int, Int>
 
-    @Test func `values without lookups leave first, oldest before newest`() {
+    @Test func `values without lookups are evicted first, oldest before newest`() {
         var state = State(maximumCost: .max, maximumCount: 3)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 1) }
         _ = state.value(for: 1)
@@ -231,7 +231,7 @@ final class ProbeKey: Hashable, Sendable {
         #expect(state.insert(5, for: 5, cost: 1).discarded.map(\.key) == [3])
     }
 
-    @Test func `when all were asked for, the oldest leaves`() {
+    @Test func `if all values were looked up, the oldest is evicted`() {
         var state = State(maximumCost: .max, maximumCount: 3)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 1) }
         for key in 1...3 { _ = state.value(for: key) }
@@ -239,7 +239,7 @@ final class ProbeKey: Hashable, Sendable {
         #expect(state.insert(4, for: 4, cost: 1).discarded.map(\.key) == [1])
     }
 
-    @Test func `a long list that is seen once does not evict values with many lookups`() {
+    @Test func `a long scan doesn't evict values with many lookups`() {
         var state = State(maximumCost: .max, maximumCount: 100)
         for key in 0..<50 { _ = state.insert(key, for: key, cost: 1) }
         for key in 0..<50 { _ = state.value(for: key) }
@@ -250,14 +250,14 @@ final class ProbeKey: Hashable, Sendable {
         #expect(kept == 50)
     }
 
-    @Test func `a value of a tenth of the limit is kept, one above it is not`() {
+    @Test func `a value of up to a tenth of the limit is kept, a larger one isn't`() {
         var state = State(maximumCost: 1_009, maximumCount: 10)
         #expect(state.insert(1, for: 1, cost: 100).isKept)
         #expect(!state.insert(2, for: 2, cost: 101).isKept)
         #expect(state.value(for: 2) == nil)
     }
 
-    @Test func `a value that is too large takes the older one of its key away`() {
+    @Test func `a value that is too large removes the older value for its key`() {
         var state = State(maximumCost: 100, maximumCount: 10)
         _ = state.insert(1, for: 7, cost: 5)
 
@@ -276,13 +276,13 @@ final class ProbeKey: Hashable, Sendable {
         #expect(state.count == 0)
     }
 
-    @Test func `values without cost are held back by the count`() {
+    @Test func `values without cost are limited by the count`() {
         var state = State(maximumCost: 0, maximumCount: 2)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 0) }
         #expect(state.count == 2)
     }
 
-    @Test func `the greatest costs do not overflow`() {
+    @Test func `the greatest costs don't overflow`() {
         var state = State(maximumCost: .max, maximumCount: .max)
         for key in 0..<100 {
             #expect(state.insert(key, for: key, cost: .max / 10).isKept)
@@ -301,7 +301,7 @@ final class ProbeKey: Hashable, Sendable {
     }
 
     @Test(arguments: [(100, 12), (100, 1_000), (60, 4), (1_000, 1), (0, 5), (Int.max, 20)], UInt64(1)...4)
-    func `it behaves like the naive model`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
+    func `random operations behave like the naive model`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var state = State(maximumCost: limits.cost, maximumCount: limits.count)
         // The model multiplies by ten.

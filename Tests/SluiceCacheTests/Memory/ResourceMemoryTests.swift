@@ -34,7 +34,7 @@ import Testing
         #expect(memory.value(for: key) == 3)
     }
 
-    @Test func `isn't kept if it was found before or during a change`() {
+    @Test func `isn't kept if the visit began before or during a change`() {
         let before = memory.visit(key)
         let change = memory.beginChange(memory.visit(key))
         let during = memory.visit(key)
@@ -49,21 +49,21 @@ import Testing
     }
 
     /// It is unknown which of two changes the disk has.
-    @Test(arguments: [true, false]) func `isn't kept by changes at the same time`(isFirstDoneFirst: Bool) {
+    @Test(arguments: [true, false]) func `isn't kept after concurrent changes`(isFirstDoneFirst: Bool) {
         let (one, other) = (memory.beginChange(memory.visit(key)), memory.beginChange(memory.visit(key)))
         let order = isFirstDoneFirst ? [(one, 1), (other, 2)] : [(other, 2), (one, 1)]
         for (change, value) in order { memory.endChange(change, keeping: [(value, 1)]) }
         #expect(memory.value(for: key) == nil)
     }
 
-    @Test func `is kept without the rest if it is too large with it`() {
+    @Test func `is kept without its optional parts if they make it too large`() {
         memory.keep(memory.visit(key)) { _ in [(1, 101), (2, 100), (3, 1)] }
         #expect(memory.value(for: key) == 2)
         memory.keep(memory.visit(key)) { _ in [(4, 101)] }
         #expect(memory.value(for: key) == nil, "the older value is out of date")
     }
 
-    @Test func `has a state only during its visits`() {
+    @Test func `takes state only during its visits`() {
         for number in 0..<100 {
             let visits = (0..<3).map { _ in memory.visit(ResourceKey(text: "\(number)")) }
             #expect(memory.visitedCount == 1)

@@ -29,7 +29,7 @@ import Testing
         return results
     }
 
-    @Test func `a hundred callers make one request, also for a response that may not be kept`()
+    @Test func `a hundred callers make one request, even for a response that mustn't be stored`()
         async throws
     {
         for fields in [[.cacheControl: "max-age=60"], [.cacheControl: "no-store"]] as [HTTPFields] {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a hundred callers after a restart verify the file once, and send no request`() async throws {
+    @Test func `after a restart, a hundred callers verify the file once and send no request`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
             try await withCache(in: directory, transport) { _ = try await $0.data(for: url("a")) }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [10, 10_000])
-    func `callers make one request, and the first one's cancellation does not harm the others`(count: Int) async throws
+    func `callers share one request, and cancelling the first doesn't affect the others`(count: Int) async throws
     {
         let gate = Gate()
         let transport = ClosureTransport { _, _ in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `the last to leave cancels the fetch, as the server sees`() async throws {
+    @Test func `the fetch is cancelled at the server when the last caller leaves`() async throws {
         try await withDirectory { directory in
             // Given a body that continues when the callers have left, with more bytes than fit between server and client
             let began = Gate()
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test
-    func `a passing failure fails no caller, a lasting one fails all with one request, and the next begins again`()
+    func `a transient failure fails no caller, and a lasting one fails all with one request`()
         async throws
     {
         try await withDirectory { directory in
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test
-    func `a caller that waits for another holds no place, nor does a fetch between its attempts`()
+    func `neither a joined caller nor a fetch between attempts takes up concurrency`()
         async throws
     {
         try await withDirectory { directory in

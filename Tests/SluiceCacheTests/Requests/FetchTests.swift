@@ -9,7 +9,7 @@ import TestSupport
 @testable import SluiceCache
 
 @Suite(.timeLimit(.minutes(15))) struct `The cache's fetches` {
-    @Test func `a failure that may pass is tried again, as often as configured`() async throws {
+    @Test func `a transient failure is retried as often as configured`() async throws {
         let clock = InstantClock()
         let transport = ClosureTransport { request, number in
             switch number {
@@ -26,7 +26,7 @@ import TestSupport
     }
 
     @Test(arguments: [404, 403, 500, 204, 206, 304, 301])
-    func `a status without a resource is an error, and is stored as the rules allow`(status: Int) async throws {
+    func `an error status throws and is stored as the rules allow`(status: Int) async throws {
         let transport = ClosureTransport { _, _ in
             .response(
                 status: .init(code: status), headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
@@ -49,7 +49,7 @@ import TestSupport
     }
 
     @Test(arguments: [(5, 10), (10, 5)])
-    func `a body of another length than announced is an error, and is not kept`(announced: Int, sent: Int) async throws
+    func `a body of the wrong length is an error and isn't stored`(announced: Int, sent: Int) async throws
     {
         let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
         let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
@@ -63,7 +63,7 @@ import TestSupport
     }
 
     @Test(arguments: [true, false])
-    func `a body beyond the limit is refused, announced or not`(isAnnounced: Bool) async throws {
+    func `a body over the limit throws, whether its length is announced or not`(isAnnounced: Bool) async throws {
         let transport = ClosureTransport { _, _ in
             isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
         }
@@ -74,7 +74,7 @@ import TestSupport
         }
     }
 
-    @Test func `a body that is coded without being asked for is refused`() async throws {
+    @Test func `a body encoded unasked throws`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
         try await withCache(transport) { cache in
             let error = await failure { try await cache.data(for: url("a")) }
@@ -82,7 +82,7 @@ import TestSupport
         }
     }
 
-    @Test func `a response that a server cuts off is never kept`() async throws {
+    @Test func `a truncated response is never stored`() async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { request in
                 request.attempt < 3
@@ -105,7 +105,7 @@ import TestSupport
         }
     }
 
-    @Test func `no more exchanges run concurrently than the configuration says, as the server counts`() async throws {
+    @Test func `the server never sees more concurrent exchanges than configured`() async throws {
         let gate = Gate()
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
@@ -129,7 +129,7 @@ import TestSupport
         }
     }
 
-    @Test func `a shutdown ends fetches that are under way, with an error that says so`()
+    @Test func `shutdown ends running fetches with an error that says so`()
         async throws
     {
         try await withDirectory { directory in
@@ -155,7 +155,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(15))) struct `Fetches of a cache` {
     private static let answer = ScriptedTransport.Answer.bytes(Data([1]))
 
-    @Test func `that a visible image waits for overtake a thousand that are prefetched`() async throws {
+    @Test func `for a visible image overtake a thousand prefetches`() async throws {
         let gate = Gate()
         let transport = ClosureTransport { _, _ in
             await gate.pass()
@@ -187,7 +187,7 @@ import TestSupport
         }
     }
 
-    @Test func `in advance have the lowest priority, and their cancellation harms no other caller`() async throws {
+    @Test func `for prefetching have the lowest priority and can be cancelled without harm`() async throws {
         let (isOpen, open) = Condition.makeCondition()
         let began = Gate()
         let priorities = Recorder<TaskPriority>()
@@ -224,7 +224,7 @@ import TestSupport
         }
     }
 
-    @Test func `are limited for each host, and the hosts take turns`() async throws {
+    @Test func `are limited per host, and the hosts take turns`() async throws {
         let gate = Gate()
         let running = Guarded<[String: Int]>([:])
         let transport = ClosureTransport { request, _ in
@@ -251,7 +251,7 @@ import TestSupport
     }
 
     @Test
-    func `of bodies that arrive are overtaken by later ones with a higher priority, and get that of later callers`()
+    func `of streamed bodies are ordered by priority, and inherit later callers' priority`()
         async throws
     {
         let gate = Gate()
@@ -318,7 +318,7 @@ import TestSupport
     ]
 
     @Test(arguments: rules)
-    func `one that isn't followed is stored by the rules for its status`(
+    func `an unfollowed redirect is stored by the rules for its status`(
         status: Int, fields: HTTPFields, isStored: Bool
     ) async throws {
         try await Self.serve(status, fields) { origin in
@@ -341,7 +341,7 @@ import TestSupport
         }
     }
 
-    @Test func `a stored one expires`() async throws {
+    @Test func `a stored redirect expires`() async throws {
         let wall = WallClock()
         let transport = ClosureTransport { _, _ in
             .response(status: .movedPermanently, headerFields: [.location: "/b", .cacheControl: "max-age=60"])
@@ -355,7 +355,7 @@ import TestSupport
         }
     }
 
-    @Test func `a stored one isn't the data of its URL`() async throws {
+    @Test func `a stored redirect isn't returned as its URL's data`() async throws {
         try await Self.serve(301, [.cacheControl: "max-age=60"]) { origin in
             try await Self.withTransport(.unfollowed) { transport in
                 try await withCache(transport) { cache in
@@ -370,7 +370,7 @@ import TestSupport
     }
 
     @Test(arguments: [ResourceCache.Configuration.Policy.http, .immutable])
-    func `the response behind one that was followed is stored only for immutable URLs`(
+    func `the response after a followed redirect is stored only for immutable URLs`(
         policy: ResourceCache.Configuration.Policy
     ) async throws {
         try await Self.serve(301, [.cacheControl: "max-age=60"]) { origin in

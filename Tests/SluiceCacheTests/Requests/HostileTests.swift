@@ -76,7 +76,7 @@ import TestSupport
         }
     }
 
-    @Test func `header fields count toward the limit of the memory`() async throws {
+    @Test func `header fields count toward the memory limit`() async throws {
         let flood = HTTPField(name: HTTPField.Name("X-Flood")!, value: String(repeating: "x", count: 10_000))
         let transport = ClosureTransport { _, _ in
             .bytes(Data(), [.cacheControl: "max-age=60", flood.name: flood.value])
@@ -90,7 +90,7 @@ import TestSupport
         }
     }
 
-    @Test func `header fields count toward the limit of the disk`() async throws {
+    @Test func `header fields count toward the disk limit`() async throws {
         let fields: HTTPFields = [
             .cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\"",
             HTTPField.Name("X-Flood")!: String(repeating: "x", count: 10_000),
@@ -128,7 +128,7 @@ import TestSupport
         // A sender must not send both (RFC 9112, section 6.2).
         "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n",
     ])
-    func `a body with a wrong length is no response, and never used as a whole one`(rest: String) async throws {
+    func `a body with a wrong length is an error and never used as a complete one`(rest: String) async throws {
         try await LoopbackOrigin.serve { _ in
             .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nETag: \"a\"\r\n\(rest)")
         } during: { origin in
@@ -151,7 +151,7 @@ import TestSupport
         "Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 OK\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n678",
     ])
-    func `what follows the body isn't a part of it`(rest: String) async throws {
+    func `bytes after the end of the body are ignored`(rest: String) async throws {
         try await LoopbackOrigin.serve { _ in
             .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\(rest)")
         } during: { origin in
@@ -168,7 +168,7 @@ import TestSupport
         }
     }
 
-    @Test func `variants without end take the place of each other`() async throws {
+    @Test func `endless variants replace each other`() async throws {
         let transport = ClosureTransport { request, number in
             .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "X-\(number % 3), Cookie"])
         }
@@ -188,7 +188,7 @@ import TestSupport
         }
     }
 
-    @Test func `a response that varies by everything is stored nowhere`() async throws {
+    @Test func `a response with Vary: * isn't stored`() async throws {
         let transport = ClosureTransport { _, number in
             .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "Accept, *"])
         }
@@ -201,7 +201,7 @@ import TestSupport
         }
     }
 
-    @Test func `a 304 without a condition is asked for once more, and is no stored response`() async throws {
+    @Test func `an unconditional 304 is retried once and not stored`() async throws {
         let transport = ClosureTransport { _, number in
             number < 3
                 ? .response(status: .notModified, headerFields: Self.fields) : .bytes(pattern(10), Self.fields)
@@ -215,7 +215,7 @@ import TestSupport
         }
     }
 
-    @Test func `a 206 without Range is a part, and never the whole`() async throws {
+    @Test func `an unrequested 206 is a part and never used as the whole`() async throws {
         let transport = ClosureTransport { request, _ in
             var fields = Self.fields
             fields[.contentRange] = "bytes 0-4/10"
@@ -239,7 +239,7 @@ import TestSupport
         "bytes 0-9/10", "bytes 5-9/10", "bytes 5-4/10", "bytes 0-4/3", "bytes 0-4/5, bytes 5-9/10",
         "bytes 9223372036854775803-9223372036854775807/*", "items 0-4/10", "bytes */10", "0-4/10", "",
     ])
-    func `a lying Content-Range gives no wrong bytes`(range: String) async throws {
+    func `a false Content-Range yields no wrong bytes`(range: String) async throws {
         let whole = pattern(10)
         let transport = ClosureTransport { request, number in
             var fields = Self.fields
@@ -257,7 +257,7 @@ import TestSupport
     }
 
     @Test(arguments: ["key", "fields", "names", "variant"])
-    func `the limit of memory counts what a server or a link chooses`(part: String) async throws {
+    func `keys, fields and variants count toward the memory limit`(part: String) async throws {
         let long = String(repeating: "x", count: 30_000)
         let transport = ClosureTransport { _, _ in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -350,7 +350,7 @@ import TestSupport
             maximumMemorySize: 0, maximumDiskSize: 10_000, maximumDiskEntrySize: .max, maximumResponseSize: 0,
             retries: .never),
     ])
-    func `in fields of a response trap nowhere`(_ configuration: ResourceCache.Configuration) async throws {
+    func `in response fields never trap`(_ configuration: ResourceCache.Configuration) async throws {
         for status in [200, 206] {
             try await withDirectory { directory in
                 let transport = ClosureTransport { request, _ in
@@ -384,7 +384,7 @@ import TestSupport
         }
     }
 
-    @Test func `in the times and sizes of a caller trap nowhere`() async throws {
+    @Test func `in a caller's times and sizes never trap`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:]), .init(maximumMemorySize: .max)) { cache in
                 for (number, seconds) in [Int64.max, .min, 0, 1 << 40].enumerated() {
@@ -422,7 +422,7 @@ import TestSupport
     }
 
     @Test(arguments: [nil, "Authorization", "Accept"])
-    func `another Authorization never gets the response, from no stage`(vary: String?) async throws {
+    func `a request with another Authorization never gets the response from any stage`(vary: String?) async throws {
         try await withDirectory { directory in
             var fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"same for all\""]
             fields[.vary] = vary
@@ -446,7 +446,7 @@ import TestSupport
         }
     }
 
-    @Test func `the tag of another user's response isn't sent`() async throws {
+    @Test func `another user's entity tag isn't sent`() async throws {
         let transport = ClosureTransport { request, _ in
             request.headerFields[.ifNoneMatch] == nil
                 ? .bytes(
@@ -465,7 +465,7 @@ import TestSupport
         }
     }
 
-    @Test func `the response to a URL with a user name is stored for no request`() async throws {
+    @Test func `a response to a URL with a user name isn't stored`() async throws {
         let transport = ClosureTransport { request, _ in .bytes(Data((request.url.user() ?? "none").utf8)) }
         try await withCache(transport) { cache in
             for user in ["ann", "ben", "ann"] {
@@ -478,7 +478,7 @@ import TestSupport
         }
     }
 
-    @Test func `what a reply reflects is separated by the fields that Vary names, and by no others`() async throws {
+    @Test func `reflected request fields separate variants only if Vary names them`() async throws {
         let host = HTTPField.Name("X-Forwarded-Host")!
         for (vary, expected) in [("X-Forwarded-Host", "none"), ("Accept", "evil.test")] {
             let transport = Self.echo(host, [.cacheControl: "max-age=60", .vary: vary])
@@ -492,7 +492,7 @@ import TestSupport
         }
     }
 
-    @Test func `cookies are returned with the stored response, each on its line`() async throws {
+    @Test func `a stored response returns its cookies as separate fields`() async throws {
         try await withDirectory { directory in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
             for cookie in ["a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT", "b=2"] {
@@ -532,7 +532,7 @@ import TestSupport
         }
     }
 
-    @Test func `a Content-Location gives the response no other URL`() async throws {
+    @Test func `a Content-Location doesn't store the response under another URL`() async throws {
         let transport = ClosureTransport { _, number in
             .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .contentLocation: "/b"])
         }

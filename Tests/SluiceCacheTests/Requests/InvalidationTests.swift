@@ -77,7 +77,7 @@ private final class OneValue: Transport {
     }
 
     @Test(arguments: Invalidation.allCases)
-    func `removes what is stored, in memory and on disk`(_ invalidation: Invalidation) async throws {
+    func `removes the stored response from memory and disk`(_ invalidation: Invalidation) async throws {
         let server = OneValue()
         try await withCache(server) { cache in
             #expect(try await value(cache) == OneValue.body(0))
@@ -119,7 +119,7 @@ private final class OneValue: Transport {
     }
 
     @Test(arguments: Invalidation.allCases, [false, true])
-    func `isn't undone by a running exchange, which no later request joins`(
+    func `isn't undone by a running exchange, and later requests don't join it`(
         _ invalidation: Invalidation, isStreamed: Bool
     ) async throws {
         try await withDirectory { directory in
@@ -142,7 +142,7 @@ private final class OneValue: Transport {
         }
     }
 
-    @Test func `isn't undone by a body that arrives`() async throws {
+    @Test func `isn't undone by a body that is still arriving`() async throws {
         let transport = PushingTransport(2)
         try await withCache(transport) { (cache) async throws in
             let old = try await cache.bytes(for: TransportRequest(url("a")))
@@ -185,7 +185,7 @@ private final class OneValue: Transport {
     }
 
     /// Two responses are stored at the same time: one is on disk and removes the file of its predecessor, when the other one is stored.
-    @Test func `of memory and disk is the same for concurrent responses`() async throws {
+    @Test func `of concurrent responses leaves memory and disk in agreement`() async throws {
         let held = HeldCall()
         let real = SystemCalls.system
         var calls = real
@@ -214,7 +214,7 @@ private final class OneValue: Transport {
         await files.shutdown()
     }
 
-    @Test func `is what stored bytes are for running exchanges`() async throws {
+    @Test func `by storing bytes directly isn't undone by a running exchange`() async throws {
         let gate = Gate()
         let server = OneValue(holding: 1, at: gate)
         try await withCache(server) { (cache) async throws in
@@ -229,7 +229,7 @@ private final class OneValue: Transport {
         }
     }
 
-    @Test func `of a response without room in the directory concerns the memory, too`() async throws {
+    @Test func `of a response that the disk has no room for also reaches memory`() async throws {
         let server = OneValue()
         try await withCache(server, .init(maximumDiskSize: 0)) { (cache) async throws in
             for _ in 0..<2 { #expect(try await value(cache) == OneValue.body(0)) }
@@ -240,7 +240,7 @@ private final class OneValue: Transport {
     }
 
     @Test(arguments: Invalidation.allCases + [nil])
-    func `reaches decoded values, also those that are being decoded`(_ invalidation: Invalidation?) async throws {
+    func `reaches decoded values, even during decoding`(_ invalidation: Invalidation?) async throws {
         let server = OneValue()
         let gate = Gate()
         let isHeld = Guarded(false)
@@ -275,7 +275,7 @@ private final class OneValue: Transport {
     }
 
     @Test(arguments: [Invalidation.put, .remove], [0, 2048])
-    func `holds even if the index can't be changed, and is made good later`(
+    func `holds even if the index can't be changed, and the index catches up later`(
         _ invalidation: Invalidation, largestInIndex: Int
     ) async throws {
         try await withDirectory { directory in
@@ -321,7 +321,7 @@ private final class OneValue: Transport {
         }
     }
 
-    @Test func `that the index can't follow doesn't keep the memory from working`() async throws {
+    @Test func `that fails in the index doesn't stop the memory from working`() async throws {
         let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
         try await withCache(transport) { (cache) async throws in
             _ = try await cache.data(for: url("a"))

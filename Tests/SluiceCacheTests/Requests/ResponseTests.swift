@@ -14,7 +14,7 @@ import Testing
         TransportRequest(url("a"), method: method, headerFields: fields)
     }
 
-    @Test func `variants of a language are stored side by side and found after reopening`() async throws {
+    @Test func `language variants are stored side by side and found after reopening`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { request, number in
                 .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a response in memory doesn't precede a variant on disk`() async throws {
+    @Test func `a response in memory doesn't hide a variant on disk`() async throws {
         let field = HTTPField.Name("X-A")!
         let transport = ClosureTransport { request, number in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .init("ODD")!])
-    func `a successful unsafe request removes what is stored, and sends its body`(
+    func `a successful unsafe request removes the stored response and sends its body`(
         method: HTTPRequest.Method
     ) async throws {
         let transport = ClosureTransport { request, number in
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a part is completed to the whole`() async throws {
+    @Test func `a stored part is completed to the whole`() async throws {
         try await withDirectory { directory in
             let whole = pattern(1000)
             let transport = ClosureTransport { request, _ in
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is cut off is completed by the next attempt`() async throws {
+    @Test func `a truncated body is completed by the next attempt`() async throws {
         let whole = pattern(1000)
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000"]
         let transport = ClosureTransport { request, number in
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `other statuses are stored by their rules, and are errors of data(for:)`() async throws {
+    @Test func `error statuses are stored by their rules, and data(for:) throws them`() async throws {
         let transport = ClosureTransport { _, _ in
             .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
         }
@@ -356,7 +356,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .options])
-    func `a request that wants only stored responses is never sent`(method: HTTPRequest.Method) async throws {
+    func `a cacheOnly request is never sent`(method: HTTPRequest.Method) async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
         try await withCache(transport) { (cache) async throws in
             let request = TransportRequest(url("a"), method: method)
@@ -365,7 +365,7 @@ import Testing
         }
     }
 
-    @Test func `data(for:) gets the resource even if its server confirms an encoded response`() async throws {
+    @Test func `data(for:) gets the resource even if the server confirms an encoded response`() async throws {
         let transport = ClosureTransport { request, _ in
             let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "W/\"a\""]
             if request.headerFields[.ifNoneMatch] != nil {
@@ -382,7 +382,7 @@ import Testing
         }
     }
 
-    @Test func `only a GET of the resource reports progress to those that observe it`() async throws {
+    @Test func `only a GET of the resource reports progress to its observers`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
         try await withCache(transport) { (cache) async throws in
             let reports = Recorder<Int64>()
@@ -402,7 +402,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a response that is older than a stored one doesn't replace it, even if it arrives later`(
+    func `a response older than the stored one doesn't replace it, even if it arrives later`(
         isStreamed: Bool
     ) async throws {
         let wall = WallClock()
@@ -429,7 +429,7 @@ import Testing
     }
 
     @Test(arguments: [0, 2048])
-    func `a response whose successor couldn't be stored isn't used again`(largestInIndex: Int) async throws {
+    func `a response isn't reused if its successor couldn't be stored`(largestInIndex: Int) async throws {
         let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
         try await withCache(transport, largestInIndex: largestInIndex) { (cache) async throws in
             try await expect(pattern(1000, seed: 1), from: cache, url("a"))

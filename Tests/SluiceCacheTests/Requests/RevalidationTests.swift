@@ -53,7 +53,7 @@ import TestSupport
         }
     }
 
-    @Test func `a changed response takes the old one's place`() async throws {
+    @Test func `a changed response replaces the old one`() async throws {
         let wall = WallClock()
         let transport = ClosureTransport { _, number in
             .bytes(pattern(100 * number), [.cacheControl: "max-age=60", .eTag: "\"\(number)\""])
@@ -68,7 +68,7 @@ import TestSupport
         }
     }
 
-    @Test func `no-cache is kept, and asked about each time`() async throws {
+    @Test func `a no-cache response is stored and validated each time`() async throws {
         let transport = ClosureTransport { request, _ in
             request.headerFields[.ifNoneMatch] == nil
                 ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
@@ -82,7 +82,7 @@ import TestSupport
 
     /// A 304 with another tag, and one behind a redirect, are about something else.
     @Test(arguments: [0, 1])
-    func `a confirmation of something else is not believed`(redirects: Int) async throws {
+    func `a 304 for a different representation is ignored`(redirects: Int) async throws {
         let wall = WallClock()
         let transport = ClosureTransport(redirects: redirects) { request, number in
             if request.headerFields[.ifNoneMatch] != nil {
@@ -102,7 +102,7 @@ import TestSupport
         }
     }
 
-    @Test func `a confirmation that forbids storing ends the keeping`() async throws {
+    @Test func `a 304 with no-store removes the stored response`() async throws {
         let transport = ClosureTransport { request, _ in
             request.headerFields[.ifNoneMatch] == nil
                 ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
@@ -116,7 +116,7 @@ import TestSupport
     }
 
     @Test(arguments: [nil, 500, 503, 404])
-    func `a stale response that allows it takes the place of a failure of its server`(status: Int?) async throws {
+    func `a stale response with stale-if-error is used when its server fails`(status: Int?) async throws {
         let wall = WallClock()
         let transport = ClosureTransport { request, number in
             if number == 1 { return .bytes(pattern(100), [.cacheControl: "max-age=60, stale-if-error=30"]) }
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     @Test(arguments: [HTTPField(name: .vary, value: "Accept-Language"), HTTPField(name: .setCookie, value: "a=b")])
-    func `what one user may keep is kept`(field: HTTPField) async throws {
+    func `responses with Vary or Set-Cookie are stored`(field: HTTPField) async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in
                 .bytes(pattern(100), [.cacheControl: "max-age=60", field.name: field.value])
@@ -151,7 +151,7 @@ import TestSupport
         }
     }
 
-    @Test func `a stale response is not given out when its server cannot be asked`() async throws {
+    @Test func `a stale response isn't used if its server can't be reached`() async throws {
         let wall = WallClock()
         let transport = ClosureTransport { request, number in
             number == 1
@@ -167,7 +167,7 @@ import TestSupport
     }
 
     @Test(arguments: [10, 400_000], [200, 304])
-    func `in the background ends even if its callers read their bodies while they arrive`(
+    func `in the background completes even if its callers stream their bodies`(
         size: Int, status: Int
     ) async throws {
         let wall = WallClock()
@@ -196,7 +196,7 @@ import TestSupport
     }
 
     @Test(arguments: [true, false])
-    func `in the background can be awaited for a while`(endsInTime: Bool) async throws {
+    func `in the background can be awaited with a timeout`(endsInTime: Bool) async throws {
         try await withDirectory { directory in
             let wall = WallClock()
             let began = Gate()
@@ -282,7 +282,7 @@ private final class EndlessClock: Clock {
     ]
 
     @Test(arguments: courses.indices, [true, false])
-    func `makes no response fresher than it is`(course: Int, restarts: Bool) async throws {
+    func `never makes a response fresher than it is`(course: Int, restarts: Bool) async throws {
         let (name, steps) = Self.courses[course]
         try await withDirectory { directory in
             let wall = WallClock()
@@ -306,7 +306,7 @@ private final class EndlessClock: Clock {
         }
     }
 
-    @Test func `a stale response from the future is validated, and then fresh`() async throws {
+    @Test func `a stale response from the future is validated and then fresh`() async throws {
         let wall = WallClock()
         let server = ClosureTransport { request, _ in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
@@ -323,7 +323,7 @@ private final class EndlessClock: Clock {
         }
     }
 
-    @Test func `a clock before 1970 and one after 9999 do no harm`() async throws {
+    @Test func `before 1970 or after 9999 causes no failure`() async throws {
         let wall = WallClock()
         let server = ClosureTransport { _, number in .bytes(pattern(100, seed: number)) }
         try await withCache(server, wall: wall) { cache in

@@ -12,7 +12,7 @@ import Testing
     private static let request = TransportRequest(url("a"))
 
     @Test(arguments: [ENOSPC, EIO])
-    func `a disk that fails in the body costs no reader a byte, and is counted`(number: CInt) async throws {
+    func `a disk failure during a body loses no bytes for readers and is counted`(number: CInt) async throws {
         for failing in [1, 4] {
             let writes = Guarded(0)
             var calls = SystemCalls.system
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a kill at any moment leaves nothing that the next start does not remove, and no wrong bytes`()
+    @Test func `a kill at any moment leaves no wrong bytes, and the next start cleans up`()
         async throws
     {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `cancelling at any moment leaves no file, no room and no row`() async throws {
+    @Test func `cancelling at any moment leaves no file, reservation or row`() async throws {
         var step = 0
         var isDone = false
         while !isDone {
@@ -186,7 +186,7 @@ import Testing
 
     /// The second reader needs bytes that are in the file only.
     @Test(arguments: ["truncated", "unreadable"])
-    func `a reader whose bytes are lost on the disk gets an error, and the others get their bytes`(
+    func `a reader whose bytes are lost on disk gets an error, and other readers aren't affected`(
         damage: String
     ) async throws {
         try await withDirectory { directory in
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: ["truncated", "unreadable"])
-    func `a stored body that is lost while it is read ends with an error of the cache`(damage: String) async throws {
+    func `a stored body that is lost while being read ends with a cache error`(damage: String) async throws {
         let isBroken = Guarded(false)
         let real = SystemCalls.system
         var calls = real

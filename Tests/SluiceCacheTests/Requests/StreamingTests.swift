@@ -48,7 +48,7 @@ final class PushingTransport: Transport {
 
     private func next(_ iterator: inout ResponseBody.Iterator) async throws -> Data? { try await iterator.next() }
 
-    @Test func `reach the caller chunk by chunk, and are stored at the end`() async throws {
+    @Test func `reach the caller chunk by chunk and are stored at the end`() async throws {
         let transport = PushingTransport()
         try await withCache(transport) { (cache) async throws in
             let response = try await cache.bytes(for: Self.request)
@@ -69,7 +69,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `come from the disk in pieces, once their digest has been compared`() async throws {
+    @Test func `come from the disk in pieces once their digest is verified`() async throws {
         try await withDirectory { directory in
             let whole = pattern(3_000_000)
             let transport = ClosureTransport { _, _ in .bytes(whole, [.cacheControl: "max-age=60", .eTag: "\"a\""]) }
@@ -128,7 +128,7 @@ final class PushingTransport: Transport {
     }
 
     @Test
-    func `that are released before their end are cancelled and leave nothing, and a later caller sends a request`()
+    func `are cancelled if released early, leave nothing, and are requested again later`()
         async throws
     {
         let transport = PushingTransport(2)
@@ -165,7 +165,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that fail give the callers what arrived, and then the error`() async throws {
+    @Test func `that fail deliver the bytes received and then the error`() async throws {
         let transport = PushingTransport()
         try await withCache(transport) { (cache) async throws in
             let response = try await cache.bytes(for: Self.request)
@@ -179,7 +179,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that were cut off are completed, if they have a strong validator`() async throws {
+    @Test func `that are truncated are completed if they have a strong validator`() async throws {
         let whole = pattern(1_000_000)
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000000"]
         let transport = ClosureTransport { request, number in
@@ -208,7 +208,7 @@ final class PushingTransport: Transport {
     }
 
     @Test(arguments: [true, false])
-    func `beyond the limit of an entry pass through and aren't stored`(isAnnounced: Bool) async throws {
+    func `over the entry limit are passed through and not stored`(isAnnounced: Bool) async throws {
         let fields: HTTPFields = isAnnounced ? [.contentLength: "6000000"] : [:]
         let transport = PushingTransport(1, fields)
         let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 4_000_000)
@@ -223,7 +223,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that grow reserve more, and evict other entries`() async throws {
+    @Test func `that grow reserve more space and evict other entries`() async throws {
         let transport = PushingTransport()
         let configuration = ResourceCache.Configuration(maximumDiskSize: 8_000_000, maximumDiskEntrySize: 4_000_000)
         try await withCache(transport, configuration) { (cache) async throws in
@@ -259,7 +259,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `are stored in place of a stale response, and a 304 keeps it`() async throws {
+    @Test func `replace a stored stale response, and a 304 keeps it`() async throws {
         let wall = WallClock()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
         let transport = ClosureTransport { request, number in
@@ -283,7 +283,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `are tried again before they begin, and statuses are responses`() async throws {
+    @Test func `are retried before they begin, and error statuses are responses`() async throws {
         let transport = ClosureTransport { request, number in
             switch number {
             case 1: .failure(TransferError(.connectionRefused, url: request.url))
@@ -298,7 +298,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that haven't begun end with the cache, too`() async throws {
+    @Test func `that haven't begun end when the cache shuts down`() async throws {
         let gate = Gate()
         let (never, signal) = Condition.makeCondition()
         let transport = ClosureTransport { _, _ in
@@ -317,7 +317,7 @@ final class PushingTransport: Transport {
         signal.signal()
     }
 
-    @Test func `end with the cache`() async throws {
+    @Test func `end when the cache shuts down`() async throws {
         try await withDirectory { directory in
             let transport = PushingTransport()
             var response: StreamedResponse?
@@ -339,7 +339,7 @@ final class PushingTransport: Transport {
         arguments: [
             (limit: 512 << 20, entryLimit: 700_000), (512 << 20, 1_500_000), (2 << 20, 700_000), (1_500_000, 1_000_000),
         ] as [(limit: Int64, entryLimit: Int64)])
-    func `of unknown length are stored up to the limit of an entry`(limit: Int64, entryLimit: Int64) async throws {
+    func `of unknown length are stored up to the entry limit`(limit: Int64, entryLimit: Int64) async throws {
         for size in [1_000, Int(min(entryLimit, 700_000))] {
             let transport = PushingTransport(2)
             let configuration = ResourceCache.Configuration(
@@ -360,7 +360,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that aren't stored reach a caller that wants the whole, too`() async throws {
+    @Test func `that aren't stored also reach a caller that wants the whole body`() async throws {
         let transport = PushingTransport(1, [.cacheControl: "no-store"])
         try await withCache(transport) { (cache) async throws in
             let first = try await cache.bytes(for: Self.request)
@@ -375,7 +375,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `beyond the limit of an entry and of the memory pass through in one chunk, too`() async throws {
+    @Test func `over the entry and memory limits can pass through in one chunk`() async throws {
         let transport = PushingTransport()
         let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 1 << 20)
         try await withCache(transport, configuration) { (cache) async throws in
@@ -405,7 +405,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that were cut off earlier than an older part leave that one`() async throws {
+    @Test func `that are truncated before an older part's end keep that part`() async throws {
         let whole = pattern(5000)
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "5000"]
         let transport = ClosureTransport { request, number in
@@ -492,7 +492,7 @@ final class PushingTransport: Transport {
         #expect(state.join() == nil, "the beginning is lost")
     }
 
-    @Test func `a reader that leaves no longer counts`() throws {
+    @Test func `a reader that leaves no longer slows the transfer`() throws {
         var state = SharedBodyState(isSpooling: false)
         let fast = try join(&state)
         let slow = try join(&state)
@@ -502,14 +502,14 @@ final class PushingTransport: Transport {
         #expect(state.leave(slow) != nil && state.fullness == nil)
     }
 
-    @Test func `without readers, nothing is dropped that a file lacks`() {
+    @Test func `without readers or a file, no bytes are dropped`() {
         var state = SharedBodyState(isSpooling: false)
         for _ in 0..<3 { _ = state.append([Self.half]) }
         #expect(state.fullness != nil && state.windowStart == 0)
         #expect(state.join() != nil)
     }
 
-    @Test func `with a file, no reader slows the transfer down, and a late one reads the file`() throws {
+    @Test func `with a file, no reader slows the transfer, and a late reader reads the file`() throws {
         var state = SharedBodyState(isSpooling: true)
         let slow = try join(&state)
         for _ in 0..<8 {
@@ -532,7 +532,7 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `after the file has failed, the slowest reader sets the speed again`() throws {
+    @Test func `after the file fails, the slowest reader sets the speed again`() throws {
         var state = SharedBodyState(isSpooling: true)
         let slow = try join(&state)
         for _ in 0..<4 {
@@ -554,7 +554,7 @@ final class PushingTransport: Transport {
         #expect(chunks(step)?.count == 3)
     }
 
-    @Test func `when the file fails, what all readers have read leaves the memory`() throws {
+    @Test func `when the file fails, bytes that all readers have read are released`() throws {
         var state = SharedBodyState(isSpooling: true)
         let reader = try join(&state)
         _ = state.append([Data(count: SharedBodyState.window + 1)])
