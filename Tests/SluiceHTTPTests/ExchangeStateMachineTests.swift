@@ -108,7 +108,7 @@ import Testing
         same(described(machine.batchRequested(by: "r")), "Broken")
     }
 
-    @Test func `closing drops the bytes and wakes the reader once`() {
+    @Test func `closing drops the bytes and wakes the reader, once`() {
         var machine = streaming()
         _ = machine.batchRequested(by: "r")
         machine.receivedChunk(Data([1, 2, 3, 4]))

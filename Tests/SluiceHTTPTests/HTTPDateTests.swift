@@ -17,7 +17,7 @@ import Testing
             ("Thursday, 01-Jan-70 00:00:00 GMT", 0), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
             ("Friday, 01-Jan-44 00:00:00 GMT", 2_335_219_200), ("Monday, 01-Jan-45 00:00:00 GMT", -788_918_400),
         ])
-    func `are parsed in all three forms`(text: String, seconds: Int64) {
+    func `are read in all three forms`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
@@ -29,7 +29,7 @@ import Testing
         "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Son, 06 Nov 1994 08:49:37 GMT",
         "Thu, 29 Feb 1900 00:00:00 GMT", "Wed, 31 Apr 2024 00:00:00 GMT", "Sun Nov 6 08:49:37 1994",
     ])
-    func `are rejected in any other form`(text: String) {
+    func `are refused in any other form`(text: String) {
         #expect(HTTPDate(parsing: text, now: now) == nil)
     }
 
@@ -43,7 +43,7 @@ import Testing
         ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
         ("Tue, 29 Feb 0000 00:00:00 GMT", -62_162_121_600),
     ])
-    func `are parsed in every four-digit year`(text: String, seconds: Int64) {
+    func `are read in every year that has four digits`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
@@ -54,7 +54,7 @@ import Testing
         #expect(HTTPDate(parsing: "Sunday, 06-Nov-94 08:49:37 GMT", now: date) != nil)
     }
 
-    @Test func `are formatted as IMF-fixdate`() {
+    @Test func `are written as IMF-fixdate`() {
         #expect(now.description == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate(secondsSince1970: -1).description == "Wed, 31 Dec 1969 23:59:59 GMT")
     }

@@ -38,7 +38,7 @@ private final class HeldLookups: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `A name server that does not answer` {
-    @Test func `delays neither cancellation nor other transfers`() async throws {
+    @Test func `delays neither the cancellation nor other transfers`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: [1, 2, 3])
         } during: { origin in

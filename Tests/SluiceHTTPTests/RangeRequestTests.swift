@@ -12,7 +12,7 @@ import Testing
         ("W/\"v1\"", false), ("w/\"v1\"", false), ("v1", false), ("\"v1", false), ("v1\"", false), ("\"", false),
         ("", false), ("\"a\", \"b\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("'v1'", false),
     ])
-    func `is its entity tag if that's strong and well-formed`(field: String, isStrong: Bool) {
+    func `is its entity tag, if that is strong and well-formed`(field: String, isStrong: Bool) {
         // A date that would do stands beside it, and must not stand in for it.
         var fields: HTTPFields = [.lastModified: Self.day + "10:00:00 GMT", .date: Self.day + "12:00:00 GMT"]
         fields[.eTag] = field

@@ -62,7 +62,7 @@ import Testing
         ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/x"),
         ("http://B%C3%9CCHER.example/", "http://b\u{FC}cher.example/x"),
     ])
-    func `a different spelling of the host is the same origin`(url: String, location: String) throws {
+    func `another spelling of the host is the same origin`(url: String, location: String) throws {
         #expect(try next(url, 302, location)?.headerFields == Self.secret)
         #expect(try URL(fetchable: url).origin == URL(fetchable: location).origin)
     }
@@ -75,7 +75,7 @@ import Testing
         ("http://[::1]:8080/", "http://[::1:8080]/x"), ("http://a.example/", "http://aexample/x"),
         ("http://a.example/", "http://a.example.b/x"), ("http://127.0.0.1/", "http://0x7f000001.a/x"),
     ])
-    func `a similar host is a different origin`(url: String, location: String) throws {
+    func `a similar host is another origin`(url: String, location: String) throws {
         #expect(try next(url, 302, location)?.headerFields == [:])
     }
 

@@ -16,7 +16,7 @@ import Testing
             ("9223372036854775807", .seconds(Int64(Int32.max))), ("2147483648", .seconds(Int64(Int32.max))),
             ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(Int64(Int32.max))), ("Sat, 01 Jan 0000 00:00:00 GMT", .zero),
         ] as [(String, Duration?)])
-    func `Retry-After is parsed as seconds or as a date`(text: String, delay: Duration?) {
+    func `Retry-After is seconds or a date`(text: String, delay: Duration?) {
         #expect(RetryPolicy.retryAfter(in: [.retryAfter: text], now: now) == delay)
     }
 

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [1, 55, 56, 63, 64, 65, 4096])
-    func `hashing pieces gives the digest of the whole`(size: Int) {
+    func `pieces give the digest of the whole`(size: Int) {
         let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var digest = SHA256Digest()
         digest.update(Data())

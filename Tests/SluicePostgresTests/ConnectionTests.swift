@@ -54,7 +54,7 @@ import Testing
         #expect(error?.remedy?.contains("Check the host in the URL") == true, "\(String(describing: error))")
     }
 
-    @Test func `the next host is tried if the first doesn't answer`() async throws {
+    @Test func `the next host is tried if the first does not answer`() async throws {
         let url = try Servers.url
         let port = try #require(URLComponents(string: url)?.port)
         let two = url.replacing("127.0.0.1:\(port)", with: "127.0.0.1:\(closedPort()),127.0.0.1:\(port)")

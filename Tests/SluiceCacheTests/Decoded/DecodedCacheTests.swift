@@ -22,7 +22,7 @@ import Testing
 
     private static let validated: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 
-    @Test func `decodes once for all callers and keeps the value instead of the bytes`() async throws {
+    @Test func `decodes once for all callers, and keeps the value instead of the bytes`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
         try await withCache(transport) { (cache) async throws in
             let gate = Gate()
@@ -274,7 +274,7 @@ import Testing
         ("<?xml version='1.0'?><svg/>", "it is an XML document"), ("<svg/>", "it is an XML document"),
         ("", "it is empty"), ("hello", "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image"),
     ])
-    func `rejects and drops other responses, and says what they are`(text: String, detail: String) async throws {
+    func `refuses and drops other responses, and says what they are`(text: String, detail: String) async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data(text.utf8)) }
             try await withCache(in: directory, transport) { (cache) async throws in

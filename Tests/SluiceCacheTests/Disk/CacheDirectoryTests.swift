@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `with damaged tables is rejected with a remedy`() async throws {
+    @Test func `with damaged tables is refused with a remedy`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
             try await withCache(in: directory, transport) { cache in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `is repaired, including rows, files and temporary files`() async throws {
+    @Test func `is repaired: rows, files and temporary files`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let manager = FileManager.default

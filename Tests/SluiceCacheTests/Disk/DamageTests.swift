@@ -102,7 +102,7 @@ import Testing
 
     /// Failures of the system: which calls, and with what.
     @Test(arguments: [ENOSPC, EACCES, EIO, EDQUOT, EROFS])
-    func `a disk that can't be written to fails no request and leaves nothing behind`(number: CInt) async throws {
+    func `a disk that can't be written to fails no request, leaves nothing and is counted`(number: CInt) async throws {
         for call in ["write", "open"] {
             try await withDirectory { directory in
                 let isBroken = Recorder<Bool>()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `an index that breaks while in use fails no request`() async throws {
+    @Test func `an index that breaks fails no request`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let cache = try await ResourceCache(directory: directory, transport: transport)
@@ -270,7 +270,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `a verified file that another process replaced is looked up again`() async throws {
+    @Test func `a verified file that another process has replaced is looked up again`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -322,7 +322,7 @@ extension SystemCalls {
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `in a file is detected, and the resource is fetched again`() async throws {
+    func `in a file is noticed, and the resource is fetched again`() async throws {
         try await withCache(Self.server, Self.configuration) { cache in
             try await Self.expect(cache, [url("a")], "at first")
             for (number, offset) in Self.offsets(300, sample: 20).enumerated() {
@@ -384,7 +384,7 @@ extension SystemCalls {
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `in the index yields the right bytes, or the index is rejected`() async throws {
+    func `in the index yields the right bytes, or the index is refused`() async throws {
         try await withDirectory { parent in
             let original = parent.appending(path: "original")
             try await withCache(in: original, Self.server, Self.configuration) { cache in
@@ -473,7 +473,7 @@ extension SystemCalls {
     }
 
     @Test(arguments: ["newer", "foreign", "damaged"])
-    func `or unknown is rejected, and the files stay`(kind: String) async throws {
+    func `or unknown is refused, and the files stay`(kind: String) async throws {
         try await withDirectory { directory in
             try await Self.fill(directory, 1...3)
             let index = directory.appending(path: "index.db")

@@ -18,7 +18,7 @@ import Testing
         try await withCache(in: directory, transport, configuration, largestInIndex: 1000, body)
     }
 
-    @Test func `have no file and are found after a restart`() async throws {
+    @Test func `have no file, and are found after the next start`() async throws {
         try await withDirectory { directory in
             try await withSmall(directory) { cache in
                 try await expect(pattern(1000, seed: 1), from: cache, url("a"))

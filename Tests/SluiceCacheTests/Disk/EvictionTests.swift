@@ -159,7 +159,7 @@ struct `A full disk below a cache` {
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `fails no request, loses no response, and stores again when there is room`() async throws {
+    func `fails no request, loses no stored response, and stores again when there is room`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { cache in
                 try await expectAll(cache, 0..<10)
@@ -200,7 +200,7 @@ struct `A full disk below a cache` {
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `lets a cache open, or fails with a reason`() async throws {
+    func `lets a cache open, or fails with the reason`() async throws {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { try await expectAll($0, 0..<3) }
             try fill(true)

@@ -282,7 +282,7 @@ final class ProbeKey: Hashable, Sendable {
         #expect(state.count == 2)
     }
 
-    @Test func `the greatest costs don't overflow`() {
+    @Test func `the greatest costs do not overflow`() {
         var state = State(maximumCost: .max, maximumCount: .max)
         for key in 0..<100 {
             #expect(state.insert(key, for: key, cost: .max / 10).isKept)

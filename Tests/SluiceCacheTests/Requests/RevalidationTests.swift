@@ -306,7 +306,7 @@ private final class EndlessClock: Clock {
         }
     }
 
-    @Test func `a stale response from the future is validated and then fresh`() async throws {
+    @Test func `a stale response from the future is validated, and then fresh`() async throws {
         let wall = WallClock()
         let server = ClosureTransport { request, _ in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]

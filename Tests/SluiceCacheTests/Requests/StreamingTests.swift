@@ -48,7 +48,7 @@ final class PushingTransport: Transport {
 
     private func next(_ iterator: inout ResponseBody.Iterator) async throws -> Data? { try await iterator.next() }
 
-    @Test func `reach the caller chunk by chunk and are stored at the end`() async throws {
+    @Test func `reach the caller chunk by chunk, and are stored at the end`() async throws {
         let transport = PushingTransport()
         try await withCache(transport) { (cache) async throws in
             let response = try await cache.bytes(for: Self.request)

@@ -208,7 +208,7 @@ import Testing
 
     // MARK: Outages
 
-    @Test func `an outage delays outcomes and is reported once`() {
+    @Test func `an outage postpones outcomes and is reported once`() {
         let state = Self.state()
         state.claimed([Self.claimed(1)], at: 0)
         state.settle(Self.claimed(1), Self.settled(1))

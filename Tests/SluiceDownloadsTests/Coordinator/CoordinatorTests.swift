@@ -92,7 +92,7 @@ import TestSupport
         }
     }
 
-    @Test func `a run cancelled while it opens its queue returns`() async throws {
+    @Test func `a run that is cancelled while it opens its queue returns`() async throws {
         try await withQueueFile { file in
             for _ in 0..<20 {
                 let downloads = DownloadCoordinator(

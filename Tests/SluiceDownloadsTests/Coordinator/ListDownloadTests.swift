@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new", "Song.SLUICE.Part"])
-    func `a name for partial files fails, and the file it would collide with is kept`(name: String) async throws {
+    func `a name reserved for partial files fails, and other names work`(name: String) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let list = ListDownloader(transport: AnsweringTransport { _, _ in (.ok, [:]) })
             let url = URL(string: "https://a.example/song")!
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a body without an announced length arrives complete`() async throws {
+    @Test func `a body without an announced length arrives whole`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
         } _: { downloader, origin, directory in

@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `ends its run if its own directory can't be created`() async throws {
+    @Test func `ends its run when its own directory can't be created`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try Data().write(to: directory.appending(path: "file"))
             let base = directory.appending(path: "file/music", directoryHint: .isDirectory)

@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `are resolved before each attempt, for the user they're charged to`() async throws {
+    @Test func `are resolved before each attempt, for the user that they are charged to`() async throws {
         let content = bytes(500_000)
         try await downloading { request in
             guard request.headerFields[.authorization] == "token" else { return OriginResponse(status: 403) }
