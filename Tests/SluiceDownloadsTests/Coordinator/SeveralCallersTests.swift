@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `throws an error that ends the engine to every caller, and can run again`() async throws {
+    @Test func `throws an error that ends the engine in every caller, and can run again`() async throws {
         let failing = Guarded(false)
         let store = InterceptedStore(onTurn: { store, settlements, claim in
             if failing.withLock({ $0 }) { throw QueueStoreError(.unusable, subject: "queue.db", message: "No.") }
