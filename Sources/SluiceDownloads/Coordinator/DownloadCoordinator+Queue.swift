@@ -10,12 +10,12 @@ extension DownloadCoordinator {
     ///     let handles = try await downloads.enqueue(songs, batch: "top 500")
     ///     let song = try await handles[0].result
     ///
-    /// When the method returns, all requests are in the store. If it throws, none of them is, unless `keepsFinished` is `true`.
+    /// When the method returns, all requests are in the store.
     ///
     /// A download is identified by its URL and its target. A request for an unfinished download joins it: its user and batch become a member
-    /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for an ended download starts it again, unless it
-    /// is done and `keepsFinished` is `true`. A request isn't added if another unfinished download writes the same file; see
-    /// ``DownloadHandle/outcome``.
+    /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for a failed or cancelled download starts it
+    /// again. A request for a download that is done starts it again only if its file is gone, so a program can enqueue the same list at each
+    /// start. A request isn't added if another unfinished download writes the same file; see ``DownloadHandle/outcome``.
     ///
     /// A run in this process notices new downloads immediately; a run in another process, within a second.
     ///
@@ -23,14 +23,14 @@ extension DownloadCoordinator {
     ///   - requests: The files to download.
     ///   - batch: A name for the group of requests, such as "playlist 7", for example to cancel them together (``cancel(_:waits:)``). A
     ///     download can belong to several batches.
-    ///   - keepsFinished: Whether a download that is done stays done if its file still exists. By default, the file is downloaded again.
-    ///     Sluice looks for the files of relative requests in the configuration's directory. If there is none, only the workers know where
+    ///   - keepsFinished: Whether a download that is done stays done if its file still exists. With `false`, it starts again, and fails
+    ///     unless ``Configuration/existing`` is `replace` or its file is gone. Sluice looks for the files of relative requests in the configuration's directory. If there is none, only the workers know where
     ///     these files are, and the downloads stay done.
-    /// - Throws: ``QueueStoreError``. With `keepsFinished`, downloads whose files are gone are added in a second step. If that step throws,
-    ///   the other requests are already in the store; repeat the call.
+    /// - Throws: ``QueueStoreError``. If it throws, no request is in the store, with one exception: downloads whose files are gone are added
+    ///   in a second step. If that step throws, the other requests are already in the store; repeat the call.
     @discardableResult
     @concurrent public func enqueue(
-        _ requests: [DownloadRequest], batch: String? = nil, keepsFinished: Bool = false
+        _ requests: [DownloadRequest], batch: String? = nil, keepsFinished: Bool = true
     ) async throws -> [DownloadHandle] {
         let jobs =
             keepsFinished
@@ -48,14 +48,15 @@ extension DownloadCoordinator {
     /// Adds a request to the queue, and returns its handle.
     ///
     ///     let handle = try await downloads.enqueue(DownloadRequest(url, to: music, user: me))
-    ///     let file = try await handle.result.request.target
+    ///     let song = try await handle.result
+    ///     if song.state == .done { play(song.request.target) }        // and not cancelled by someone
     ///
     /// The same as ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` with one request.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
     @concurrent public func enqueue(
-        _ request: DownloadRequest, batch: String? = nil, keepsFinished: Bool = false
+        _ request: DownloadRequest, batch: String? = nil, keepsFinished: Bool = true
     ) async throws -> DownloadHandle {
         try await enqueue([request], batch: batch, keepsFinished: keepsFinished)[0]
     }

@@ -203,6 +203,7 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// Downloads keep their partial files and go back to waiting. Every ``run(until:onEvent:onWarning:)`` returns, and the summary of a
     /// ``download(_:onEvent:)`` has unfinished requests. If you don't close the queue, no download is lost.
+    /// The method completes even in a cancelled task.
     ///
     /// - Throws: ``QueueStoreError``.
     public func close() async throws {
@@ -229,7 +230,8 @@ public final class DownloadCoordinator: Sendable {
     /// Stops running the queue in the background, and waits until the downloads have stopped. They keep their partial files and go back to
     /// waiting.
     ///
-    /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue continues for them.
+    /// Callers of ``run(until:onEvent:onWarning:)`` and ``download(_:onEvent:)`` aren't affected: the queue continues for them. The method
+    /// completes even in a cancelled task.
     public func stop() async { await core.stop() }
 
     /// Why the queue that ``start()`` runs can't work right now; `nil` if it works or isn't running.
