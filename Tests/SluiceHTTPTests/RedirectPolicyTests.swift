@@ -110,8 +110,7 @@ import Testing
     }
 
     @Test(arguments: [301, 302, 303, 307, 308], ["/x", "http://a.example/", "ftp://a.example/"])
-    func `a policy that follows no redirects ignores every redirect`(status: Int, location: String) throws
-    {
+    func `a policy that follows no redirects ignores every redirect`(status: Int, location: String) throws {
         let request = TransportRequest(try URL(fetchable: "https://a.example/"))
         let next = try RedirectPolicy.unfollowed.next(
             after: request, status: .init(code: status), headerFields: [.location: location], count: 0)

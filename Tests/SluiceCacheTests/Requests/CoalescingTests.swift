@@ -93,8 +93,7 @@ import Testing
     }
 
     @Test(arguments: [10, 10_000])
-    func `callers share one request, and cancelling the first doesn't affect the others`(count: Int) async throws
-    {
+    func `callers share one request, and cancelling the first doesn't affect the others`(count: Int) async throws {
         let gate = Gate()
         let transport = ClosureTransport { _, _ in
             await gate.pass()

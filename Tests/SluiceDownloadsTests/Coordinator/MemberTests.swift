@@ -113,8 +113,7 @@ import Testing
 
     /// The job is claimed again in the transaction in which it stops, so nothing shows that it has stopped.
     @Test(arguments: [false, true])
-    func `a caller of a stop returns if the stop is revoked before it's recorded`(isCancelled: Bool) async throws
-    {
+    func `a caller of a stop returns if the stop is revoked before it's recorded`(isCancelled: Bool) async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()

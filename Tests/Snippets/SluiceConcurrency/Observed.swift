@@ -6,8 +6,14 @@ struct Titled: Sendable { let title = "" }
 final class Playlist: Observable, Sendable { let songs = [Song]() }
 final class Player: Observable, Sendable { let song: Titled? = nil }
 struct Label: Sendable {
-    var text: String { get { "" } nonmutating set {} }
-    var title: String { get { "" } nonmutating set {} }
+    var text: String {
+        get { "" }
+        nonmutating set {}
+    }
+    var title: String {
+        get { "" }
+        nonmutating set {}
+    }
 }
 
 let playlist = Playlist()

@@ -235,8 +235,7 @@ import Testing
         ("lane", ["host", "user", "is_unresolved", "head_rank", "head_job"]),
         ("event", ["time", "job", "kind", "user", "batch"]), ("host", ["until", "failures", "is_open"]),
         ("tally", ["number"]), ("batch_line", ["host"]),
-    ]) func `a damaged value throws and never crashes the process`(_ table: String, _ columns: [String]) async throws
-    {
+    ]) func `a damaged value throws and never crashes the process`(_ table: String, _ columns: [String]) async throws {
         for damage in columns.map({ "UPDATE \(table) SET \($0) = NULL" }) + ["DELETE FROM \(table)"] {
             try await withQueueFile { url in
                 let time = VirtualTime()
