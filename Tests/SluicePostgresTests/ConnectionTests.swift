@@ -262,8 +262,7 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a commit without an answer is unknown, and retried only if that's harmless`() async throws
-    {
+    @Test func `a commit without an answer is unknown, and retried only if that's harmless`() async throws {
         try await withTable(configuration: .init(concurrency: 1)) { (database, settings) async throws in
             // A deferred trigger runs in COMMIT and terminates the session there, the first time.
             _ = try await database.run(

@@ -265,8 +265,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task's transaction completes, and the connection stays usable`() async throws
-    {
+    @Test func `a cancelled task's transaction completes, and the connection stays usable`() async throws {
         try await withTable(configuration: .init(concurrency: 2)) { (database, settings) async throws in
             for round in 0..<60 {
                 let task = Task {

@@ -49,8 +49,7 @@ import TestSupport
     }
 
     @Test(arguments: [(5, 10), (10, 5)])
-    func `a body of the wrong length is an error and isn't stored`(announced: Int, sent: Int) async throws
-    {
+    func `a body of the wrong length is an error and isn't stored`(announced: Int, sent: Int) async throws {
         let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
         let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
         try await withCache(transport) { cache in

@@ -227,8 +227,7 @@ extension PostgresDatabase {
         }
     }
 
-    @Test func `have absolute targets, and jobs with relative targets belong to all machines`() async throws
-    {
+    @Test func `have absolute targets, and jobs with relative targets belong to all machines`() async throws {
         try await QueueFixture.with { fixture in
             let url = URL(string: "https://h0.example/song")!
             let requests = [
