@@ -100,11 +100,11 @@ import Testing
             let requests = try ["kept", "gone"].map { (name: String) in
                 DownloadRequest(try URL(fetchable: origin.url("/\(name)")), to: directory, name: name)
             }
-            let first = try await downloads.enqueue(requests, keepsFinished: true)
+            let first = try await downloads.enqueue(requests)
             #expect(first.map(\.outcome) == [.added, .added])
             try await downloads.run(until: .whenEmpty)
             try FileManager.default.removeItem(at: requests[1].target)
-            let second = try await downloads.enqueue(requests, keepsFinished: true)
+            let second = try await downloads.enqueue(requests)
             #expect(second.map(\.outcome) == [.kept, .added])
             #expect(second[0].id == first[0].id && second[1].id != first[1].id)
             try await downloads.run(until: .whenEmpty)
