@@ -427,7 +427,7 @@ import TestSupport
             let request = try requests(1, origin, directory)
             let first = try await downloads.enqueue(request)[0]
             try await downloads.run(until: .whenEmpty)
-            let second = try await downloads.enqueue(request)[0]
+            let second = try await downloads.enqueue(request, keepsFinished: false)[0]
             #expect(second.id != first.id)
             let result = try await first.result
             #expect(result.id == first.id && result.state == .done && result.bytes == 1000)

@@ -90,10 +90,10 @@ struct QueueModel {
         let member = Member(user: request.user ?? "", batch: batch ?? "", priority: request.priority)
         let target = request.target
         let rivals = jobs.filter { $0.target == target }
-        if let other = rivals.first(where: { open($0) && $0.request.url != request.url }) {
+        if let other = rivals.first(where: { open($0) && $0.request.resource != request.resource }) {
             return .conflict(other.number)
         }
-        if let same = rivals.first(where: { $0.request.url == request.url }) {
+        if let same = rivals.first(where: { $0.request.resource == request.resource }) {
             if open(same) {
                 record(same.number, "joined", member)
                 if same.isCancelled {
@@ -412,4 +412,9 @@ extension QueueModel.Job {
     mutating func setPaused(_ isPaused: Bool, _ selection: QueueModel.Selection) {
         for index in members.indices where selection.members(members[index]) { members[index].isPaused = isPaused }
     }
+}
+
+extension DownloadRequest {
+    /// What makes two requests for one target the same download: the host of an identifier is only a hint.
+    fileprivate var resource: String { unresolvedID.map { "identifier \($0)" } ?? url.absoluteString }
 }
