@@ -305,7 +305,10 @@ extension BadInput {
             arguments: ["queue", "retry", "--db", "{dir}/q"], status: .usage, mentions: ["--all, --user", "numbers"]),
         .init(
             arguments: ["queue", "cancel", "--db", "{dir}/q", "--all", "--user", "ann", "7"], status: .usage,
-            mentions: ["--all, --user and a number can't be combined"]),
+            mentions: ["--all and --user can't be combined"]),
+        .init(
+            arguments: ["queue", "cancel", "--db", "{dir}/q", "--all", "--batch", "b", "7"], status: .usage,
+            mentions: ["--all, --batch and a number can't be combined"]),
         .init(
             arguments: ["queue", "pause", "--db", "{dir}/q", "--host", "http://a.example/"], status: .usage,
             mentions: ["--host http://a.example/", "without scheme"]),

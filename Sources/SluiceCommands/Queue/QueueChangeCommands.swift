@@ -103,6 +103,8 @@ struct QueueCancelCommand: QueueChangeCommand {
             EXAMPLES:
               Cancel the downloads 7 and 12:
                 sluice queue cancel --db songs.db 7 12
+              Cancel the download 7 for one user. It continues if others have requested it too:
+                sluice queue cancel --db songs.db --user ann 7
               Cancel a playlist:
                 sluice queue cancel --db songs.db --batch "top 500"
               Cancel what hasn't started:
@@ -186,8 +188,9 @@ enum QueueChangeHelp {
     static let json = "Print the numbers of changed downloads as one JSON document."
 
     static let status = """
-        Exactly one selection is required: an option, or numbers. The command prints how many downloads it has changed, and \
-        exits with 0 even if there were none. If no download has one of the numbers, the others are changed and the status is 1.
+        Exactly one selection is required: an option, numbers, or numbers with --user. The command prints how many downloads it has \
+        changed, and exits with 0 even if there were none. If no download has one of the numbers, the others are changed and the \
+        status is 1.
         """
 }
 
@@ -198,7 +201,10 @@ struct QueueSelectionOptions: ParsableArguments {
     @Flag(help: "All downloads.")
     var all = false
 
-    @Option(help: .init("The downloads for a user. An empty name means those without a user.", valueName: "name"))
+    @Option(
+        help: .init(
+            "The downloads for a user, or those of them with the given numbers. An empty name means those without a user.",
+            valueName: "name"))
     var user: String?
 
     @Option(help: .init("The downloads of a batch. An empty name means those without a batch.", valueName: "name"))
@@ -221,7 +227,8 @@ struct QueueSelectionOptions: ParsableArguments {
         var found: [(option: String, selection: QueuedDownload.Selection)] = []
         if all { found.append(("--all", .all)) }
         if isWaiting == true { found.append(("--waiting", .waiting)) }
-        if let user { found.append(("--user", .user(user))) }
+        let numbers = ids.map { QueuedDownload.ID(rawValue: $0) }
+        if let user { found.append(("--user", .user(user, ids: numbers.isEmpty ? nil : numbers))) }
         if let batch { found.append(("--batch", .batch(batch))) }
         if let host {
             guard !host.isEmpty, !host.contains("/") else {
@@ -230,7 +237,7 @@ struct QueueSelectionOptions: ParsableArguments {
             }
             found.append(("--host", .host(HostName.canonical(typed: host))))
         }
-        if !ids.isEmpty { found.append(("a number", .ids(ids.map { QueuedDownload.ID(rawValue: $0) }))) }
+        if !numbers.isEmpty, user == nil { found.append(("a number", .ids(numbers))) }
         guard let first = found.first else {
             let waiting = isWaiting == nil ? "" : "--waiting, "
             throw refuse("No downloads are selected. Pass --all, \(waiting)--user, --batch, --host or numbers.")
@@ -322,9 +329,10 @@ private struct QueueActionRun: Sendable {
         } else {
             await console.writeWhole(text(result) + "\n", to: .output)
         }
+        let unknown = isForUser ? "The user has no download with this number" : "The queue has no download with this number"
         for id in result.unknown {
             await console.report(
-                "\(id): The queue has no download with this number. Look it up with 'sluice queue list'.")
+                "\(id): \(unknown). Look it up with 'sluice queue list'.")
         }
         if result.running > 0 {
             await console.report(
@@ -332,6 +340,10 @@ private struct QueueActionRun: Sendable {
             return .interrupted
         }
         return result.unknown.isEmpty ? .success : .other
+    }
+
+    private var isForUser: Bool {
+        if case .user = selection { true } else { false }
     }
 
     /// Waits until workers have stopped these downloads. Returns how many still run if the task is cancelled.
@@ -351,7 +363,7 @@ private struct QueueActionRun: Sendable {
         var text = "\(action.pastTense) \(Format.count(result.changed, "download"))"
         if result.continuing > 0 {
             let subject = result.continuing == result.changed ? "which" : "of which \(result.continuing)"
-            text += ", \(subject) \(result.continuing == 1 ? "goes" : "go") on for other users or batches"
+            text += ", \(subject) \(result.continuing == 1 ? "continues" : "continue") for other users or batches"
         }
         return text + "."
     }

@@ -8,7 +8,7 @@ extension DownloadCoordinator {
     /// Adds requests to the queue, in this order, and returns a handle for each.
     ///
     ///     let handles = try await downloads.enqueue(songs, batch: "top 500")
-    ///     let song = try await handles[0].result
+    ///     let song = try await handles[0].file
     ///
     /// When the method returns, all requests are in the store.
     ///
@@ -24,8 +24,8 @@ extension DownloadCoordinator {
     ///   - batch: A name for the group of requests, such as "playlist 7", for example to cancel them together (``cancel(_:waits:)``). A
     ///     download can belong to several batches.
     ///   - keepsFinished: Whether a download that is done stays done if its file still exists. With `false`, it starts again, and fails
-    ///     unless ``Configuration/existing`` is `replace` or its file is gone. Sluice looks for the files of relative requests in the configuration's directory. If there is none, only the workers know where
-    ///     these files are, and the downloads stay done.
+    ///     unless ``Configuration/existing`` is `replace` or its file is gone. Sluice looks for the files of relative requests in the
+    ///     configuration's directory. If there is none, only the workers know where these files are, and the downloads stay done.
     /// - Throws: ``QueueStoreError``. If it throws, no request is in the store, with one exception: downloads whose files are gone are added
     ///   in a second step. If that step throws, the other requests are already in the store; repeat the call.
     @discardableResult
@@ -48,8 +48,7 @@ extension DownloadCoordinator {
     /// Adds a request to the queue, and returns its handle.
     ///
     ///     let handle = try await downloads.enqueue(DownloadRequest(url, to: music, user: me))
-    ///     let song = try await handle.result
-    ///     if song.state == .done { play(song.request.target) }        // and not cancelled by someone
+    ///     play(try await handle.file)
     ///
     /// The same as ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` with one request.
     ///
@@ -99,7 +98,7 @@ extension DownloadCoordinator {
         public var continuingCount: Int
         /// The downloads that are being cancelled or paused, but run until their workers have stopped them. Empty if the method waited.
         public var stopping: [QueuedDownload.ID]
-        /// The IDs in the selection that belong to no download, in their order.
+        /// The IDs in the selection that belong to no download, or to none that the selected user has requested, in their order.
         public var unknown: [QueuedDownload.ID]
 
         /// Creates a report, for previews and tests of a user interface.
@@ -127,6 +126,7 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.cancel(.all)
     ///     try await downloads.cancel(.user(me))
+    ///     try await downloads.cancel(.user(me, ids: [song.id]))   // others may still want the song
     ///     try await downloads.cancel(.waiting)                    // running downloads continue
     ///
     /// Cancelling a user or a batch ends its members (``QueuedDownload/Member``). A download that other members have requested continues,
@@ -313,8 +313,9 @@ extension DownloadCoordinator {
     }
 
     private func unknownIDs(in selection: QueuedDownload.Selection) async throws -> [QueuedDownload.ID] {
-        guard case .ids(let ids) = selection else { return [] }
-        return Set(ids).subtracting(try await store.jobs(ids).map(\.id)).sorted()
+        guard let ids = selection.ids else { return [] }
+        let known = try await store.jobs(ids).filter { $0.members.contains(where: selection.means) }
+        return Set(ids).subtracting(known.map(\.id)).sorted()
     }
 }
 

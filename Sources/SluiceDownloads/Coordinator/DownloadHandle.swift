@@ -31,9 +31,29 @@ public struct DownloadHandle: Sendable {
         case conflict(with: URL)
     }
 
+    /// The downloaded file. Waits until the download has ended, so the queue must be running.
+    ///
+    ///     let song = try await downloads.enqueue(DownloadRequest(url, to: music)).file
+    ///     play(song)
+    ///
+    /// For a relative request, the file is below the configuration's directory.
+    ///
+    /// - Throws: `CancellationError` if the request or the calling task is cancelled; otherwise the same errors as ``result``.
+    public var file: URL {
+        get async throws {
+            let download = try await result
+            guard download.state == .done else { throw CancellationError() }
+            return download.request.resolved(in: coordinator.directory).target
+        }
+    }
+
     /// The download once it is done or cancelled. Waits until it has ended, so the queue must be running.
     ///
-    ///     let file = try await handle.result.request.target
+    ///     let download = try await handle.result
+    ///     switch download.state {
+    ///     case .done: print("\(download.bytes ?? 0) bytes")
+    ///     default: print("cancelled")                             // a failure throws
+    ///     }
     ///
     /// If the request is cancelled and the download continues for other members, the result has the state
     /// ``QueuedDownload/State/cancelled``. If the download ended in this process and was then replaced, because the same request was

@@ -111,7 +111,7 @@ public final class DownloadList {
         set(\.running, to: snapshot.running)
         set(\.waiting, to: snapshot.waiting)
         set(\.paused, to: snapshot.paused)
-        if set(\.ended, to: snapshot.ended) { set(\.failed, to: snapshot.ended.filter { $0.state == .failed }) }
+        if set(\.ended, to: snapshot.ended) { set(\.failed, to: snapshot.failed) }
         set(\.hosts, to: snapshot.hosts)
         set(\.counts, to: snapshot.counts)
         meter.note(snapshot, at: timing.now())

@@ -95,9 +95,17 @@ extension QueuedDownload.Selection {
     /// Whether the selection includes this member of a selected job.
     func means(_ member: QueuedDownload.Member) -> Bool {
         switch self {
-        case .user(let user): (member.user ?? "") == user
+        case .user(let user, ids: _): (member.user ?? "") == user
         case .batch(let batch): (member.batch ?? "") == batch
         case .all, .state, .ids, .host: true
+        }
+    }
+    /// The IDs that the selection names; `nil` if it selects by other properties alone.
+    package var ids: [QueuedDownload.ID]? {
+        switch self {
+        case .ids(let ids): ids
+        case .user(_, let ids): ids
+        case .all, .state, .batch, .host: nil
         }
     }
 }

@@ -421,7 +421,7 @@ struct MemoryQueueState {
         in selection: QueuedDownload.Selection, where isWanted: (QueuedDownload.State) -> Bool
     ) -> [JobID] {
         func isSelected(_ job: Job) -> Bool { isWanted(job.download.state) && job.isSelected(by: selection) }
-        if case .ids(let ids) = selection {
+        if let ids = selection.ids {
             return Set(ids).filter { jobs[$0].map(isSelected) == true }.sorted()
         }
         return jobs.values.filter(isSelected).map(\.download.id).sorted()

@@ -85,6 +85,9 @@ public struct QueueSnapshot: Sendable, Hashable, Codable {
         self.cursor = cursor
     }
 
+    /// The downloads in ``ended`` that failed. ``count(in:)`` also counts earlier ones.
+    public var failed: [QueuedDownload] { ended.filter { $0.state == .failed } }
+
     /// The number of downloads in a state.
     public func count(in state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 

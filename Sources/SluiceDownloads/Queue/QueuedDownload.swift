@@ -75,6 +75,10 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
 
     /// A selection of downloads. Later versions may add cases.
     ///
+    ///     try await downloads.cancel(.user("ann"))                      // everything that Ann requested
+    ///     try await downloads.cancel(.user("ann", ids: [song.id]))      // one song, for Ann
+    ///     try await downloads.cancel(.ids([song.id]))                   // one song, for everyone
+    ///
     /// An operation changes the selected downloads whose state it applies to, and ignores the others. If you select by user or batch, only
     /// the members of that user or batch change, not the other members of the same downloads. Any other selection means all members.
     ///
@@ -90,8 +94,8 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         case batch(String)
         /// The downloads with these IDs.
         case ids([ID])
-        /// The downloads that a user requested.
-        case user(String)
+        /// The downloads that a user requested, or those of them with the given IDs.
+        case user(String, ids: [ID]? = nil)
         /// The downloads from a host, spelled like ``DownloadRequest/host``.
         case host(String)
 

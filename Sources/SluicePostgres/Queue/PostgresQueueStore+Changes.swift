@@ -165,7 +165,7 @@ extension PostgresQueueStore {
     ) async throws {
         let selected = selection.parameters(states)
         let ids: [Int64]
-        if case .ids(let named) = selection {
+        if let named = selection.ids {
             ids = Set(named.map(\.rawValue)).sorted()
         } else {
             let find = Operation(sql: "SELECT unnest(selected($1, $2, $3, $4, $5))", parameters: selected)
@@ -219,11 +219,13 @@ extension QueuedDownload.Selection {
         let columns = PostgresValue.integers(states.flatMap(\.stored).map { Int64($0.rawValue) })
         return switch self {
         // The server can't store such names.
-        case .user(let name) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),
+        case .user(let name, ids: _) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),
             .host(let name) where name.utf8.contains(0):
             [columns, "ids", "", .integers([])]
+        // The function takes an empty list of IDs as no list.
+        case .user(_, ids: []): [columns, "ids", "", .integers([])]
         case .all, .state: [columns, "all", "", .integers([])]
-        case .user(let user): [columns, "user", .text(user), .integers([])]
+        case .user(let user, let ids): [columns, "user", .text(user), .integers(ids?.map(\.rawValue) ?? [])]
         case .batch(let batch): [columns, "batch", .text(batch), .integers([])]
         case .host(let host): [columns, "host", .text(host.storedHost), .integers([])]
         case .ids(let ids): [columns, "ids", "", .integers(ids.map(\.rawValue))]

@@ -31,6 +31,10 @@ import Testing
         let ids = [JobID(rawValue: 78), song[1].id, JobID(rawValue: 77), song[1].id]
         let unknown = [JobID(rawValue: 77), JobID(rawValue: 78)]
         #expect(try await downloads.pause(.user("ann")) == Report(changedCount: 2, continuingCount: 1))
+        let ofUser = try await downloads.resume(.user("ann", ids: ids + [song[0].id]))
+        #expect(ofUser == Report(changedCount: 1, unknown: unknown))
+        #expect(try await downloads.pause(.user("ben", ids: [song[1].id])) == Report(unknown: [song[1].id]))
+        #expect(try await downloads.pause(.user("ann")) == Report(changedCount: 2, continuingCount: 1))
         #expect(try await downloads.resume(.ids(ids)) == Report(changedCount: 1, unknown: unknown))
         #expect(try await downloads.prioritize(.ids(ids), priority: 1) == Report(changedCount: 1, unknown: unknown))
         #expect(try await downloads.pause(.ids(ids)) == Report(changedCount: 1, unknown: unknown))

@@ -41,8 +41,9 @@ import Testing
                 #expect(handles.map(\.outcome) == [.added, .joined])
                 await gate.arrivals(1)
                 let events = handles[leaver].events()
-                try await downloads.cancel(.user(users[leaver]))
+                try await downloads.cancel(.user(users[leaver], ids: [handles[leaver].id]))
                 #expect(try await handles[leaver].result.state == .cancelled)
+                await #expect(throws: CancellationError.self) { try await handles[leaver].file }
                 var outcomes: [DownloadEvent] = []
                 for await event in events { outcomes.append(event) }
                 guard case .finished(_, .cancelled) = outcomes.last else {
@@ -51,7 +52,7 @@ import Testing
                 let running = try await downloads.snapshot().running
                 #expect(running.map(\.download.request.user) == [users[1 - leaver]])
                 await gate.open()
-                #expect(try await handles[1 - leaver].result.state == .done)
+                #expect(try await handles[1 - leaver].file == directory.appending(path: "song"))
                 // The one that left is cancelled, also after the end.
                 #expect(try await handles[leaver].result.state == .cancelled)
             }

@@ -368,7 +368,7 @@ import Testing
                 // Neither a name nor a host is needed.
                 let handle = try await downloads.enqueue(
                     DownloadRequest(resolving: "song/\(index)", to: directory, user: "me"))
-                #expect(try await handle.result.request.target == directory.appending(path: "song%2F\(index)"))
+                #expect(try await handle.file == directory.appending(path: "song%2F\(index)"))
                 await downloads.stop()
             }
             #expect(try names(in: directory) == ["song%2F0", "song%2F1"])

@@ -64,7 +64,7 @@ import Testing
     func `a selection that matches nothing changes nothing`(_ kind: StoreKind) async throws {
         try await Self.filled(kind) { fixture, _ async throws in
             for selection: QueuedDownload.Selection in [
-                .batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_"),
+                .batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_"), .user("ann", ids: []),
             ] {
                 #expect(try await fixture.store.cancel(selection) == JobChange())
             }
@@ -290,6 +290,30 @@ import Testing
             #expect(try await fixture.store.cancel(.user("ben")).stopped.map(\.id) == [id])
             // The last member stays, so that the job can be tried again for it.
             #expect(try await fixture.store.retry(.user("ben")) == [id])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a user leaves one of their jobs, and stays in the others`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let shared = try await fixture.add("shared", user: "ann")
+            try await fixture.add("shared", user: "ben")
+            let alone = try await fixture.add("alone", user: "ann")
+            let store = fixture.store
+
+            #expect(try await store.pause(.user("ann", ids: [shared])) == JobChange(continuing: [shared]))
+            #expect(try await fixture.job(shared)?.members.map(\.isPaused) == [true, false])
+            #expect(try await fixture.job(alone)?.members.map(\.isPaused) == [false])
+            #expect(try await store.resume(.user("ann", ids: [shared, alone])) == [])
+            #expect(try await store.prioritize(.user("ben", ids: [shared, alone]), priority: 5) == 1)
+            #expect(try await fixture.job(shared)?.members.map(\.priority) == [0, 5])
+            #expect(try await store.cancel(.user("ben", ids: [alone])) == JobChange())
+            #expect(try await store.cancel(.user("ann", ids: [shared])) == JobChange(continuing: [shared]))
+            #expect(Self.members(try await fixture.job(shared)) == ["ben - 5"])
+            #expect(try await store.cancel(.user("ann", ids: [alone])).stopped.map(\.id) == [alone])
+            #expect(try await store.retry(.user("ben", ids: [alone])) == [])
+            #expect(try await store.remove(.user("ann", ids: [alone, shared])) == 1)
+            #expect(try await fixture.counts() == [.waiting: 1])
         }
     }
 

@@ -235,7 +235,12 @@ private struct Comparison {
             return (.host(host), .init(jobs: { $0.host == host }))
         case 4..<8:
             let user = pick(of: ["ann", "bob", "stranger", ""])
-            return (.user(user), .init(members: { $0.user == user }))
+            guard pick(2) == 0 else { return (.user(user), .init(members: { $0.user == user })) }
+            let numbers = someNumbers()
+            return (
+                .user(user, ids: numbers.compactMap { ids[$0] }),
+                .init(jobs: { numbers.contains($0.number) }, members: { $0.user == user })
+            )
         case 8..<12:
             let batch = pick(of: ["one", "two", "three", ""])
             return (.batch(batch), .init(members: { $0.batch == batch }))

@@ -69,6 +69,8 @@ import Testing
                 (.state(.failed), []), (.batch("list"), ["a", "b"]), (.batch("a\0b"), []), (.user("ann"), ["a", "c"]),
                 (.user(""), ["d"]), (.user("cat"), []), (.host("other.example"), ["c"]),
                 (.ids([last, unknown, JobID(rawValue: 1), last]), ["a", "d"]),
+                (.user("ann", ids: [last, unknown, JobID(rawValue: 1), last]), ["a"]), (.user("", ids: [last]), ["d"]),
+                (.user("ann", ids: []), []), (.user("a\0", ids: [JobID(rawValue: 1)]), []),
             ]
             for (selection, names) in selections {
                 let jobs = try await fixture.store.jobs(in: selection, after: nil, atMost: 9)

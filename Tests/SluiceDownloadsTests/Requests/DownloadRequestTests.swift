@@ -118,6 +118,8 @@ import Testing
                     // Then
                     let ended = try await handle.result
                     #expect(ended.state == .done && ended.request.target.absoluteString == "playlists/7/\(index)")
+                    let ownFile = directories[1 - index].appending(path: "playlists/7/\(index)")
+                    #expect(try await handle.file == ownFile)
                 }
                 for (index, directory) in directories.enumerated() {
                     #expect(try names(in: directory.appending(path: "playlists/7")) == ["\(index)"])

@@ -294,11 +294,18 @@ extension Database {
         case .all: return try jobs("true")
         case .state(let state): return try jobs("state IN (\(state.columns))")
         case .batch(let batch): return try jobs("id IN (SELECT job FROM member WHERE batch = ?)", [batch])
-        case .user(let user): return try jobs("id IN (SELECT job FROM member WHERE user = ?)", [user])
+        case .user(let user, ids: nil): return try jobs("id IN (SELECT job FROM member WHERE user = ?)", [user])
         case .host(let host): return try jobs("host = ?", [host])
         case .ids(let ids):
             let find = try cachedStatement(sql: "SELECT id FROM job WHERE state IN (\(columns)) AND id = ?")
             return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
+        case .user(let user, ids: let ids?):
+            let find = try cachedStatement(
+                sql: """
+                    SELECT id FROM job WHERE state IN (\(columns)) AND id = ?
+                        AND EXISTS (SELECT 1 FROM member WHERE job = job.id AND user = ?)
+                    """)
+            return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue, user]) }
         }
     }
 }

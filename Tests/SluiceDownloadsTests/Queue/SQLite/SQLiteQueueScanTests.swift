@@ -99,9 +99,9 @@ import Testing
         _ = try await fixture.takeTurn(claiming: 400)
         _ = try await store.renew(fixture.worker, lease: .seconds(9))
         for selection in [
-            .user("u1"), .batch("none"), .host("h2.example"), .ids([JobID(rawValue: 9)]), .state(.waiting),
-        ]
-            as [QueuedDownload.Selection]
+            .user("u1"), .user("u1", ids: [JobID(rawValue: 8)]), .batch("none"), .host("h2.example"),
+            .ids([JobID(rawValue: 9)]), .state(.waiting),
+        ] as [QueuedDownload.Selection]
         {
             _ = try await store.pause(selection)
             _ = try await store.resume(selection)
