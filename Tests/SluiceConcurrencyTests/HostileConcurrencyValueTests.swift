@@ -247,6 +247,12 @@ import Testing
             let limiter = rate(&values)
             for _ in 0..<4 { _ = (limiter.tryConsume(values.int(from: 0)), limiter.available) }
         },
+        HostileCall("RateLimiter.timeUntilAvailable(_:)") { values in
+            let limiter = rate(&values)
+            for _ in 0..<4 {
+                _ = (limiter.tryConsume(values.int(from: 0)), limiter.timeUntilAvailable(values.int(from: 0)))
+            }
+        },
         HostileCall("RateLimiter.consume(_:)") { values in
             let (limiter, weights) = (rate(&values), [values.int(from: 0), values.int(from: 0)])
             await waiting { for weight in weights { try await limiter.consume(weight) } }

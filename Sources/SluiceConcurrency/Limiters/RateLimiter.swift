@@ -106,12 +106,26 @@ extension RateLimiter {
 
     /// Takes tokens if they are available and no task waits for tokens; returns whether it did.
     ///
-    ///     guard limiter.tryConsume() else { throw TooManyRequests() }
+    ///     guard limiter.tryConsume() else { throw TooManyRequests(retryAfter: limiter.timeUntilAvailable()) }
     ///
     /// The method returns `false` if `weight` is more than the burst. It ignores cancellation. O(1).
     public func tryConsume(_ weight: Int = 1) -> Bool {
         Self.check(weight)
         return storage.tryConsume(weight)
+    }
+
+    /// The time until a request that arrives now would get its tokens, given the current rate and the tasks in line; zero if it would get
+    /// them immediately, and `nil` if `weight` is more than the burst.
+    ///
+    ///     let seconds = limiter.timeUntilAvailable().map { max(1, $0.components.seconds + 1) }
+    ///     response.headerFields[.retryAfter] = seconds.map(String.init)
+    ///
+    /// Other tasks may take the tokens first, and the rate may change. O(1).
+    ///
+    /// - Precondition: `weight` isn't negative.
+    public func timeUntilAvailable(_ weight: Int = 1) -> Duration? {
+        Self.check(weight)
+        return storage.timeUntilAvailable(weight)
     }
 
     private static func check(_ weight: Int) {
@@ -222,6 +236,14 @@ extension RateLimiterStateMachine {
     mutating func tryConsume(_ weight: Int, at now: Int128) -> Bool {
         bucket.refill(until: now)
         return line.isEmpty && bucket.take(weight)
+    }
+
+    /// Returns how long a request that arrives now would wait, in attoseconds; `nil` if it would fail.
+    mutating func wait(for weight: Int, at now: Int128) -> Int128? {
+        bucket.refill(until: now)
+        if weight > bucket.burst { return nil }
+        if line.isEmpty, weight <= bucket.tokens { return 0 }
+        return max(0, bucket.moment(of: queued + UInt128(weight)) - now)
     }
 
     /// Returns the moment until which a task in line must sleep; `nil` if the task isn't the first.
@@ -451,6 +473,11 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     func tryConsume(_ weight: Int) -> Bool {
         let now = now
         return machine.withLock { $0.tryConsume(weight, at: now) }
+    }
+
+    func timeUntilAvailable(_ weight: Int) -> Duration? {
+        let now = now
+        return machine.withLock { $0.wait(for: weight, at: now) }.map(Duration.init(attoseconds:))
     }
 
     func consume(_ weight: Int, until deadline: C.Instant?) async throws {

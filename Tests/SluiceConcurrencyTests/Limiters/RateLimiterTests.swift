@@ -120,6 +120,24 @@ import Testing
         #expect(limiter.available == 10)
     }
 
+    /// What a server puts into `Retry-After`.
+    @Test func `the time until tokens are available counts the tokens, their fraction and the tasks in line`() {
+        #expect([0, 10, 11].map(limiter.timeUntilAvailable) == [.zero, .zero, nil])
+        consume(9, "burst")
+        #expect([0, 1, 2, 10].map(limiter.timeUntilAvailable) == [.zero, .zero, .seconds(1), .seconds(9)])
+        pass(0.25)
+        #expect(limiter.timeUntilAvailable(2) == .seconds(0.75))
+
+        consume(3, "first in line")
+        #expect([0, 1, 2].map(limiter.timeUntilAvailable) == [.seconds(1.75), .seconds(2.75), .seconds(3.75)])
+        limiter.setRate(2, per: .seconds(1))
+        #expect(limiter.timeUntilAvailable(1) == .seconds(1.375))
+        pass(1.375)
+        #expect(recorder.values == ["burst", "first in line"])
+        #expect(limiter.timeUntilAvailable(1) == .zero)
+        expectNoTrace()
+    }
+
     @Test func `a jump of the clock brings no more than a burst`() {
         consume(10, "burst")
         for number in 0..<30 { consume(1, "\(number)") }
