@@ -100,7 +100,7 @@ extension StyleSheet: Codable {
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "blocks")
         for (selector, styles) in blocks {
             var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
-            for style in styles { try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name))) }
+            for style in styles where !style.isIgnored { try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name))) }
         }
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "inlines")
         for (selector, styles) in inlines {
@@ -199,13 +199,18 @@ extension StyleSheet.BlockStyle {
         case .firstLineIndent(let length), .leadingIndent(let length), .trailingIndent(let length),
             .spacingBefore(let length), .spacingAfter(let length), .lineSpacing(let length):
             try length.encode(into: encoder)
-        case .lineHeight(let multiple): try encoder.write(multiple.isFinite ? multiple : 0)
+        case .lineHeight(let multiple): try encoder.write(multiple)
         case .hyphenation(let flag): try encoder.write(flag)
         case .marker(let marker): try marker.encode(into: encoder)
         case .border(let border): try border.encode(into: encoder)
         case .padding(let padding): try padding.encode(into: encoder)
         case .background(let color): try color.encode(into: encoder)
         }
+    }
+
+    /// Whether the style has no effect, because JSON has no form for its number.
+    fileprivate var isIgnored: Bool {
+        if case .lineHeight(let multiple) = self { !multiple.isFinite } else { false }
     }
 }
 

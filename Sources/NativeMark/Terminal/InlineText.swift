@@ -73,7 +73,8 @@ struct InlineText {
     /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column. A character that
     /// would be wider with its `kerning` has none.
     mutating func measure(limit: Int, kerning: (ResolvedTextStyle) -> Int) {
-        let kernings = looks.map { kerning($0.style) }
+        // Characters can't be drawn closer together than their columns.
+        let kernings = looks.map { max(0, kerning($0.style)) }
         atoms.removeAll()
         atoms.reserveCapacity(text.utf8.count)
         var position = 0

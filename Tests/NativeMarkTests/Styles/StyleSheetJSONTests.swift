@@ -17,6 +17,14 @@ import Foundation
         #expect(coded == full)
     }
 
+    @Test func `a line height that isn't a number is left out, and has no effect before or after`() throws {
+        let sheet = StyleSheet().setting(block: [.paragraph: [.lineHeight(.infinity), .alignment(.center)]])
+        for sheet in [sheet, try StyleSheet(json: sheet.json)] {
+            let style = StyledText(Document("a"), style: sheet).blocks[0].style
+            #expect(style.lineHeight == nil && style.alignment == .center)
+        }
+    }
+
     @Test func `a sheet adds to the default unless it says otherwise`() throws {
         #expect(try StyleSheet(json: "{}") == .default)
         #expect(try StyleSheet(json: #"{"base": "empty"}"#) == StyleSheet())

@@ -56,6 +56,9 @@ import Testing
             "a ~~b c~~ ~~d~~", color: .none),
         Row("no colors", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010)), .bold(true)]], "b", color: .none),
         Row("kerning", "*abc* d", inline: [.emphasis: [.kerning(.em(0.5))]], "a b c  d", color: .none),
+        Row(
+            "negative kerning, which has no columns", "*one two three four five six*",
+            inline: [.emphasis: [.kerning(.em(-5))]], "one two three four\nfive six", color: .none),
         Row("raised digits", "*12*", inline: [.emphasis: [.baseline(.em(0.3))]], "¹²"),
         Row("lowered digits", "*12*", inline: [.emphasis: [.baseline(.em(-0.3))]], "₁₂"),
         Row("raised letters stay", "*x2*", inline: [.emphasis: [.baseline(.em(0.3))]], "x2"),
