@@ -1,5 +1,5 @@
 extension StyleSheet {
-    /// The sheets that are part of the library, by their names in `sluice show --style` and in the `base` of JSON.
+    /// The built-in sheets, by the names used in `sluice show --style` and as `base` in JSON.
     ///
     ///     StyleSheet.named["github"]         // StyleSheet.github
     ///     StyleSheet.named.keys.sorted()     // ["default", "dracula", "github", "gruvbox", "nord", "solarized"]
@@ -84,9 +84,9 @@ extension StyleSheet {
 // MARK: - GitHub
 
 extension StyleSheet {
-    /// The appearance of Markdown on GitHub: the colors of Primer, semibold headings, and lines below the first two levels.
+    /// The look of Markdown on GitHub: Primer's colors, semibold headings, and lines below the first two heading levels.
     ///
-    /// The colors are the functional colors of Primer's light and dark themes (primer.style, Color), the sizes and lines those of
+    /// The colors are the functional colors of Primer's light and dark themes (primer.style, Color). Sizes and lines come from
     /// github-markdown-css.
     public static let github = StyleSheet.default
         .setting(colors: [
@@ -133,7 +133,7 @@ extension StyleSheet {
 
 // MARK: - Themes of editors
 
-/// Sheets with the colors of well-known editor themes. Their shapes come from ``StyleSheet/default``.
+/// Sheets with the colors of well-known editor themes. Everything else comes from ``StyleSheet/default``.
 extension StyleSheet {
     /// The colors of Dracula, and of its light variant Alucard (draculatheme.com/spec).
     public static let dracula = Palette(
@@ -147,7 +147,8 @@ extension StyleSheet {
         heading: \.blue, link: \.cyan, keyword: \.magenta, type: \.cyan, function: \.green, string: \.yellow,
         constant: \.blue)
 
-    /// The colors of Solarized (ethanschoonover.com/solarized). On a light background, yellow, green and cyan are darker.
+    /// The colors of Solarized (ethanschoonover.com/solarized). On a light background, yellow, green and cyan are darker than in the
+    /// original.
     public static let solarized = Palette(
         text: .light(0x586E75, dark: 0x93A1A1), muted: .light(0x657B83, dark: 0x839496),
         background: .light(0xFDF6E3, dark: 0x002B36), border: .light(0x93A1A1, dark: 0x586E75),
@@ -159,7 +160,8 @@ extension StyleSheet {
         heading: \.orange, link: \.blue, keyword: \.green, type: \.yellow, function: \.blue, string: \.cyan,
         constant: \.magenta)
 
-    /// The colors of Nord (nordtheme.com/docs/colors-and-palettes). On a light background, those of Aurora are darker.
+    /// The colors of Nord (nordtheme.com/docs/colors-and-palettes). On a light background, the Aurora colors are darker than in the
+    /// original.
     public static let nord = Palette(
         text: .light(0x2E3440, dark: 0xECEFF4), muted: .light(0x4C566A, dark: 0xA9B4C8),
         background: .light(0xECEFF4, dark: 0x2E3440), border: .light(0xB8C0CF, dark: 0x4C566A),
@@ -188,7 +190,7 @@ extension StyleSheet.Paint {
     static func light(_ light: UInt32, dark: UInt32) -> Self { Self(light: .rgb(light), dark: .rgb(dark)) }
 }
 
-/// The colors of a theme by their common names.
+/// The colors of a theme under their common names.
 private struct Palette {
     var text: StyleSheet.Paint
     var muted: StyleSheet.Paint
@@ -227,7 +229,7 @@ private struct Palette {
 }
 
 extension StyleSheet {
-    /// Returns a copy in which tokens of code have other colors.
+    /// Returns a copy with new colors for code tokens.
     func setting(tokens: [CodeToken.Kind: Paint]) -> StyleSheet {
         tokens.reduce(self) { $0.setting(inline: [.token($1.key): [.color(.paint($1.value))]]) }
     }

@@ -1,5 +1,5 @@
 extension StyleSheet {
-    /// A color in a rule: a role, or a fixed color.
+    /// A color in a rule: either a role or a fixed color.
     ///
     ///     sheet.setting(inline: [
     ///         .link: [.color(.accent)],
@@ -8,7 +8,7 @@ extension StyleSheet {
     ///         .emphasis: [.color(.named("Brand", fallback: .init(light: .rgb(0x7A3FB0), dark: .rgb(0xD3A8FF))))],
     ///     ])
     public enum Color: Sendable, Hashable {
-        /// The color that the sheet's ``StyleSheet/colors`` give the role.
+        /// The color of a role, from the sheet's ``StyleSheet/colors``.
         case role(Role)
         /// A fixed color.
         case paint(Paint)
@@ -36,13 +36,13 @@ extension StyleSheet {
         public static func dynamic(light: Tone, dark: Tone) -> Color { .paint(Paint(light: light, dark: dark)) }
         /// Returns one of the terminal's sixteen colors.
         public static func ansi(_ color: ANSI) -> Color { .paint(Paint(.ansi(color))) }
-        /// Returns a color of the app's asset catalog; see ``Paint/named(_:fallback:)``.
+        /// Returns a color from the app's asset catalog; see ``Paint/named(_:fallback:)``.
         public static func named(_ name: String, fallback: Paint = .init(.standard)) -> Color {
             .paint(.named(name, fallback: fallback))
         }
     }
 
-    /// The purpose of a color. ``StyleSheet/setting(colors:)`` chooses the color of a role.
+    /// The purpose of a color. ``StyleSheet/setting(colors:)`` sets the color of each role.
     public enum Role: String, Sendable, Hashable, CaseIterable {
         /// The text color.
         case primary
@@ -62,7 +62,7 @@ extension StyleSheet {
         case border
     }
 
-    /// A color with a value for each appearance, and for users who prefer more contrast.
+    /// A color with a value for each appearance, and optionally for users who prefer more contrast.
     ///
     ///     StyleSheet.Paint(light: .rgb(0x59636E), dark: .rgb(0x9198A1), lightIncreasedContrast: .rgb(0x1F2328))
     public struct Paint: Sendable, Hashable {
@@ -90,9 +90,9 @@ extension StyleSheet {
             self.init(light: tone, dark: tone)
         }
 
-        /// Returns a color of the app's asset catalog.
+        /// Returns a color from the app's asset catalog.
         ///
-        /// The fallback is shown where there are no asset catalogs (in terminals, HTML, and on Linux), and for a name that isn't in the
+        /// The fallback is used where there are no asset catalogs (in terminals, in HTML and on Linux) and for names that aren't in the
         /// catalog.
         public static func named(_ name: String, fallback: Paint) -> Paint {
             func named(_ tone: Tone) -> Tone { .named(name, fallback: tone) }
@@ -102,7 +102,8 @@ extension StyleSheet {
                 darkIncreasedContrast: fallback.darkIncreasedContrast.map(named))
         }
 
-        /// Creates a color from the tones of each appearance and contrast, or `nil` for the standard text color.
+        /// Creates a color from the tone of each appearance and contrast. `nil` means the standard text color, or with increased contrast,
+        /// no separate tone.
         init(_ tone: (Appearance, Contrast) -> Tone?) {
             light = tone(.light, .standard) ?? .standard
             dark = tone(.dark, .standard) ?? .standard
@@ -127,15 +128,16 @@ extension StyleSheet {
         case standard
         /// A color in sRGB, with components from 0 to 255. An alpha of 0 is transparent.
         case rgb(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255)
-        /// A color in Display P3, with components from 0 to 1. Other values are clamped. Back-ends without P3 show the nearest sRGB color.
+        /// A color in Display P3, with components from 0 to 1. Other values are clamped. Where P3 isn't available, the nearest sRGB color
+        /// is shown.
         indirect case displayP3(red: Double, green: Double, blue: Double, alpha: Double = 1)
         /// One of the terminal's sixteen colors.
         case ansi(ANSI)
-        /// A color of the app's asset catalog, and the color to show in its place. The fallback must not be a name itself; see
+        /// A color from the app's asset catalog, and the color to use if there isn't one. The fallback must not be a name itself; see
         /// ``Paint/named(_:fallback:)``.
         indirect case named(String, fallback: Tone)
 
-        /// Returns the color `0xRRGGBB`. Higher bits are ignored. Alpha is from 0 to 1, with a precision of 8 bits.
+        /// Returns the color `0xRRGGBB`. Higher bits are ignored. Alpha is from 0 to 1 and is stored in 8 bits.
         public static func rgb(_ value: UInt32, alpha: Double = 1) -> Tone {
             .rgb(
                 red: UInt8(truncatingIfNeeded: value >> 16), green: UInt8(truncatingIfNeeded: value >> 8),
@@ -143,7 +145,7 @@ extension StyleSheet {
         }
     }
 
-    /// The sixteen colors of terminals, in the order of their numbers (ECMA-48, section 8.3.117, and aixterm's bright colors).
+    /// The sixteen terminal colors, in the order of their numbers (ECMA-48, section 8.3.117, and aixterm's bright colors).
     public enum ANSI: String, Sendable, Hashable, CaseIterable {
         /// Number 0.
         case black
@@ -182,7 +184,7 @@ extension StyleSheet {
 
 // MARK: - sRGB
 
-/// A color in sRGB with components from 0 to 1, for displays without asset catalogs and without Display P3.
+/// A color in sRGB with components from 0 to 1, for output that supports neither asset catalogs nor Display P3.
 struct SRGBColor: Sendable, Hashable {
     var red: Double
     var green: Double
@@ -199,7 +201,7 @@ struct SRGBColor: Sendable, Hashable {
         component.isFinite ? UInt8((min(max(component, 0), 1) * 255).rounded()) : 0
     }
 
-    /// Returns the opaque color that is seen in front of an opaque background. Blended as by browsers: in encoded sRGB.
+    /// Returns the opaque color that results from drawing this color over an opaque background. Like browsers, blends in encoded sRGB.
     func blended(over background: SRGBColor) -> SRGBColor {
         func mix(_ front: Double, _ back: Double) -> Double { front * alpha + back * (1 - alpha) }
         return SRGBColor(
@@ -208,7 +210,7 @@ struct SRGBColor: Sendable, Hashable {
 }
 
 extension StyleSheet.Tone {
-    /// The components in sRGB, or `nil` for the standard color. Names have the components of their fallback.
+    /// The components in sRGB, or `nil` for the standard color. A name uses its fallback.
     var srgb: SRGBColor? {
         switch withoutName {
         case .standard, .named: return nil
@@ -244,19 +246,19 @@ extension StyleSheet.ANSI {
 
 // MARK: - Display P3
 
-/// Conversions between sRGB and Display P3, which have the same white and the same transfer function.
+/// Converts between sRGB and Display P3, which share a white point and a transfer function.
 ///
-/// The matrices are those of CSS Color 4 (section 18, "Sample code for color conversions"): from linear components to XYZ with a white of
-/// D65, and from there to the other space.
+/// The matrices come from CSS Color 4 (section 18, "Sample code for color conversions"). They convert linear components to XYZ with a D65
+/// white point, and from there to the other space.
 enum DisplayP3 {
-    /// Returns the nearest color in sRGB: components outside its gamut are clipped. Components that aren't numbers count as 0.
+    /// Returns the color in sRGB, with components outside its gamut clipped. Components that aren't finite count as 0.
     static func srgb(red: Double, green: Double, blue: Double, alpha: Double) -> SRGBColor {
         let linear = [red, green, blue].map { decoded(clamped($0)) }
         let result = toSRGB.map { clamped(encoded(product($0, linear))) }
         return SRGBColor(red: result[0], green: result[1], blue: result[2], alpha: clamped(alpha))
     }
 
-    /// Returns the components in Display P3 of a color in extended sRGB, clipped.
+    /// Converts a color in extended sRGB to Display P3, and clips the components.
     static func components(red: Double, green: Double, blue: Double) -> [Double] {
         let linear = [red, green, blue].map { decoded($0.isFinite ? $0 : 0) }
         return fromSRGB.map { clamped(encoded(product($0, linear))) }
@@ -275,14 +277,14 @@ enum DisplayP3 {
         [-0.019_637_554_590_334, -0.078_636_045_550_632, 1.098_273_600_140_966],
     ]
 
-    /// Its inverse.
+    /// The inverse of `toSRGB`.
     private static let fromSRGB = [
         [0.822_461_968_714_462, 0.177_538_031_285_538, 0],
         [0.033_194_198_850_962, 0.966_805_801_149_038, 0],
         [0.017_082_630_721_120, 0.072_397_440_663_964, 0.910_519_928_614_916],
     ]
 
-    /// The transfer function of sRGB (IEC 61966-2-1), continued for negative values.
+    /// The transfer function of sRGB (IEC 61966-2-1), extended to negative values.
     private static func decoded(_ value: Double) -> Double {
         let size = abs(value)
         let linear = size <= 0.040_45 ? size / 12.92 : power(root((size + 0.055) / 1.055, 5), 12)
@@ -311,8 +313,8 @@ enum DisplayP3 {
 }
 
 extension StyleSheet.Tone {
-    /// Creates a color from components in extended sRGB, as Apple's frameworks give them: colors outside sRGB have components below 0 or
-    /// above 1 and become colors in Display P3.
+    /// Creates a color from components in extended sRGB, as Apple's frameworks provide them. Colors outside sRGB have components below 0 or
+    /// above 1 and become Display P3 colors.
     init(extendedRed red: Double, green: Double, blue: Double, alpha: Double) {
         let tolerance = 0.5 / 255
         if [red, green, blue].allSatisfy({ -tolerance...1 + tolerance ~= $0 }) {
@@ -329,7 +331,7 @@ extension StyleSheet.Tone {
 
 // MARK: - JSON
 
-// A color in JSON: a role, a tone, or an object with tones for appearances or with a name and a fallback.
+// A color in JSON is a role, a tone, or an object. The object has either a tone for each appearance, or a name and a fallback.
 
 extension StyleSheet.Tone {
     /// Reads `standard`, `ansi:red`, `#RRGGBB`, `#RRGGBBAA`, `color(display-p3 1 0.5 0 / 0.8)` and `name:Brand`.
@@ -355,7 +357,7 @@ extension StyleSheet.Tone {
         self = digits.utf8.count == 6 ? .rgb(value) : .rgb(value >> 8, alpha: Double(value & 0xFF) / 255)
     }
 
-    /// The function `color()` of CSS Color 4, section 10, with components as numbers from 0 to 1 or as percentages.
+    /// Reads the `color()` function of CSS Color 4, section 10. Components are numbers from 0 to 1 or percentages.
     private init?(displayP3 text: String) {
         guard text.hasPrefix("color("), text.hasSuffix(")") else { return nil }
         let parts = text.dropFirst(6).dropLast().split(separator: "/", omittingEmptySubsequences: false)
@@ -374,7 +376,7 @@ extension StyleSheet.Tone {
         return number.flatMap { 0...1 ~= $0 ? $0 : nil }
     }
 
-    /// The text that `init(text:)` reads, or `nil` for a name with a fallback.
+    /// The text that `init(text:)` reads, or `nil` for an empty name or a name with a fallback.
     var text: String? {
         switch self {
         case .standard: return "standard"
@@ -414,7 +416,7 @@ extension StyleSheet.Tone {
         self = tone
     }
 
-    /// A name isn't a fallback of a name, so that one look into an asset catalog decides.
+    /// Reads the fallback of a name. It can't be a name itself, so that one lookup in the asset catalog is enough.
     fileprivate init(plainJSON decoder: any Decoder) throws {
         self = try Self(text: try decoder.string(expected: "a color"), at: decoder.codingPath)
         if case .named = self {
@@ -502,7 +504,7 @@ extension StyleSheet.Paint {
         }
     }
 
-    /// The name, if all tones are fallbacks of one name.
+    /// The asset name, if all tones have the same one.
     private var commonName: String? {
         guard case .named(let name, _) = light else { return nil }
         let tones = [dark, lightIncreasedContrast, darkIncreasedContrast].compactMap { $0 }

@@ -3,7 +3,7 @@
 extension StyleSheet {
     /// The blocks that a rule applies to.
     ///
-    /// If two selectors match the same block (``headings`` and ``heading(level:)``), the narrower one takes precedence.
+    /// If two selectors match the same block, such as ``headings`` and ``heading(level:)``, the narrower one wins.
     public enum BlockSelector: Sendable, Hashable {
         /// The whole document.
         case document
@@ -31,7 +31,7 @@ extension StyleSheet {
         case tableHeader
         /// The rows below the header.
         case tableRow
-        /// A cell, also in the header.
+        /// A cell, including header cells.
         case tableCell
         /// All footnotes together, at the end of the document.
         case footnotes
@@ -124,21 +124,21 @@ extension StyleSheet.BlockSelector: CaseIterable {
 // MARK: - Styles of text
 
 extension StyleSheet {
-    /// A style of text. ``BlockStyle/text(_:)`` applies it to all text of a block.
+    /// A style of text. ``BlockStyle/text(_:)`` applies it to all text in a block.
     public enum InlineStyle: Sendable, Hashable {
         /// The text style, which determines the font size and grows with the size category.
         case textStyle(TextStyle)
-        /// The font size. An em is the size of the enclosing text. Points are for the standard size category, and grow with the text
-        /// style. The result is at least 1 and at most 1,000 points.
+        /// The font size. An em is the size of the enclosing text. Points are the size at the standard size category and scale with the
+        /// text style. The result is clamped to 1–1,000 points.
         case fontSize(Length)
-        /// The system's font in a design. It replaces the family of the enclosing text.
+        /// A design of the system font. Replaces the family of the enclosing text.
         case fontDesign(FontDesign)
-        /// The family of an installed font or of a font in the app, such as `Avenir Next`. Where there is no such font, the text is shown
-        /// in the font design.
+        /// The family of a font that is installed or bundled with the app, such as `Avenir Next`. If there is no such font, the font design
+        /// applies.
         case fontFamily(String)
-        /// The weight of the font.
+        /// The font weight.
         case fontWeight(FontWeight)
-        /// The width of the font.
+        /// The font width.
         case fontWidth(FontWidth)
         /// The text color.
         case color(Color)
@@ -146,12 +146,12 @@ extension StyleSheet {
         case inlineBackground(Color)
         /// Extra space after each character.
         case kerning(Length)
-        /// The offset of the text above the baseline. Negative values are below it.
+        /// The offset of the text above the baseline. Negative values lower the text.
         case baseline(Length)
-        /// Whether the text is bold relative to the enclosing text, for strong emphasis in text of any weight.
+        /// Whether the text is bold relative to the enclosing text. Use it for strong emphasis, which must stand out in text of any weight.
         ///
-        /// With `true`, the weight is at least bold, and black in text that is itself semibold or heavier. With `false`, semibold and
-        /// heavier text becomes regular.
+        /// With `true`, the weight becomes at least bold, or black inside text that is already semibold or heavier. With `false`, semibold
+        /// and heavier text becomes regular.
         case bold(Bool)
         /// Whether the text is italic.
         case italic(Bool)
@@ -163,7 +163,8 @@ extension StyleSheet {
 }
 
 extension StyleSheet.InlineStyle: StyleOfProperty {
-    /// Also the names in JSON. Styles are applied in this order: a family after the design that it replaces, and bold after the weight.
+    /// The raw values are the names in JSON. Styles are applied in this order: a family after the design that it replaces, and bold after
+    /// the weight.
     enum Property: String, Hashable, CaseIterable {
         case textStyle
         case fontSize
@@ -226,12 +227,11 @@ extension StyleSheet {
         case spacingAfter(Length)
         /// Extra space between lines.
         case lineSpacing(Length)
-        /// The distance of the baselines of two lines, as a multiple of the font size. It is at least 0.1 and at most 10. Without this
-        /// style, the font determines it.
+        /// The distance between baselines as a multiple of the font size, clamped to 0.1–10. Without this style, the font determines it.
         case lineHeight(Double)
-        /// Whether words may be divided at the ends of lines.
+        /// Whether words may be hyphenated at the ends of lines.
         case hyphenation(Bool)
-        /// The marker of the items, for lists.
+        /// The marker of a list's items.
         case marker(Marker)
         /// Lines on some or all sides of the block.
         case border(Border)
@@ -249,7 +249,7 @@ extension StyleSheet {
         case center
         /// Lines end at the trailing edge, which depends on the writing direction.
         case trailing
-        /// Lines are stretched to both edges. Terminals show it as `leading`.
+        /// Lines are stretched to both edges. Terminals show `leading` instead.
         case justified
     }
 }
@@ -259,13 +259,13 @@ extension StyleSheet.BlockStyle {
     public static func textStyle(_ style: StyleSheet.TextStyle) -> Self { .text(.textStyle(style)) }
     /// The font size; see ``StyleSheet/InlineStyle/fontSize(_:)``.
     public static func fontSize(_ size: StyleSheet.Length) -> Self { .text(.fontSize(size)) }
-    /// The system's font in a design.
+    /// A design of the system font; see ``StyleSheet/InlineStyle/fontDesign(_:)``.
     public static func fontDesign(_ design: StyleSheet.FontDesign) -> Self { .text(.fontDesign(design)) }
-    /// The family of the font; see ``StyleSheet/InlineStyle/fontFamily(_:)``.
+    /// The font family; see ``StyleSheet/InlineStyle/fontFamily(_:)``.
     public static func fontFamily(_ name: String) -> Self { .text(.fontFamily(name)) }
-    /// The weight of the font.
+    /// The font weight.
     public static func fontWeight(_ weight: StyleSheet.FontWeight) -> Self { .text(.fontWeight(weight)) }
-    /// The width of the font.
+    /// The font width.
     public static func fontWidth(_ width: StyleSheet.FontWidth) -> Self { .text(.fontWidth(width)) }
     /// The text color.
     public static func color(_ color: StyleSheet.Color) -> Self { .text(.color(color)) }
@@ -291,7 +291,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case block(BlockProperty)
     }
 
-    /// Also the names in JSON.
+    /// The raw values are the names in JSON.
     enum BlockProperty: String, Hashable, CaseIterable {
         case alignment
         case firstLineIndent
@@ -341,7 +341,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
 protocol StyleOfProperty {
     associatedtype Property: Hashable
     var property: Property { get }
-    /// The position of the style in a rule. Text styles come first, because lengths in em depend on their font size.
+    /// The position of the style in a rule. Text styles come first, because they set the font size that an em refers to.
     var rank: Int { get }
 }
 
@@ -356,23 +356,23 @@ extension Array where Element: StyleOfProperty {
 // MARK: - Fonts
 
 extension StyleSheet {
-    /// The design of the system's font.
+    /// The design of the system font.
     ///
     ///     sheet.setting(block: [.headings: [.fontDesign(.rounded), .fontWeight(.heavy)]])
     public enum FontDesign: String, Sendable, Hashable, CaseIterable {
-        /// The font of the system's controls: San Francisco on Apple's platforms.
+        /// The font of the system's controls: San Francisco on Apple platforms.
         case `default`
-        /// Letters with serifs: New York on Apple's platforms.
+        /// Letters with serifs: New York on Apple platforms.
         case serif
         /// Letters with rounded ends.
         case rounded
-        /// Characters of equal width, for code.
+        /// Characters of equal width, as for code.
         case monospaced
     }
 
     /// The thickness of the letters: the nine weights of Apple's fonts and of CSS.
     ///
-    /// A font that lacks a weight is shown in the nearest one that it has.
+    /// If a font lacks a weight, its nearest weight is used.
     public enum FontWeight: String, Sendable, Hashable, CaseIterable, Comparable {
         /// 100 in CSS.
         case ultraLight
@@ -384,7 +384,7 @@ extension StyleSheet {
         case regular
         /// 500 in CSS.
         case medium
-        /// 600 in CSS, and the first weight that a terminal shows in bold.
+        /// 600 in CSS. The lightest weight that terminals show in bold.
         case semibold
         /// 700 in CSS.
         case bold
@@ -408,11 +408,11 @@ extension StyleSheet {
             }
         }
 
-        /// Returns whether the left weight is lighter.
+        /// Returns whether `left` is lighter than `right`.
         public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
     }
 
-    /// The width of the letters. A font that lacks a width is shown in the nearest one that it has.
+    /// The width of the letters. If a font lacks a width, its nearest width is used.
     public enum FontWidth: String, Sendable, Hashable, CaseIterable {
         /// The narrowest letters.
         case compressed
@@ -428,7 +428,7 @@ extension StyleSheet {
 // MARK: - Lengths, padding and borders
 
 extension StyleSheet {
-    /// A distance, in points or relative to the font size of its text.
+    /// A distance, in points or relative to the font size of the text.
     ///
     /// In a terminal, a column is half an em of body text and a row is one em. Distances are rounded to whole columns and rows.
     public enum Length: Sendable, Hashable {
@@ -457,7 +457,7 @@ extension StyleSheet {
         /// Space after the content.
         public var trailing: Length
 
-        /// Creates padding. Sides without an argument have none.
+        /// Creates padding. The default for each side is none.
         public init(
             top: Length = .points(0), leading: Length = .points(0), bottom: Length = .points(0),
             trailing: Length = .points(0)
@@ -474,7 +474,7 @@ extension StyleSheet {
         }
     }
 
-    /// Lines on some sides of a block.
+    /// Lines on one or more sides of a block.
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<Edge>
@@ -514,14 +514,16 @@ extension StyleSheet {
     ///         .list(.bullets): [.marker(.bullets(["–"]))],
     ///     ])
     ///
-    /// The first value is for lists that aren't inside another list of their kind, the next value for lists one level deeper, and so
-    /// on. After the last value, the first is used again.
+    /// The first value applies to lists that aren't inside another list of their kind, the next value to lists one level deeper, and so on.
+    /// After the last value, the first one is used again.
     public enum Marker: Sendable, Hashable {
         /// No marker.
         case none
-        /// Numbers, followed by the period or parenthesis of the document. An empty array means decimal numbers. Bullet lists get `•`.
+        /// Numbers, followed by the period or parenthesis that the document uses. An empty array means decimal numbers. Bullet lists show
+        /// `•` instead.
         case numbers([Numbering])
-        /// Bullets, of which the first 64 Unicode scalars are shown. An empty array means no bullets. Ordered lists keep decimal numbers.
+        /// Bullets. At most 64 Unicode scalars of each are shown. An empty array means no bullets. Ordered lists keep their decimal
+        /// numbers.
         case bullets([String])
     }
 
@@ -538,7 +540,8 @@ extension StyleSheet {
         /// I, II, III
         case uppercaseRoman
 
-        /// Returns the number as text. Numbers that a format can't express (0 and below; for Roman above 3,999) become decimal digits.
+        /// Returns the number as text. Numbers that the format can't express become decimal digits: 0 and below, and above 3,999 for Roman
+        /// numerals.
         ///
         ///     StyleSheet.Numbering.lowercaseLetters.text(of: 28)   // "ab"
         ///     StyleSheet.Numbering.uppercaseRoman.text(of: 2026)   // "MMXXVI"
@@ -583,8 +586,8 @@ extension StyleSheet {
 }
 
 extension StyleSheet.Marker {
-    /// `number` is `nil` in a bullet list, `delimiter` is the character after the number in the document, and `depth` is the number of
-    /// enclosing lists of the same kind.
+    /// Returns the marker of an item. `number` is `nil` in a bullet list, `delimiter` is the character after the number in the document,
+    /// and `depth` is the number of enclosing lists of the same kind.
     func text(number: Int?, delimiter: Character, depth: Int) -> String {
         switch (self, number) {
         case (.none, _): ""

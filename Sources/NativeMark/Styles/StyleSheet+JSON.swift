@@ -20,8 +20,8 @@ extension StyleSheet {
     /// }
     /// ```
     ///
-    /// All parts are optional. The rules are added to those of the base: ``default``, another one of ``named``, or `"empty"`. A length is
-    /// a number of points or a string in `em` or `pt`. Unknown keys are errors.
+    /// All parts are optional. The rules extend the base, which is ``default``, another sheet in ``named``, or `"empty"`. A length is a
+    /// number of points or a string in `em` or `pt`. Unknown keys are errors.
     ///
     /// | color | |
     /// |---|---|
@@ -30,8 +30,8 @@ extension StyleSheet {
     /// | `color(display-p3 1 0.5 0 / 0.8)` | Display P3, as in CSS, with or without alpha |
     /// | `ansi:cyan` | one of the terminal's sixteen colors |
     /// | `standard` | the text color of the terminal or label |
-    /// | `name:Brand` | a color of the app's asset catalog |
-    /// | `{ "name": "Brand", "fallback": … }` | the same, with the color to show elsewhere |
+    /// | `name:Brand` | a color from the app's asset catalog |
+    /// | `{ "name": "Brand", "fallback": … }` | the same, with a fallback color |
     /// | `{ "light": …, "dark": … }` | one color for each appearance, and optionally `lightIncreasedContrast`, `darkIncreasedContrast` |
     ///
     /// - Throws: A ``NativeMarkError`` that names the key and says what to write instead.
@@ -41,7 +41,7 @@ extension StyleSheet {
         }
     }
 
-    /// The sheet as JSON that ``init(json:)`` reads, with its keys in alphabetical order. Lengths that aren't finite are written as 0.
+    /// The sheet as JSON for ``init(json:)``, with keys in alphabetical order. Lengths and line heights that aren't finite become 0.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -56,7 +56,7 @@ extension StyleSheet: Codable {
         case base, colors, blocks, inlines
     }
 
-    /// Creates a sheet from any decoder with keyed containers, in the format of ``init(json:)``.
+    /// Decodes a sheet in the format of ``init(json:)``, from any decoder with keyed containers.
     public init(from decoder: any Decoder) throws {
         let sheet = try decoder.object(of: Part.self, called: "part of a style sheet")
         switch try sheet.value(of: .base, { try $0.string(expected: "the name of a style sheet") }) {
@@ -91,7 +91,7 @@ extension StyleSheet: Codable {
         }
     }
 
-    /// Encodes all rules, with the base `empty`.
+    /// Encodes all rules, with `empty` as the base.
     public func encode(to encoder: any Encoder) throws {
         var sheet = encoder.container(keyedBy: StyleKey.self)
         try sheet.encode("empty", forKey: "base")
@@ -340,7 +340,7 @@ struct StyleKey: CodingKey, ExpressibleByStringLiteral {
     init?(intValue: Int) { nil }
 }
 
-/// A value with a name in JSON, from a fixed set of values.
+/// A type with a fixed set of values that have names in JSON.
 protocol NamedInJSON: Hashable {
     static var allNamed: [Self] { get }
     var name: String { get }
@@ -399,7 +399,7 @@ struct ObjectInJSON<Key: Hashable> {
 }
 
 extension Decoder {
-    /// Throws an error for a key that isn't in the set.
+    /// Reads an object. Throws an error for a key that isn't in the set.
     func object<Key: NamedInJSON>(of type: Key.Type, called what: String) throws -> ObjectInJSON<Key> {
         try object(named: Dictionary(uniqueKeysWithValues: Key.allNamed.map { ($0.name, $0) }), called: what)
     }

@@ -1,16 +1,16 @@
-/// The appearance of a document: rules for blocks, rules for text inside them, and a color for each role, such as `accent`.
+/// The look of a document: rules for blocks, rules for the text in them, and a color for each role, such as `accent`.
 ///
 ///     let sheet = StyleSheet.default
 ///         .setting(inline: [.emphasis: [.color(.accent)]])
 ///         .setting(block: [.heading(level: 1): [.textStyle(.largeTitle), .spacingAfter(.em(0.5))]])
 ///         .setting(colors: [.accent: .init(light: .rgb(0x0A5FFF), dark: .rgb(0x6FB1FF))])
 ///
-/// Text styles are inherited, and inner rules win: a code span in a heading has the heading's weight and the span's background.
-/// Blocks inherit alignment and line spacing. Indents add up. Other block styles (spacing, border, padding, background, marker)
-/// aren't inherited.
+/// Text styles are inherited, and inner rules win: a code span in a heading has the heading's weight and the span's background. Blocks
+/// inherit alignment, line spacing, line height and hyphenation. Indents add up. Other block styles (spacing, border, padding, background,
+/// marker) aren't inherited.
 ///
-/// A sheet doesn't depend on a screen. ``resolved(in:)`` converts it to points and plain colors for an appearance and a size
-/// category. ``init(json:)`` and ``json`` read and write sheets.
+/// A sheet is independent of any screen. ``resolved(in:)`` converts it to points and plain colors for one appearance and size category.
+/// ``init(json:)`` reads a sheet from JSON, and ``json`` writes it.
 public struct StyleSheet: Sendable, Hashable {
     /// The rules for blocks. Each rule has at most one style per property.
     public private(set) var blocks: [BlockSelector: [BlockStyle]] = [:]
@@ -18,14 +18,15 @@ public struct StyleSheet: Sendable, Hashable {
     /// The rules for text inside blocks. Each rule has at most one style per property.
     public private(set) var inlines: [InlineSelector: [InlineStyle]] = [:]
 
-    /// The colors of the roles. Roles that are missing here have the colors of ``default``.
+    /// The color of each role. Roles that are missing here use the colors of ``default``.
     public private(set) var colors: [Role: Paint] = [:]
 
     /// Creates a sheet without rules.
     public init() {}
 
-    /// Returns a copy with more rules for blocks. A style replaces an earlier style of the same selector and property. The level of a
-    /// heading must be from 1 to 6, otherwise it traps.
+    /// Returns a copy with more rules for blocks. A style replaces an earlier style with the same selector and property.
+    ///
+    /// - Precondition: Heading levels are from 1 to 6.
     public func setting(block rules: [BlockSelector: [BlockStyle]]) -> StyleSheet {
         var result = self
         for (selector, styles) in rules {
@@ -37,7 +38,7 @@ public struct StyleSheet: Sendable, Hashable {
         return result
     }
 
-    /// Returns a copy with more rules for text inside blocks. A style replaces an earlier style of the same selector and property.
+    /// Returns a copy with more rules for text inside blocks. A style replaces an earlier style with the same selector and property.
     public func setting(inline rules: [InlineSelector: [InlineStyle]]) -> StyleSheet {
         var result = self
         for (selector, styles) in rules {
@@ -46,7 +47,7 @@ public struct StyleSheet: Sendable, Hashable {
         return result
     }
 
-    /// Returns a copy with other colors for some roles.
+    /// Returns a copy with new colors for some roles.
     public func setting(colors paints: [Role: Paint]) -> StyleSheet {
         var result = self
         result.colors.merge(paints) { $1 }
@@ -75,7 +76,7 @@ extension StyleSheet {
     }
 }
 
-/// A style sheet resolved for one environment. It computes the appearance of blocks and text.
+/// A style sheet resolved for one environment. Computes the look of blocks and text.
 public struct ResolvedStyleSheet: Sendable, Hashable {
     /// The style sheet.
     public let sheet: StyleSheet
@@ -90,8 +91,8 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         apply(sheet.inlines[selector] ?? [], to: outer)
     }
 
-    /// Returns a text style changed by other styles, in any order: lengths in em refer to the resulting font size. Of two styles of the
-    /// same property, the last one applies.
+    /// Returns `outer` with `styles` applied. Their order doesn't matter: the font size applies first, so other lengths in em refer to it.
+    /// If two styles set the same property, the last one wins.
     public func text(_ outer: ResolvedTextStyle, with styles: [StyleSheet.InlineStyle]) -> ResolvedTextStyle {
         apply([].replacing(with: styles), to: outer)
     }
@@ -117,12 +118,12 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         return block
     }
 
-    /// Returns the plain color of a color in a rule.
+    /// Returns the plain color for a color in a rule.
     public func tone(of color: StyleSheet.Color) -> StyleSheet.Tone {
         sheet.paint(of: color).tone(in: environment)
     }
 
-    /// Returns a font size that can be shown, because a style sheet may contain any number.
+    /// Limits a font size to what can be shown, because a style sheet may contain any number.
     static func fontSize(_ points: Double) -> Double { points.isFinite ? min(max(points, 1), 1_000) : 17 }
 
     /// The styles must be sorted by rank.
@@ -188,19 +189,19 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
 
 // MARK: - Resolved styles
 
-/// The appearance of text in one environment, with lengths in points and plain colors.
+/// The look of text in one environment, with lengths in points and plain colors.
 public struct ResolvedTextStyle: Sendable, Hashable {
     /// The text style that determines how the font size grows with the size category.
     public var textStyle: StyleSheet.TextStyle
-    /// The font size in points. It includes the size category.
+    /// The font size in points, already scaled for the size category.
     public var fontSize: Double
-    /// The family of the font, or `nil` for the system's font.
+    /// The font family, or `nil` for the system font.
     public var fontFamily: String?
-    /// The design of the system's font, which is shown without a family and in place of one that isn't installed.
+    /// The design of the system font, which is used if there is no family or it isn't installed.
     public var fontDesign: StyleSheet.FontDesign
-    /// The weight of the font. It includes the style `bold`.
+    /// The font weight, including the effect of the style `bold`.
     public var fontWeight: StyleSheet.FontWeight
-    /// The width of the font.
+    /// The font width.
     public var fontWidth: StyleSheet.FontWidth
     /// The text color.
     public var color: StyleSheet.Tone
@@ -238,7 +239,7 @@ public struct ResolvedTextStyle: Sendable, Hashable {
     }
 }
 
-/// The appearance of a block in one environment, with lengths in points.
+/// The look of a block in one environment, with lengths in points.
 public struct ResolvedBlockStyle: Sendable, Hashable {
     /// The style of the block's text, before inline rules.
     public var text: ResolvedTextStyle
@@ -256,11 +257,11 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
     public var spacingAfter = 0.0
     /// Extra space between lines.
     public var lineSpacing = 0.0
-    /// The distance of the baselines of two lines as a multiple of the font size, or `nil` if the font determines it.
+    /// The distance between baselines as a multiple of the font size, or `nil` if the font determines it.
     public var lineHeight: Double?
-    /// Whether words may be divided at the ends of lines.
+    /// Whether words may be hyphenated at the ends of lines.
     public var isHyphenated = false
-    /// The marker of the items, for a list with a marker rule.
+    /// The marker of the items, if a rule sets one for the list.
     public var marker: StyleSheet.Marker?
     /// Lines around the block.
     public var border: Border?
@@ -313,11 +314,11 @@ extension StyleSheet {
         public var sizeCategory: SizeCategory
         /// The platform, which determines the font sizes of text styles.
         public var platform: Platform
-        /// The font size of body text in points, in place of the platform's at the size category. Other text styles keep their proportion to
-        /// it.
+        /// The font size of body text in points, or `nil` for the platform's size at the size category. Other text styles scale in
+        /// proportion.
         public var bodySize: Double?
 
-        /// Creates an environment, by default with a light background and the standard text size of this platform.
+        /// Creates an environment. The defaults are a light background and this platform's standard text size.
         public init(
             appearance: Appearance = .light, contrast: Contrast = .standard, sizeCategory: SizeCategory = .large,
             platform: Platform = .current, bodySize: Double? = nil
@@ -338,7 +339,7 @@ extension StyleSheet {
         case dark
     }
 
-    /// The difference between the colors of text and background.
+    /// How strongly text stands out from the background.
     public enum Contrast: String, Sendable, Hashable, CaseIterable {
         /// The usual colors.
         case standard
@@ -348,13 +349,13 @@ extension StyleSheet {
 
     /// A group of platforms whose text styles have the same font sizes.
     public enum Platform: String, Sendable, Hashable, CaseIterable {
-        /// iOS, iPadOS and visionOS, and platforms that aren't Apple's. Body text has 17 points.
+        /// iOS, iPadOS, visionOS and all non-Apple platforms. Body text is 17 points.
         case iOS
-        /// macOS. Body text has 13 points, and there are no size categories.
+        /// macOS. Body text is 13 points, and there are no size categories.
         case macOS
-        /// tvOS. Body text has 29 points.
+        /// tvOS. Body text is 29 points.
         case tvOS
-        /// watchOS. Body text has 16 points.
+        /// watchOS. Body text is 16 points.
         case watchOS
 
         /// The platform that the code is compiled for.
@@ -381,7 +382,7 @@ extension StyleSheet.Environment {
             size * bodySize / StyleSheet.TextStyle.body.size(at: sizeCategory, on: platform))
     }
 
-    /// Returns the growth of text in a text style at the size category: 1 at the standard size.
+    /// Returns the factor by which a text style grows at the size category: 1 at the standard size.
     func scale(of style: StyleSheet.TextStyle) -> Double {
         style.size(at: sizeCategory, on: platform) / style.size(at: .large, on: platform)
     }
@@ -400,7 +401,7 @@ extension StyleSheet {
         case title2
         /// 20 points.
         case title3
-        /// 17 points, in a heavier weight on Apple's systems.
+        /// 17 points. Sets only the size; Apple's own headline style is also heavier.
         case headline
         /// 17 points.
         case body
@@ -421,10 +422,10 @@ extension StyleSheet {
         ///     StyleSheet.TextStyle.body.size(at: .accessibility5, on: .iOS)   // 53
         ///     StyleSheet.TextStyle.body.size(at: .large, on: .macOS)          // 13
         ///
-        /// The sizes come from Apple's Human Interface Guidelines (Typography, Specifications): on iOS at each size category, on macOS
-        /// independent of the category, and on tvOS and watchOS at the standard one. At other categories, tvOS and watchOS have the
-        /// proportions of iOS, rounded to whole points. Text styles that the tables of tvOS and watchOS don't list have the size of a
-        /// neighbor.
+        /// The sizes come from Apple's Human Interface Guidelines (Typography, Specifications): for iOS at every size category, for macOS
+        /// independent of the category, and for tvOS and watchOS at the standard category. At other categories, tvOS and watchOS sizes
+        /// scale as on iOS, rounded to whole points. A text style missing from the tvOS or watchOS table takes its size from a neighboring
+        /// style.
         public func size(at category: SizeCategory, on platform: Platform) -> Double {
             let row = Self.sizes[self] ?? []
             let index = SizeCategory.allCases.firstIndex(of: category) ?? Self.standard
