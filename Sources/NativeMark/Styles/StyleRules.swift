@@ -474,7 +474,7 @@ extension StyleSheet {
         }
     }
 
-    /// Lines on one or more sides of a block.
+    /// Lines on any of the four sides of a block.
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<Edge>

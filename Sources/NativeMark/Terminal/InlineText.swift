@@ -1,21 +1,21 @@
 /// The sanitized text of one block, divided into characters with a width and a look.
 ///
-/// Characters are determined in the whole text, not run by run, because a combining mark at the beginning of a run belongs to the
-/// letter at the end of the previous run.
+/// The text is divided as a whole, not run by run, because a combining mark at the beginning of a run belongs to the letter at the end of
+/// the previous run.
 struct InlineText {
     struct Look: Hashable {
         var style: ResolvedTextStyle
-        /// Percent-encoded.
+        /// The hyperlink, with a percent-encoded target.
         var link: Hyperlink?
-        /// Whether the text is a visible target, in which lines break only if it is wider than a line.
+        /// Whether the text is a visible link target, which breaks only if it is wider than a line.
         var isTarget = false
-        /// The index of an image that is shown in place of one character.
+        /// The index of the image that replaces one character.
         var image: Int?
     }
 
     /// An image that is one row high.
     struct Image {
-        /// The control sequences that show the image and move the cursor behind it.
+        /// The escape sequences that show the image and move the cursor past it.
         var sequences: String
         var columns: Int
         var look: Look
@@ -27,7 +27,7 @@ struct InlineText {
     }
 
     struct Atom {
-        /// The position and length in UTF-8 bytes. Length 0 stands for U+FFFD in place of a character that is too wide.
+        /// The position and length in UTF-8 bytes. A length of 0 means that U+FFFD replaces a character that is too wide.
         var start: Int
         var length: Int
         /// The number of columns, including `kerning`.
@@ -45,7 +45,7 @@ struct InlineText {
     /// The end of each look in the text, as UTF-8 offsets.
     private var ends: [Int] = []
 
-    /// Appends sanitized text. A line feed in it ends a line.
+    /// Appends sanitized text. Line feeds end lines.
     mutating func append(_ string: String, _ look: Look) {
         guard !string.isEmpty else { return }
         text += string
@@ -70,8 +70,8 @@ struct InlineText {
         append("\u{FFFC}", look)
     }
 
-    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column. A character that
-    /// would be wider with its `kerning` has none.
+    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column. If `kerning` would
+    /// make a character wider than `limit`, it is dropped.
     mutating func measure(limit: Int, kerning: (ResolvedTextStyle) -> Int) {
         // Characters can't be drawn closer together than their columns.
         let kernings = looks.map { max(0, kerning($0.style)) }
@@ -163,7 +163,7 @@ extension [Segment] {
         }
     }
 
-    /// Merges a segment with the previous one if they have the same look.
+    /// Appends segments, and merges each with the previous one if they have the same look.
     mutating func join(_ others: [Segment]) {
         for segment in others {
             if let last, last.look == segment.look {
@@ -178,7 +178,7 @@ extension [Segment] {
 
 // MARK: - Line breaking
 
-/// The line breaking class of a character: the classes of UAX #14 that matter in a terminal, in a few groups.
+/// The line breaking class of a character. Groups the classes of UAX #14 that matter in a terminal.
 ///
 /// A line may break after spaces, before and after wide characters (ideographs, kana, Hangul, emoji), and after a hyphen between
 /// letters. It doesn't break next to a no-break space or word joiner, before closing characters (`）`, `。`, small kana), or after
@@ -214,11 +214,11 @@ enum LineBreaking: Sendable {
         }
     }
 
-    /// The characters besides closing brackets that don't begin a line in Japanese and Chinese (kinsoku).
+    /// Characters other than closing brackets that must not begin a line in Japanese and Chinese (kinsoku).
     private static let neverBegins = Set(
         "、。，．！？：；・ー々ゝゞヽヾ…‥〜％ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ".unicodeScalars)
 
-    /// `before` is the class of the character before `left`.
+    /// Returns whether a line may break between two characters. `before` is the class of the character before `left`.
     static func mayBreak(_ before: LineBreaking?, _ left: LineBreaking, _ right: LineBreaking) -> Bool {
         switch (left, right) {
         case (_, .space), (_, .newline), (_, .glue), (.glue, _): false
@@ -239,7 +239,7 @@ extension InlineText {
 
     /// Breaks the text into lines at the limits and at line feeds. Spaces at the end of a line are dropped.
     ///
-    /// A word that is wider than a line is broken between characters. The algorithm is greedy and takes linear time.
+    /// A word that is wider than a line breaks between characters. The algorithm is greedy and takes linear time.
     func lines(_ limits: Limits) -> [Range<Int>] {
         var lines: [Range<Int>] = []
         var start = 0
@@ -282,7 +282,7 @@ extension InlineText {
         return range.lowerBound..<end
     }
 
-    /// The lines of the source end only at line feeds and keep all spaces.
+    /// Returns the lines of the source, which end only at line feeds and keep all their spaces.
     func sourceLines() -> [Range<Int>] {
         var lines: [Range<Int>] = []
         var start = 0
@@ -331,7 +331,7 @@ extension InlineText {
 // MARK: - From the runs of a block
 
 extension TerminalLayout {
-    /// Adds link targets and image sources to the text. `images` replace the descriptions of these images.
+    /// Returns the text of runs, with link targets and image sources added. Each image in `images` replaces its description.
     func inlineText(
         of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:]
     ) -> InlineText {
@@ -376,16 +376,18 @@ extension TerminalLayout {
         }
     }
 
-    /// The delimiter of struck text where there are no text attributes. As in Markdown, so that it survives copying, and can be read aloud.
+    /// Marks struck text where there are no text attributes. This is Markdown's own delimiter, which survives copying and can be read
+    /// aloud.
     private static let strikethrough = "~~"
 
     private func target(_ target: String, unlessIn shown: String) -> String {
-        // A target that begins with # is in the document itself. A table of contents would be hard to read with them.
+        // A target that begins with # is in the document itself. Showing such targets would make a table of contents hard to read.
         let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isShown(target, in: shown)
         return isSilent ? "" : " <\(TerminalText.sanitized(target))>"
     }
 
-    /// Returns the hyperlink of a run in a link or of an image. If a terminal can't follow the target, the target is visible instead.
+    /// Returns the hyperlink of a run that is in a link or is an image, or `nil` if the terminal can't follow the target, which is then
+    /// shown as text.
     func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
         guard renderer.hyperlinks else { return nil }
         var target = ""
@@ -412,7 +414,7 @@ extension TerminalLayout {
         return Self.raised(TerminalText.sanitized(string), by: run.style.baseline)
     }
 
-    /// Returns sanitized code. A tab advances to the next multiple of four columns from the beginning of the run or line.
+    /// Returns sanitized code. A tab advances to the next multiple of four columns, counted from the beginning of the line or run.
     private static func code(_ string: String) -> String {
         var lines: [String] = []
         for line in string.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
@@ -433,7 +435,7 @@ extension TerminalLayout {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns the text as superscript or subscript digits if the style raises or lowers it and it has only digits.
+    /// Returns superscript or subscript digits if the style raises or lowers the text and the text has only digits.
     private static func raised(_ string: String, by baseline: Double) -> String {
         guard baseline != 0 else { return string }
         let digits = Array(baseline > 0 ? "⁰¹²³⁴⁵⁶⁷⁸⁹" : "₀₁₂₃₄₅₆₇₈₉")
@@ -448,13 +450,13 @@ extension TerminalLayout {
 
 // MARK: - Link targets
 
-/// Makes link targets safe for the two places where a terminal receives them.
+/// Prepares link targets for hyperlinks, and checks whether text already shows a target.
 enum LinkTarget {
-    /// The longest target of a hyperlink in bytes. VTE ignores longer ones, as Internet Explorer did.
+    /// The longest hyperlink target in bytes. VTE ignores longer targets, as Internet Explorer did.
     static let longestHyperlink = 2_083
 
-    /// Returns the target for a hyperlink, or `nil` if a terminal can't follow it: a target that isn't absolute, because a terminal
-    /// doesn't know the document's address, or one that is too long.
+    /// Returns the target for a hyperlink, or `nil` if a terminal can't follow it. The target must be absolute, because the terminal
+    /// doesn't know the document's address, and not too long.
     static func hyperlink(_ target: String) -> String? {
         guard target.utf8.count <= longestHyperlink, isAbsolute(target) else { return nil }
         let encoded = encoded(target)
@@ -467,14 +469,14 @@ enum LinkTarget {
         return LinkDestination.percentEncoded(bytes) { bytes[$0] > 0x20 && bytes[$0] < 0x7F }
     }
 
-    /// Whether the target has a scheme (RFC 3986, section 3.1) of at least two characters; one is a drive of Windows.
+    /// Whether the target has a scheme (RFC 3986, section 3.1) of at least two characters. A single letter would be a Windows drive.
     static func isAbsolute(_ target: String) -> Bool {
         let scheme = target.utf8.prefix { $0 != UInt8(ascii: ":") }
         guard scheme.count >= 2, scheme.count < target.utf8.count, let first = scheme.first else { return false }
         return first.isLetter && scheme.allSatisfy { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
     }
 
-    /// Whether the text is the target, as the parser encodes it.
+    /// Whether the text already shows the target. The text may lack `mailto:` or `http://`, and it needn't be percent-encoded.
     static func isShown(_ target: String, in text: String) -> Bool {
         [text, "mailto:" + text, "http://" + text].contains {
             $0 == target || LinkDestination.normalized(Array($0.utf8)) == target

@@ -10,12 +10,13 @@ import Foundation
 /// |---|---|
 /// | not loaded | as its description |
 /// | alone in its paragraph | on its own lines |
-/// | among text or other images, with a width for that, and no wider than a line | in the line, one row high |
+/// | among text or other images, with a `columnsInLine` that fits in a line | in the line, one row high |
 /// | among text or other images, otherwise | on its own lines below the text; the description stays in the text |
 ///
-/// In a paragraph of images only, images on their own lines have no description. In a table, images are in their cells, or below the table.
+/// In a paragraph that has only images, an image on its own lines has no description. In a table, images are in their cells or below the
+/// table.
 struct PlacedImages {
-    /// The images in the lines, by their numbers.
+    /// The images in the lines, by image index.
     var inLine: [Int: TerminalRenderer.Image] = [:]
     /// The images below the text.
     var below: [(image: TerminalRenderer.Image, link: InlineText.Hyperlink?)] = []
@@ -42,7 +43,7 @@ extension TerminalLayout {
             }
         }
         guard !placed.below.isEmpty, runs.allSatisfy({ $0.image != nil || isSpace($0) }) else { return placed }
-        // Spaces behind an image that isn't in the line would be at the beginning of a line, or next to other spaces.
+        // Spaces after an image that isn't in the line are dropped too: they would begin a line or follow other spaces.
         var isBehind = true
         placed.runs =
             runs.filter { run in
@@ -64,11 +65,11 @@ extension TerminalLayout {
         }
     }
 
-    /// Shows an image on its own lines. A link is in the first of them.
+    /// Shows an image on its own lines. If it has a link, only the first line is a hyperlink.
     ///
-    /// The image takes as many lines as it has rows, independent of where the terminal leaves the cursor. The escape sequences first
-    /// reserve the lines by moving down (IND, which scrolls if necessary and keeps the column) and up again. They save and restore the
-    /// cursor around the image (DECSC, DECRC; nothing scrolls in between). The cells under the image are skipped, not overwritten.
+    /// The image takes as many lines as it has rows, no matter where the terminal leaves the cursor. The escape sequences first reserve the
+    /// lines by moving down (IND, which scrolls if necessary and keeps the column) and back up. They save and restore the cursor around the
+    /// image (DECSC, DECRC), and nothing scrolls in between. The cursor skips the cells under the image and doesn't overwrite them.
     private mutating func show(_ image: TerminalRenderer.Image, link: InlineText.Hyperlink?) {
         let columns = min(max(image.columns, 1), top.width)
         let rows = min(max(image.rows, 1), 1_000)
@@ -83,8 +84,8 @@ extension TerminalLayout {
         shown(image, columns: image.columnsInLine ?? 1, rows: 1, isInLine: true, link: link)
     }
 
-    /// Returns the sequences that show an image and move the cursor to the end of its first row. In a link, the cells under the image are
-    /// spaces, so that a click finds the link.
+    /// Returns the sequences that show an image and move the cursor to the end of its first row. If the image has a link, spaces fill the
+    /// cells under that row, so that a click finds the link.
     private func shown(
         _ image: TerminalRenderer.Image, columns: Int, rows: Int, isInLine: Bool, link: InlineText.Hyperlink?
     ) -> InlineText.Image {
@@ -100,8 +101,8 @@ extension TerminalLayout {
             look: .init(style: filling(nil), link: link))
     }
 
-    /// Returns the commands of the kitty graphics protocol: show a PNG (f=100) immediately (a=T) in a number of cells, without responses
-    /// (q=2) and without moving the cursor (C=1), in chunks of 4,096 bytes.
+    /// Returns the commands of kitty's graphics protocol that show a PNG (f=100) immediately (a=T) in a number of cells, without responses
+    /// (q=2) and without moving the cursor (C=1). The data is in chunks of 4,096 bytes.
     private static func kitty(_ data: String, id: UInt32?, columns: Int, rows: Int) -> String {
         var result = ""
         var rest = data.utf8[...]
@@ -116,9 +117,10 @@ extension TerminalLayout {
         return result
     }
 
-    /// Returns the command of iTerm2's protocol: show a file inline (inline=1), scaled to fit a number of cells.
+    /// Returns the command of iTerm2's protocol that shows a file inline (inline=1), scaled to fit a number of cells.
     ///
-    /// Where WezTerm keeps the ratio, it computes the height from the width. An image in a line could then be higher than the line.
+    /// An image in a line doesn't keep its aspect ratio, because WezTerm would compute the height from the width, and the image could be
+    /// taller than the line.
     private static func iTerm2(_ data: String, size: Int, columns: Int, rows: Int, keepsRatio: Bool) -> String {
         let ratio = keepsRatio ? 1 : 0
         return

@@ -1,7 +1,7 @@
-/// Lays out the blocks of a styled text in lines.
+/// Lays out the blocks of a styled text as lines.
 ///
-/// Open blocks are a stack of frames. Each frame stores the beginning of its lines, composed when the frame is opened, so that adding
-/// a line doesn't visit the enclosing frames:
+/// Open blocks form a stack of frames. Each frame composes the beginning of its lines once, when it opens, so that adding a line doesn't
+/// visit the enclosing frames:
 ///
 /// ```text
 /// > - one      frames: document, quote "│ ", list, item  first "│ • "  others "│   "
@@ -14,24 +14,25 @@ struct TerminalLayout {
     let bodySize: Double
     var writer: TerminalWriter
     var frames: [Frame]
-    /// A frame compares it with its own `lineCount` to choose the beginning of its next line.
+    /// The number of lines so far, not counting spacing. A frame compares it with its own `lineCount` to choose the beginning of its next
+    /// line.
     private var lineCount = 0
     private var pendingSpace = 0
-    /// The index of the outermost frame that was on top since the last line. Blank lines begin like its lines.
+    /// The index of the outermost frame that has been on top since the last line. Blank lines begin as its lines do.
     private var lowestFrame = 0
 
     struct Frame {
         var block: Int
-        /// The beginning of the first line after the frame was opened.
+        /// The beginning of the first line after the frame opens.
         var first: [Segment]
         var others: [Segment]
         var suffix: [Segment] = []
-        /// The number of columns between the beginning and the suffix.
+        /// The number of columns between the beginning and the suffix of a line.
         var width: Int
         var background: StyleSheet.Tone?
         var lineCount: Int
         var markerWidth = 0
-        /// The rows of padding below the last line. `borderBelow` is the border to close.
+        /// The rows of padding below the last line.
         var paddingBelow = 0
         var borderBelow: ResolvedBlockStyle.Border?
         /// The number of lines before the content of the innermost enclosing box.
@@ -83,7 +84,7 @@ struct TerminalLayout {
 
     // MARK: Lines
 
-    /// Requests blank rows before the next line. Of several requests, the largest applies.
+    /// Requests blank rows before the next line. If there are several requests, the largest one wins.
     mutating func space(_ rows: Int) {
         pendingSpace = max(pendingSpace, rows)
     }
@@ -112,7 +113,7 @@ struct TerminalLayout {
         writer.line(line)
     }
 
-    /// Returns the style of spaces and lines.
+    /// Returns the style for spaces and border lines.
     func filling(_ background: StyleSheet.Tone?, color: StyleSheet.Tone = .standard) -> ResolvedTextStyle {
         var style = ResolvedTextStyle(fontSize: bodySize)
         style.background = background
@@ -127,7 +128,7 @@ struct TerminalLayout {
         let block = text.blocks[frame.block]
         // An empty item still has a marker.
         if case .item = block.kind, frame.lineCount == lineCount { line([]) }
-        // Spacing separates blocks, so the space below the last block in a box is added below the box.
+        // Spacing separates blocks, so the space below the last block in a box goes below the box.
         let due = pendingSpace
         if frame.paddingBelow > 0 || frame.borderBelow?.edges.contains(.bottom) == true { pendingSpace = 0 }
         for _ in 0..<frame.paddingBelow { line([]) }
@@ -139,12 +140,12 @@ struct TerminalLayout {
 
     // MARK: Lengths
 
-    /// Returns a length in columns of half an em of body text, at most a line and at most 200.
+    /// Converts points to columns of half an em of body text, limited to the width of a line and to 200.
     func columns(_ points: Double) -> Int {
         cells(points / (bodySize / 2), limit: min(top.width, 200))
     }
 
-    /// Returns a length in rows of one em of body text, limited to 10, because a style sheet may contain any number.
+    /// Converts points to rows of one em of body text, limited to 10, because a style sheet may contain any number.
     func rows(_ points: Double) -> Int {
         max(cells(points / bodySize, limit: 10), 0)
     }
@@ -174,7 +175,7 @@ extension [Segment] {
 // MARK: - Frames
 
 extension TerminalLayout {
-    /// Opens the frame of a block: adds the space and border above it, and composes the beginning and end of its lines.
+    /// Opens the frame of a block. Adds the space and border above it, and composes the beginning and end of its lines.
     private mutating func begin(_ index: Int) {
         let block = text.blocks[index]
         let style = block.style
@@ -191,7 +192,7 @@ extension TerminalLayout {
         addSides(of: block, border: border, to: &frame)
         switch block.kind {
         case .list:
-            // All items have room for the widest marker.
+            // All items get room for the widest marker.
             let widths = text.items(of: index).map { TerminalText.width(of: TerminalText.sanitized($0.marker)) }
             frame.markerWidth = widths.max() ?? 0
         case .item(let item) where !item.marker.isEmpty:
@@ -211,7 +212,7 @@ extension TerminalLayout {
         }
     }
 
-    /// The minimum number of columns for text. Whatever would leave fewer columns isn't shown.
+    /// The minimum number of columns for text. Indents, bars and heading markers that would leave less aren't shown.
     var minimumTextWidth: Int { max(min(renderer.width / 2, 10), 1) }
 
     private func addSides(of block: StyledText.Block, border: ResolvedBlockStyle.Border?, to frame: inout Frame) {
@@ -225,7 +226,7 @@ extension TerminalLayout {
         if border?.edges.contains(.leading) == true, let line {
             before.append(Segment(renderer.isPlain ? "> " : "│", line))
         }
-        // Spaces after a bar have the bar's style, so that one escape sequence is enough for all bars.
+        // Spaces after a bar get the bar's style, so that one escape sequence is enough for all bars.
         let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
         if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
         var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
@@ -240,7 +241,7 @@ extension TerminalLayout {
         frame.width -= columns
     }
 
-    /// Spaces at the end of a line are visible only on a background.
+    /// Whether segments at the end of a line are visible: spaces show only on a background.
     private func writerNeeds(_ segments: [Segment], _ frame: Frame) -> Bool {
         writer.shows(frame.background) || segments.contains { $0.text.utf8.contains { $0 != 0x20 } }
     }
@@ -284,7 +285,7 @@ extension TerminalLayout {
                 + [Segment(start + middle + end, filling(top.background, color: border.color))])
     }
 
-    /// Returns the width of a horizontal line. It is limited in plain text, which has no right edge.
+    /// Returns the width of a horizontal line, which is limited in plain text because there is no right edge.
     func ruleWidth(_ width: Int) -> Int {
         renderer.isPlain ? min(width, 40) : width
     }
@@ -303,10 +304,11 @@ extension TerminalLayout {
         }
     }
 
-    /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
-    /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
+    /// Adds a heading that shows its level without colors, as Markdown does. Large headings of the first two levels have a line below, and
+    /// other headings begin with number signs. If the style sheet gives headings a bottom border, that distinguishes them instead.
     ///
-    /// kitty's text sizing protocol (OSC 66) isn't used: the environment doesn't tell kitty's version, and versions before 0.40 drop the text.
+    /// Doesn't use kitty's text sizing protocol (OSC 66), because versions before 0.40 drop the text and the environment doesn't contain
+    /// kitty's version.
     private mutating func heading(_ block: StyledText.Block, level: Int, _ runs: ArraySlice<StyledText.Run>) {
         if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, runs) }
         guard level <= 2, block.style.text.fontSize > bodySize else {
@@ -315,14 +317,14 @@ extension TerminalLayout {
         paragraph(block, runs, underline: level == 1 ? "═" : "─")
     }
 
-    /// `marker` is shown before the first line; the other lines are indented by its width. A line of `underline` is as wide as the widest
-    /// line above it.
+    /// Adds a paragraph. `marker` comes before the first line, and the other lines are indented by its width. `underline` is repeated below
+    /// to the width of the widest line.
     private mutating func paragraph(
         _ block: StyledText.Block, _ runs: ArraySlice<StyledText.Run>, marker: String = "",
         underline: Character? = nil
     ) {
         var room = room(of: block)
-        // Without enough space for text, the marker isn't shown.
+        // If there isn't enough space for text, the marker isn't shown.
         let hanging = room.width - marker.utf8.count >= minimumTextWidth ? marker.utf8.count : 0
         room.indent += hanging
         room.width -= hanging
@@ -380,7 +382,7 @@ extension TerminalLayout {
         }
     }
 
-    /// Returns the columns before, after and within the lines of a leaf. If too few are left for text, indents are ignored.
+    /// Returns the columns before, after and within the lines of a leaf. Ignores the indents if they leave too few columns for text.
     private func room(of block: StyledText.Block) -> (indent: Int, behind: Int, width: Int) {
         let indent = max(columns(block.style.leadingIndent), 0)
         let behind = max(columns(block.style.trailingIndent), 0)

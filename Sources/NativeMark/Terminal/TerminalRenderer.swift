@@ -3,18 +3,18 @@
 ///     let renderer = TerminalRenderer(width: 80, color: .detect(environment: environment, isTerminal: true))
 ///     print(renderer.render(Document("Hello *world*")))
 ///
-/// No line is wider than ``width``, measured as by ``TerminalText``. Lines break between words, and between Chinese, Japanese and
-/// Korean characters, but not at no-break spaces. If nested blocks leave too little space for text, the innermost blocks lose their
-/// indents and bars.
+/// No line is wider than ``width``, as ``TerminalText`` measures it. Lines break between words, and between Chinese, Japanese and Korean
+/// characters, but not at no-break spaces. If nested blocks leave too little space for text, the innermost blocks lose their indents and
+/// bars.
 ///
-/// A document can't send control characters to the terminal: text, code, link targets and image descriptions pass through
-/// ``TerminalText/sanitized(_:)`` after entities have been resolved. All escape sequences come from the renderer.
+/// A document can't send control characters to the terminal. After entities are resolved, text, code, link targets and image descriptions
+/// pass through ``TerminalText/sanitized(_:)`` or are percent-encoded. All escape sequences come from the renderer.
 ///
 /// Styles are approximated:
 ///
 /// | style | shown as |
 /// |---|---|
-/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports; translucent ones as on black or white |
+/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports; translucent ones are blended with black or white |
 /// | weight, italic, underline, strikethrough | semibold and heavier: SGR 1; SGR 3, 4, 9 |
 /// | font size, text style | larger than the document's: bold; smaller and not monospaced: faint |
 /// | baseline | superscript and subscript digits |
@@ -27,25 +27,26 @@
 /// | border | box drawing characters |
 /// | family, design and width of the font, line height, hyphenation, justified | not shown |
 public struct TerminalRenderer: Sendable, Hashable {
-    /// The maximum number of columns in a line. Values below 1 mean 1, and values above 10,000 mean 10,000.
+    /// The maximum number of columns in a line. Values below 1 count as 1, and values above 10,000 as 10,000.
     public var width: Int
     /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
-    /// Whether links become hyperlinks of the terminal (OSC 8), if their targets are absolute and have at most 2,083 bytes, the limit of
-    /// VTE. Other targets, and if `false` all, follow the text: `text <target>`. A target within the document, such as `#install`, isn't
-    /// shown.
+    /// Whether links become terminal hyperlinks (OSC 8). A hyperlink's target must be absolute and at most 2,083 bytes long, which is VTE's
+    /// limit. Other targets follow the text, as all targets do if this is `false`: `text <target>`. Targets within the document, such as
+    /// `#install`, aren't shown.
     ///
-    /// A hyperlink that wraps has its target on each line. In a document, these repetitions add at most as many bytes as the text has, or
-    /// 100 kB if that is more. After that, only the first line of a link is a hyperlink.
+    /// A hyperlink that wraps repeats its target on each line. All repetitions in a document together add at most 100 kB or the size of the
+    /// text, whichever is larger. After that, only the first line of a link is a hyperlink.
     public var hyperlinks: Bool
-    /// The way to show images.
+    /// How to show images.
     public var images: ImageProtocol
-    /// The treatment of lines of code that are wider than the available space.
+    /// How to show lines of code that are wider than the available space.
     public var longCode: LongCode = .cut
 
     static let maximalWidth = 10_000
 
-    /// Whether the output is for ``PlainText``: block quotes begin with `>`, and nothing else is drawn around blocks.
+    /// Whether the output is for ``PlainText``. Leading borders become `>`, horizontal lines have at most 40 columns, and trailing borders
+    /// and padding at the sides aren't drawn.
     var isPlain = false
     var isUnlimited = false
 
@@ -57,28 +58,28 @@ public struct TerminalRenderer: Sendable, Hashable {
         self.images = images
     }
 
-    /// The treatment of lines of code that are too wide.
+    /// How to show lines of code that are too wide.
     public enum LongCode: Sendable, Hashable, CaseIterable {
         /// Lines are cut and end with `…`.
         case cut
-        /// Lines continue on the next line.
+        /// Lines wrap.
         case wrap
     }
 
-    /// Returns the text as lines for the terminal, without a final line feed.
+    /// Renders the text as lines for the terminal, without a final line feed.
     ///
-    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image, in order, and
-    /// returns the image if it is already loaded. Other images are shown as their alternative text.
+    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image, in order. It
+    /// returns the image if it is loaded. If it returns `nil`, the alternative text is shown.
     ///
-    /// An image that is alone in its paragraph is shown in its ``Image/columns`` and ``Image/rows``. A small image among text or other
-    /// images, such as a badge, is shown in the line (``Image/columnsInLine``), and a large one below its paragraph. The same applies to
-    /// tables. If a small image is wider than its column, all images of the table are shown as their alternative text.
+    /// An image that is alone in its paragraph takes up ``Image/columns`` and ``Image/rows``. Among text or other images, a small image
+    /// such as a badge is shown in the line (``Image/columnsInLine``), and a large image below the paragraph. The same applies to tables.
+    /// If a small image is wider than its table column, all small images of the table are replaced by their alternative text.
     public func render(_ text: StyledText, image: ((StyledText.Image) -> Image?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, imageData: image)
         return layout.render()
     }
 
-    /// Returns the document with a style sheet applied as lines for the terminal, without a final line feed.
+    /// Applies a style sheet to a document and renders it as lines for the terminal, without a final line feed.
     public func render(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init()
     ) -> String {
@@ -130,25 +131,25 @@ extension TerminalRenderer {
     ///     let environment = ProcessInfo.processInfo.environment
     ///     let hyperlinks = TerminalRenderer.supportsHyperlinks(environment: environment, isTerminal: isatty(1) == 1)
     ///
-    /// A terminal can't be asked, and one without hyperlinks shows the text without its target. Therefore only known terminals have them.
-    /// The first rule that applies determines the result:
+    /// There is no way to ask a terminal, and one that doesn't support hyperlinks would show the text without its target. So only terminals
+    /// that are known to support them get hyperlinks. The first rule that applies determines the result:
     ///
-    /// 1. `FORCE_HYPERLINK` isn't empty: the user's choice, no if it is 0. It also applies if the output isn't a terminal.
-    /// 2. Not a terminal, or `TERM` is missing, empty, `dumb` or `linux`: no. The same if `NO_COLOR` isn't empty (no-color.org), because
-    ///    without an underline, a hyperlink can't be told from other text.
-    /// 3. GNU screen (`STY` is set): no. tmux (`TMUX` is set or `TERM_PROGRAM` is `tmux`): from version 3.4, which passes them on. Other
-    ///    values of `TERM` that begin with `screen` or `tmux`: no.
+    /// 1. `FORCE_HYPERLINK` isn't empty: no if it is 0, otherwise yes, even if the output isn't a terminal.
+    /// 2. Not a terminal, or `TERM` is missing, empty, `dumb` or `linux`: no. Also no if `NO_COLOR` isn't empty (no-color.org), because
+    ///    without an underline, a hyperlink looks like any other text.
+    /// 3. GNU screen (`STY` is set): no. tmux (`TMUX` is set or `TERM_PROGRAM` is `tmux`): from version 3.4, which passes hyperlinks on.
+    ///    Otherwise, `TERM` begins with `screen` or `tmux`: no.
     /// 4. `TERM_PROGRAM` is `Apple_Terminal`: no; `iTerm.app`: from version 3.1; `WezTerm`: from 20200620; `vscode`: from 1.72; `ghostty`,
     ///    `Hyper`, `mintty`, `rio` or `zed`: yes.
     /// 5. `LC_TERMINAL`, which ssh passes on, is `iTerm2`: from version 3.1.
-    /// 6. `WT_SESSION` (Windows Terminal) or `KITTY_WINDOW_ID` is set: yes. `VTE_VERSION` is 5000 or later except 0.50.0, which crashes, or
+    /// 6. `WT_SESSION` (Windows Terminal) or `KITTY_WINDOW_ID` is set: yes. `VTE_VERSION` is 0.50.1 or later (0.50.0 crashes), or
     ///    `KONSOLE_VERSION` is 20.12 or later: yes.
-    /// 7. `TERM` is `xterm-kitty`, `xterm-ghostty`, `alacritty`, `foot`, `contour`, `wezterm`, `mintty`, `rio` or `xterm-rio`, also with a
-    ///    suffix such as `-direct`: yes.
+    /// 7. `TERM` is `xterm-kitty`, `xterm-ghostty`, `alacritty`, `foot`, `contour`, `wezterm`, `mintty`, `rio` or `xterm-rio`, with or
+    ///    without a suffix such as `-direct`: yes.
     /// 8. Otherwise: no.
     ///
-    /// Sources: the versions of supports-hyperlinks (github.com/chalk/supports-hyperlinks), which also defines `FORCE_HYPERLINK`; the list
-    /// of terminals at github.com/Alhadis/OSC8-Adoption; the release notes of tmux 3.4 and Konsole 20.12.
+    /// Sources: supports-hyperlinks for the version numbers and `FORCE_HYPERLINK` (github.com/chalk/supports-hyperlinks), the list of
+    /// terminals at github.com/Alhadis/OSC8-Adoption, and the release notes of tmux 3.4 and Konsole 20.12.
     public static func supportsHyperlinks(environment: [String: String], isTerminal: Bool) -> Bool {
         func value(_ name: String) -> String { environment[name] ?? "" }
         func isSet(_ name: String) -> Bool { !value(name).isEmpty }
@@ -204,7 +205,7 @@ extension TerminalRenderer {
 // MARK: - Images
 
 extension TerminalRenderer {
-    /// The way to show images.
+    /// How to show images.
     public enum ImageProtocol: Sendable, Hashable, CaseIterable {
         /// The alternative text, followed by the source.
         case none
@@ -221,14 +222,14 @@ extension TerminalRenderer {
         ///
         /// The first rule that applies determines the result:
         ///
-        /// 1. Not a terminal, or `TERM` is missing, empty or `dumb`: ``none``. The same within tmux and screen (`TMUX` or `STY` is set, or
-        ///    `TERM` begins with `tmux` or `screen`), which don't pass images on.
+        /// 1. Not a terminal, or `TERM` is missing, empty or `dumb`: ``none``. Also ``none`` inside tmux and screen (`TMUX` or `STY` is
+        ///    set, or `TERM` begins with `tmux` or `screen`), which don't pass images on.
         /// 2. `TERM` is `xterm-kitty` or `xterm-ghostty`: ``kitty``.
         /// 3. `TERM_PROGRAM` is `iTerm.app` or `WezTerm`, or `LC_TERMINAL`, which ssh passes on, is `iTerm2`: ``iTerm2``.
         /// 4. `KITTY_WINDOW_ID` is set, or `KONSOLE_VERSION` is 22.04 or later: ``kitty``.
         /// 5. Otherwise: ``none``.
         ///
-        /// `NO_COLOR` applies only to colors (no-color.org).
+        /// `NO_COLOR` has no effect, because it is about colors only (no-color.org).
         public static func detect(environment: [String: String], isTerminal: Bool) -> ImageProtocol {
             func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
             let term = environment["TERM"] ?? ""
@@ -250,11 +251,11 @@ extension TerminalRenderer {
         public var columns: Int
         /// The height in rows, from 1 to 1,000.
         public var rows: Int
-        /// The width in columns at a height of one row, for an image among text or other images; `nil` if the image is too large for
-        /// that. Without it, or if it is wider than a line, the image is shown in ``columns`` and ``rows`` below the text.
+        /// The width in columns at a height of one row, for an image among text or other images, or `nil` if the image is too large for
+        /// that. If it is `nil` or wider than a line, the image is shown below the text, in ``columns`` and ``rows``.
         public var columnsInLine: Int?
-        /// The image's ID in kitty's protocol, for deleting it later (`a=d,d=I,i=…`), since erasing text doesn't erase images. A new image
-        /// with the same ID replaces the old one everywhere.
+        /// The image's ID in kitty's protocol. Use it to delete the image later (`a=d,d=I,i=…`), because erasing text doesn't erase images.
+        /// A new image with the same ID replaces the old one everywhere.
         public var id: UInt32?
 
         /// Creates an image with a size in cells.
@@ -274,17 +275,18 @@ extension TerminalRenderer {
 ///
 ///     PlainText(document).string   // "Hello world <https://example.com>"
 ///
-/// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets, except
-/// those within the document. A large table that would be mostly spaces, because of a very long cell, has a line `name: value` for each
-/// cell. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed as in
-/// ``TerminalText/sanitized(_:)``.
+/// Lists keep their markers, lines of block quotes begin with `>`, and tables are aligned in columns. Link targets follow in angle
+/// brackets, except for targets within the document. A large table that would be mostly spaces, because of a very long cell, becomes one
+/// `name: value` line per cell. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed
+/// as in ``TerminalText/sanitized(_:)``.
 public struct PlainText: Sendable, Hashable {
     /// The text, without a final line feed.
     public let string: String
 
-    /// Creates the plain text of a styled document. Only markers, spacing and indents of the style are used.
+    /// Creates the plain text of a styled document. Markers, spacing, indents and borders come from the style. Colors and text attributes
+    /// are ignored.
     ///
-    /// With a `width` of `nil`, lines break only where the document does. With `imageSources`, the source of an image follows its
+    /// If `width` is `nil`, lines break only where the document has line breaks. If `imageSources` is `true`, an image's source follows its
     /// description.
     public init(_ text: StyledText, width: Int? = nil, imageSources: Bool = true) {
         var renderer = TerminalRenderer(

@@ -6,20 +6,20 @@ struct TerminalTable {
         var alignment: Document.Alignment
         var style: ResolvedTextStyle
         var background: StyleSheet.Tone?
-        /// The width of the widest line, and of the widest part that can't be broken.
+        /// The widths of the widest line and of the widest part that can't be broken.
         var extent: (longest: Int, unbreakable: Int)
     }
 
-    /// The minimum width of a column that wants more. Narrower columns aren't readable.
+    /// The minimum width of a column, unless its text is narrower. Narrower columns aren't readable.
     static let leastWidth = 5
-    /// The width below which a column doesn't break words: a column of broken words is harder to read than a record.
+    /// The minimum width of a column that breaks words. In a narrower column, broken words are harder to read than a record.
     static let leastWidthOfBrokenWords = 10
 
     private(set) var rows: [[Cell]] = []
     let border: ResolvedBlockStyle.Border?
     var columnCount: Int { rows.first?.count ?? 0 }
 
-    /// `images` replace the descriptions of these images.
+    /// Reads the cells of the table at `index`. Each image in `images` replaces its description.
     init(
         layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>,
         images: [Int: TerminalRenderer.Image] = [:]
@@ -54,11 +54,11 @@ struct TerminalTable {
         rows.allSatisfy { zip($0, widths).allSatisfy { cell, width in cell.content.widestImage <= width } }
     }
 
-    /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.
+    /// Returns the widths of the columns, or `nil` if a table of that width wouldn't be readable.
     ///
-    /// Columns first get the widths of their longest words, at the expense of columns with shorter words: if all of them have room,
-    /// completely, and otherwise up to an even share of the whole width. Columns with more text then get more of the rest, so that the
-    /// highest cells of all columns have about as many lines.
+    /// Each column first gets the width of its longest word. If there isn't room for that, a column gets at most an even share of the whole
+    /// width. Columns with more text then get more of the rest, so that the tallest cells of all columns have about the same number of
+    /// lines.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
         let inside = border == nil ? 2 : 3
@@ -81,14 +81,14 @@ struct TerminalTable {
         return breaksShortWords ? nil : widths
     }
 
-    /// Returns the widths at which the longest text of each column takes the same number of lines, as few as there is room for.
+    /// Returns the widths at which the longest text of each column takes the same number of lines, and as few as possible.
     private static func evenHeights(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
         func widths(_ lines: Int) -> [Int] { zip(floors, wanted).map { max($0, ($1 + lines - 1) / lines) } }
         let most = max(wanted.max() ?? 1, 1)
         return widths(min(1 + partitionPoint(of: most) { widths($0 + 1).reduce(0, +) > left }, most))
     }
 
-    /// Raises the narrowest columns together, each up to its wanted width, until the space is used.
+    /// Widens the narrowest columns together, each up to its wanted width, until the space is used up.
     private static func filled(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
         func widths(_ level: Int) -> [Int] { zip(floors, wanted).map { min($1, max($0, level)) } }
         let level = partitionPoint(of: left) { widths($0 + 1).reduce(0, +) <= left }
@@ -111,7 +111,7 @@ extension TerminalLayout {
         defer { show(below: images.below) }
         if !images.inLine.isEmpty {
             let table = TerminalTable(layout: self, index: index, runs: runs, images: images.inLine)
-            // Columns may be narrower than an image. All images are then their descriptions.
+            // If a column is narrower than an image, all images in the cells are replaced by their descriptions.
             if let widths = table.widths(in: top.width), table.hasRoomForImages(in: widths) {
                 return grid(table, widths)
             }
@@ -200,7 +200,7 @@ extension TerminalLayout {
                 var content = InlineText()
                 if table.rows.count > 1, column < header.count {
                     let look = InlineText.Look(style: header[column].style)
-                    // Short names are always written.
+                    // Short names are always repeated.
                     if writer.mayRepeat(max(0, names[column].text.utf8.count - 100)) {
                         content.append(names[column])
                     } else {

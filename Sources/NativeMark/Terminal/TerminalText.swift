@@ -3,41 +3,42 @@
 ///     let name = TerminalText.sanitized(untrusted)
 ///     print(TerminalText.padded(TerminalText.truncated(name, toWidth: 30, at: .middle), toWidth: 30), "42 %")
 ///
-/// Widths are those of grapheme clusters: CJK characters and emoji take two columns, combining marks take none, and a family of four emoji
-/// joined to one image takes two. East Asian Ambiguous characters take one. Control characters count as 0 columns, because the width of a
-/// tab, for example, depends on its position. Pass untrusted text through ``sanitized(_:)`` first.
+/// Width is measured in grapheme clusters. CJK characters and emoji take two columns, combining marks take none, and a family of four emoji
+/// joined into one image takes two. East Asian Ambiguous characters take one. Control characters count as 0 columns, because their width
+/// isn't fixed: a tab's width depends on its position. Pass untrusted text through ``sanitized(_:)`` first.
 ///
-/// Terminals don't follow a standard. A terminal that doesn't support joined emoji or the conjuncts of Indic scripts shows their parts and
-/// needs more columns than counted here. If terminals differ (U+FE0E after an emoji), the larger width is used, because a line that is too
-/// short does less harm than a line that wraps.
+/// There is no standard for widths in terminals. A terminal that doesn't support joined emoji or the conjuncts of Indic scripts shows their
+/// parts, and needs more columns than counted here. Where terminals disagree (U+FE0E after an emoji), the larger width counts, because a
+/// line that is too short does less harm than a line that wraps.
 ///
-/// All functions take time linear in the length of the text.
+/// All functions take linear time.
 public enum TerminalText {
-    /// The position of text within the width of ``padded(_:toWidth:alignment:)``.
+    /// Where to put the text within the width of ``padded(_:toWidth:alignment:)``.
     public enum Alignment: Sendable, Hashable, CaseIterable {
         /// Spaces after the text.
         case leading
-        /// Spaces on both sides. If the number is odd, the extra space is after the text.
+        /// Spaces on both sides. If their number is odd, the extra space goes after the text.
         case center
         /// Spaces before the text, as for numbers.
         case trailing
     }
 
-    /// Returns the number of columns that a terminal needs to show a text.
+    /// Returns the number of columns that a terminal needs to show `text`.
     ///
     ///     TerminalText.width(of: "日本.txt")  // 8
     public static func width(of text: String) -> Int {
         measure(text)
     }
 
-    /// Returns the number of columns that a terminal needs to show a part of a text.
+    /// Returns the number of columns that a terminal needs to show part of a text.
     ///
     /// If a text is divided between characters, its width is the sum of the widths of the parts.
     public static func width(of text: Substring) -> Int {
         measure(text)
     }
 
-    /// Returns text padded with spaces to a width. Text that is at least as wide is returned unchanged. A width above 10,000 counts as 10,000.
+    /// Returns text padded with spaces to a width. Text that is already that wide is returned unchanged. Widths above 10,000 count as
+    /// 10,000.
     ///
     ///     TerminalText.padded("日本", toWidth: 6)                        // "日本  "
     ///     TerminalText.padded("7", toWidth: 3, alignment: .trailing)    // "  7"
@@ -78,8 +79,8 @@ extension TerminalText {
     ///    Together they take two columns.
     /// 2. U+FE0F changes the width of an emoji or keycap base from one column to two. U+FE0E doesn't change it from two to one, because
     ///    hardly any terminal does that.
-    /// 3. A letter with spacing marks, or a conjunct of an Indic script (one with a virama), takes at most two columns. The rule applies
-    ///    to clusters of up to 16 scalars; longer ones don't occur in writing and are measured in full.
+    /// 3. A letter with spacing marks, or a conjunct of an Indic script (one with a virama), takes at most two columns. The rule applies to
+    ///    clusters of up to 16 scalars. Longer clusters don't occur in real text and are measured in full.
     public static func width(of character: Character) -> Int {
         let scalars = character.unicodeScalars
         let base = scalars[scalars.startIndex]
@@ -126,11 +127,11 @@ extension TerminalWidthTable.Class {
 // MARK: - Sanitizing
 
 extension TerminalText {
-    /// Returns untrusted text, such as a file name, a header or a link target, as one line that is safe to print.
+    /// Makes untrusted text, such as a file name, a header or a link target, safe to print on one line.
     ///
     ///     TerminalText.sanitized("song\u{1B}[2J\u{202E}3pm.exe")  // "song\u{FFFD}[2J3pm.exe"
     ///
-    /// Printing the result can't move the cursor, clear the screen, make the terminal send input, or show letters out of their order:
+    /// Printing the result can't move the cursor, clear the screen, make the terminal send input, or show letters out of order:
     ///
     /// | in the text | in the result |
     /// |---|---|
@@ -138,8 +139,8 @@ extension TerminalText {
     /// | all other C0 and C1 controls, including ESC, and DEL | U+FFFD, so that the reader sees that something was there |
     /// | bidirectional controls: U+061C, U+200E, U+200F, U+202A–202E, U+2066–2069; the deprecated U+206A–206F | nothing |
     ///
-    /// All other characters stay, including joiners, variation selectors and right-to-left letters. A terminal with bidirectional support
-    /// still shows right-to-left letters from the right.
+    /// All other characters are kept, including joiners, variation selectors and right-to-left letters. A terminal with bidirectional
+    /// support still shows right-to-left letters from right to left.
     ///
     /// Sanitizing the result again changes nothing. Text that needs no change is returned without a copy.
     public static func sanitized(_ text: String) -> String {
@@ -179,23 +180,23 @@ extension TerminalText {
 // MARK: - Truncation
 
 extension TerminalText {
-    /// The position at which ``truncated(_:toWidth:at:)`` removes characters.
+    /// Where ``truncated(_:toWidth:at:)`` removes characters.
     public enum TruncationPosition: Sendable, Hashable, CaseIterable {
         /// `a long nam…`
         case end
-        /// `a lo….flac`: the beginning and the end stay. The extension of a file name stays if possible.
+        /// `a lo….flac`: keeps the beginning and the end, and if possible a file extension.
         case middle
     }
 
-    /// Returns text shortened to a width, with `…` in place of the removed characters. Text that fits is returned unchanged.
+    /// Shortens text to a width, with `…` in place of the removed characters. Text that fits is returned unchanged.
     ///
     ///     TerminalText.truncated("Weißes Rauschen.flac", toWidth: 12, at: .middle)  // "Weißes….flac"
     ///
-    /// The result is never wider than `width` and contains only whole characters. It may be one column narrower if a character of two
-    /// columns doesn't fit. If `width` is 0 or negative, the result is empty unless the text has no width.
+    /// The result is never wider than `width` and contains only whole characters. It may be one column narrower if a two-column character
+    /// doesn't fit. If `width` is 0 or negative, the result is empty unless the text itself takes no columns.
     ///
-    /// An extension is a period, not at the beginning, followed by one to ten ASCII letters or digits. With ``TruncationPosition/middle``,
-    /// the extension is kept if it fits next to the ellipsis. Otherwise the two ends get equal space.
+    /// An extension is a period, not at the beginning, followed by one to ten ASCII letters or digits. ``TruncationPosition/middle`` keeps
+    /// the extension if it fits next to the ellipsis. Otherwise the two ends get equal space.
     public static func truncated(
         _ text: String, toWidth width: Int, at position: TruncationPosition = .end
     ) -> String {
@@ -211,7 +212,7 @@ extension TerminalText {
         return prefix(of: start, fitting: room - self.width(of: end)) + "…" + end
     }
 
-    /// Returns half of the space, rounded down, or the width of the extension if it is larger and fits.
+    /// Returns half of the space, rounded down, or the width of the extension if that is larger and fits.
     private static func roomForEnd(of text: String, outOf room: Int) -> Int {
         guard let dot = text.lastIndex(of: "."), dot > text.startIndex else { return room / 2 }
         let letters = text[dot...].dropFirst()

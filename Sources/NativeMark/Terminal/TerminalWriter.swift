@@ -1,7 +1,7 @@
 /// Writes lines of segments, with an escape sequence wherever the look changes.
 ///
-/// Attributes are reset at the end of each line, so that text printed next to a line is plain. A link that spans several lines has its
-/// target on each of them, as long as that doesn't make the output much longer than the text.
+/// Attributes are reset at the end of each line, so that text printed next to a line is plain. A link that spans several lines repeats its
+/// target on each line, unless that would make the output much longer than the text.
 struct TerminalWriter {
     private let renderer: TerminalRenderer
     private let bodySize: Double
@@ -11,11 +11,11 @@ struct TerminalWriter {
     private var isEmpty = true
     /// The numbers of the hyperlinks so far.
     private var linked: Set<Int> = []
-    /// The number of bytes that may still be written again: targets of hyperlinks, and names of columns. Without this limit, a long target
-    /// on each line of a long link, for example, would take the product of both lengths.
+    /// The number of repeated bytes that may still be written, in hyperlink targets and column names. Without this limit, repeating a long
+    /// target on each line of a long link, for example, would take the product of both lengths.
     private var repetitionsLeft: Int
 
-    /// `length` is the number of bytes of the text.
+    /// `length` is the length of the text in bytes.
     init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance, length: Int) {
         repetitionsLeft = max(Self.leastRepetitions, length)
         self.renderer = renderer
@@ -25,7 +25,7 @@ struct TerminalWriter {
 
     static let leastRepetitions = 100_000
 
-    /// Returns whether so many bytes may be written again, and counts them.
+    /// Returns whether `count` more repeated bytes may be written, and if so, counts them.
     mutating func mayRepeat(_ count: Int) -> Bool {
         guard count <= repetitionsLeft else { return false }
         repetitionsLeft -= count
@@ -36,7 +36,7 @@ struct TerminalWriter {
         if !isEmpty { output += "\n" }
         isEmpty = false
         var current = ""
-        // The wanted link, and whether it is a hyperlink.
+        // The current link, and whether it is written as a hyperlink.
         var link: InlineText.Hyperlink?
         var isLinked = false
         for segment in segments where !segment.text.isEmpty {
@@ -82,9 +82,10 @@ struct TerminalWriter {
 // MARK: - Styles as parameters
 
 extension TerminalRenderer {
-    /// Returns the SGR parameters of a style (ECMA-48, section 8.3.117), joined by semicolons. Empty for plain text.
+    /// Returns the SGR parameters of a style (ECMA-48, section 8.3.117), joined by semicolons, or an empty string for plain text.
     ///
-    /// Translucent colors are blended with the style's background or, without one, with black or white.
+    /// Translucent text colors are blended with the style's background. Translucent backgrounds, and text without a background, are blended
+    /// with black or white.
     func parameters(of style: ResolvedTextStyle, bodySize: Double, appearance: StyleSheet.Appearance) -> String {
         guard color != .none else { return "" }
         let isLarge = style.fontSize > bodySize
@@ -143,7 +144,8 @@ private struct RGB {
         return red * red + green * green + blue * blue
     }
 
-    /// The nearest color of the 256: 16 to 231 are a cube with these six steps per side, 232 to 255 are grays from 8 in steps of 10.
+    /// The nearest of the 256 colors. Colors 16 to 231 are a cube with these six steps per side, and 232 to 255 are grays from 8 in steps
+    /// of 10.
     var nearestOf256: Int {
         let steps = [0, 95, 135, 175, 215, 255]
         func nearest(_ value: Int) -> Int {
@@ -156,7 +158,7 @@ private struct RGB {
         return distance(to: gray) < distance(to: cube) ? 232 + step : 16 + 36 * red + 6 * green + blue
     }
 
-    /// The nearest of the sixteen colors, by xterm's default palette.
+    /// The nearest of the sixteen colors in xterm's default palette.
     var nearestOf16: Int {
         let colors = StyleSheet.ANSI.xterm.map {
             RGB(red: Int($0 >> 16), green: Int($0 >> 8 & 0xFF), blue: Int($0 & 0xFF))
