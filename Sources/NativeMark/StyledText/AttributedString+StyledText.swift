@@ -7,10 +7,10 @@ public import Foundation
 extension AttributedString {
     /// Creates an attributed string with the attributes of ``NativeMarkAttributes``.
     ///
-    /// On Apple platforms, the runs also have Foundation's presentation intents and links, and SwiftUI's fonts and colors. The characters
-    /// are those of ``StyledText/string``. The separators between blocks have no attributes.
+    /// On Apple platforms, runs also have Foundation's presentation intents and links, and SwiftUI's fonts and colors. The characters are
+    /// the same as in ``StyledText/string``. Separators between blocks have no attributes.
     public init(_ text: StyledText) {
-        // Setting attributes on ranges of one string is three times as fast as appending the runs one by one.
+        // Setting attributes on ranges of one string is three times as fast as appending runs one by one.
         self.init(text.string)
         var index = utf8.startIndex
         var offset = 0
@@ -42,12 +42,12 @@ extension AttributedString {
 extension StyledText {
     /// The blocks that enclose a piece of text, outermost first.
     public struct Path: Sendable, Hashable {
-        /// The blocks from the document to the innermost block. Takes time linear in their number, which is hardly ever more than 100.
+        /// The blocks from the document to the innermost block. Takes time linear in their number, which rarely exceeds 100.
         public var blocks: [Block] { StyledText.path(ofBlock: number, in: all) }
-        /// The index of the innermost block in ``StyledText/blocks``. It distinguishes adjacent paragraphs.
+        /// The index of the innermost block in ``StyledText/blocks``. It tells adjacent paragraphs apart.
         public let number: Int
-        /// The blocks of the text, which all its paths share. With a copy of its blocks, each cell of a deeply nested table would take
-        /// 40 kB.
+        /// All blocks of the text, shared by all its paths. If each path copied its blocks, a cell of a deeply nested table would take 40
+        /// kB.
         let all: [Block]
 
         init(of block: Int, in text: StyledText) {
@@ -55,7 +55,7 @@ extension StyledText {
             all = text.blocks
         }
 
-        /// Returns whether the indices and the blocks are equal.
+        /// Returns whether both paths have the same index and equal blocks.
         public static func == (left: Path, right: Path) -> Bool {
             guard left.number == right.number else { return false }
             let isSame = left.all.withUnsafeBufferPointer { one in
@@ -73,7 +73,7 @@ extension StyledText {
 
 // MARK: - Attributes
 
-/// The attributes of an `AttributedString` created from ``StyledText``. They are the same on every platform.
+/// The attributes of an `AttributedString` created from a ``StyledText``. They are the same on every platform.
 ///
 ///     let attributed = AttributedString(text)
 ///     for run in attributed.runs {
@@ -136,7 +136,7 @@ public struct NativeMarkAttributes: AttributeScope {
 // MARK: - Traits
 
 extension StyledText {
-    /// The semantic traits of a run relative to its block, for screen readers and Foundation's inline intents.
+    /// The traits of a run relative to its block, for screen readers and Foundation's inline intents.
     struct Traits: OptionSet, Sendable, Hashable {
         let rawValue: Int
 
@@ -147,7 +147,7 @@ extension StyledText {
         static let lineBreak = Traits(rawValue: 16)
     }
 
-    /// For example, bold text in a bold heading isn't strong, but heavier text is.
+    /// Returns the traits of a run. For example, bold text in a bold heading isn't strong, but heavier text is.
     func traits(of run: Run) -> Traits {
         let outer = blocks[run.block].style.text
         var traits: Traits = []

@@ -1,24 +1,24 @@
-/// A styled text as a vertical list of paragraphs, with item markers, and with the indents and spacings of enclosing blocks added up.
+/// A styled text as a vertical list of paragraphs, with item markers. Indents and spacing of the enclosing blocks are added up.
 ///
 /// ```text
 /// > - one      a bar at 0, the marker "•" at 11.5, and text at 28
 /// >   two      the same paragraph
 /// ```
 ///
-/// All layout decisions for Apple platforms are made here, where tests on every platform cover them. The platform code only
-/// translates the result. All lengths are in points. The layout takes time linear in the length of the text.
+/// All layout decisions for Apple platforms are made here, where tests on every platform cover them. The platform code only translates the
+/// result. All lengths are in points. The layout takes linear time.
 struct ParagraphLayout: Sendable, Hashable {
-    /// All paragraphs in order. A code block has one paragraph for each line, a table one for each row.
+    /// All paragraphs in order. A code block has one paragraph per line, and a table one per row.
     var paragraphs: [Paragraph] = []
 
-    /// `width` measures markers and table cells.
+    /// Lays out a text. `width` measures markers and table cells.
     init(_ text: StyledText, width: @escaping (Substring, ResolvedTextStyle) -> Double = Self.estimatedWidth) {
         var builder = ParagraphBuilder(text: text, width: width)
         builder.build()
         paragraphs = builder.paragraphs
     }
 
-    /// Ranges of paragraphs that belong together: the rows of a table, or a single paragraph.
+    /// The ranges of paragraphs that belong together: all rows of a table, or a single paragraph.
     var sections: [Range<Int>] {
         var sections: [Range<Int>] = []
         for (index, paragraph) in paragraphs.enumerated() {
@@ -31,16 +31,16 @@ struct ParagraphLayout: Sendable, Hashable {
         return sections
     }
 
-    /// An average font, for use without text measurement: a terminal column is 0.55 em.
+    /// Estimates the width for an average font, where text can't be measured: a terminal column is 0.55 em.
     static func estimatedWidth(_ text: Substring, _ style: ResolvedTextStyle) -> Double {
         Double(TerminalText.width(of: String(text))) * style.fontSize * 0.55
     }
 
-    /// Text that begins on a new line, with its markers.
+    /// A piece of text that begins on a new line, with its markers.
     struct Paragraph: Sendable, Hashable {
         /// The index of the paragraph's block: a block with text, a table row, or an empty item.
         var block: Int
-        /// The text: one cell, or one for each column of a table row.
+        /// The text: a single cell, or one cell per column of a table row.
         var cells: [Cell]
         /// The markers before the first line, outermost first.
         var markers: [Marker] = []
@@ -54,13 +54,13 @@ struct ParagraphLayout: Sendable, Hashable {
         /// Bars before the paragraph, outermost first.
         var bars: [Bar] = []
         var background: Background?
-        /// The index of the table that the paragraph is a row of.
+        /// The index of the table, if the paragraph is a row.
         var table: Int?
 
-        /// The position of the first line: that of the first marker, if there is one.
+        /// The start of the first line: its first marker, or its text if there is no marker.
         var start: Double { markers.first?.start ?? firstIndent }
 
-        /// Returns the position after a marker: that of the next marker, or of the text.
+        /// Returns the start of the next marker, or of the text after the last marker.
         func end(ofMarker index: Int) -> Double {
             index + 1 < markers.count ? markers[index + 1].start : firstIndent
         }
@@ -76,7 +76,7 @@ struct ParagraphLayout: Sendable, Hashable {
     struct Piece: Sendable, Hashable {
         /// The index in ``StyledText/runs``.
         var run: Int
-        /// The range in ``StyledText/string``, as UTF-8 offsets.
+        /// The range in ``StyledText/string``, in UTF-8 offsets.
         var range: Range<Int>
     }
 
@@ -119,7 +119,7 @@ extension StyledText {
 
 // MARK: - Building
 
-/// Builds the paragraphs of a styled text. Open blocks are a stack of frames.
+/// Builds the paragraphs of a styled text. Open blocks form a stack of frames.
 struct ParagraphBuilder {
     typealias Paragraph = ParagraphLayout.Paragraph
 
@@ -128,11 +128,11 @@ struct ParagraphBuilder {
     private(set) var paragraphs: [Paragraph] = []
     private var frames: [Frame] = []
     private var nextRun = 0
-    /// The pending space above the next paragraph: the largest spacing of the blocks that ended or begin, and the sum of all padding.
+    /// The pending space above the next paragraph: the largest spacing of the blocks that end or begin there, and the sum of their padding.
     private var spacing = 0.0
     private var padding = 0.0
 
-    /// The limit on the indentation of nested blocks. It leaves half of the narrowest screen for text.
+    /// The indent at which nested blocks stop indenting further. It leaves half of the narrowest screen for text.
     static let deepest = 160.0
 
     private struct Frame {
@@ -232,7 +232,7 @@ struct ParagraphBuilder {
         }
     }
 
-    /// Numbers are aligned at their ends, bullets at their beginnings.
+    /// Sets the marker of a frame. Numbers are aligned at their ends, bullets at their beginnings.
     private func set(_ marker: String, isNumber: Bool, style: ResolvedTextStyle, in frame: inout Frame) {
         let room = isNumber ? max(frame.markerWidth - width(marker[...], style), 0) : 0
         frame.marker = .init(text: marker, style: style, start: frame.indent + room)
@@ -265,7 +265,7 @@ struct ParagraphBuilder {
         add(to: index, [cell], start: start)
     }
 
-    /// Adds one paragraph for each row. A column is as wide as its widest cell, and columns are one em apart.
+    /// Adds one paragraph per row. A column is as wide as its widest cell, and columns are one em apart.
     private mutating func table(_ table: Int) {
         let end = text.blocks[table].end
         var rows: [(block: Int, cells: [ParagraphLayout.Cell])] = []
@@ -333,7 +333,7 @@ struct ParagraphBuilder {
 
     // MARK: Text
 
-    /// The runs are contiguous and in the order of the blocks.
+    /// Returns the runs of a block. Runs are contiguous and in the order of the blocks.
     private mutating func pieces(of block: Int) -> [ParagraphLayout.Piece] {
         var pieces: [ParagraphLayout.Piece] = []
         while nextRun < text.runs.count, text.runs[nextRun].block == block {
@@ -347,7 +347,7 @@ struct ParagraphBuilder {
 
     private static let mostPoints = 10_000.0
 
-    /// Returns a finite, limited length, because a style sheet may contain any number.
+    /// Limits a length to a finite range, because a style sheet may contain any number.
     private func points(_ length: Double, least: Double = 0) -> Double {
         length.isFinite ? min(max(length, least), Self.mostPoints) : 0
     }
@@ -355,7 +355,7 @@ struct ParagraphBuilder {
 
 // MARK: - As one string
 
-/// The paragraphs of a text as one string that includes markers and tabs, with ranges as in `NSRange`.
+/// The paragraphs of a text as a single string with markers and tabs.
 ///
 /// ```text
 /// - one        "•\tone\n2 items"
@@ -363,11 +363,12 @@ struct ParagraphBuilder {
 /// 2 items
 /// ```
 ///
-/// Ranges are UTF-16 offsets.
+/// Ranges are in UTF-16 offsets, as in `NSRange`.
 struct ParagraphText: Sendable, Hashable {
-    /// All paragraphs except the last end with a line feed.
+    /// The text. Every paragraph except the last ends with a line feed.
     var string = ""
-    /// The spans of equal style in order. Tabs and line feeds have the style of the preceding text.
+    /// The spans of equal style, in order. A line feed, or the tab after a marker, has the style of the preceding text. A tab before a
+    /// table cell has the style of its row.
     var spans: [Span] = []
     /// The paragraphs in order, including their line feeds.
     var paragraphs: [Paragraph] = []
@@ -375,7 +376,7 @@ struct ParagraphText: Sendable, Hashable {
     struct Span: Sendable, Hashable {
         var range: Range<Int>
         var style: ResolvedTextStyle
-        /// `nil` for markers and separators.
+        /// The index of the run, or `nil` for markers and separators.
         var run: Int?
         /// The index of the image that the span represents as one U+FFFC.
         var image: Int?
@@ -383,13 +384,14 @@ struct ParagraphText: Sendable, Hashable {
 
     struct Paragraph: Sendable, Hashable {
         var range: Range<Int>
-        /// The position of the first line: that of its first marker, if there is one.
+        /// The start of the first line: its first marker, or its text if there is no marker.
         var firstIndent: Double
         var indent: Double
         var trailingIndent: Double
         var space: Double
         var lineSpacing: Double
-        /// The distance of two baselines in points, if the style sheet determines it. `nil` with an image, which would be cut off.
+        /// The distance between baselines in points, or `nil` if the font determines it. It is always `nil` for a paragraph with an image,
+        /// which would be cut off.
         var lineHeight: Double?
         var isHyphenated: Bool
         var alignment: StyleSheet.Alignment
@@ -397,7 +399,7 @@ struct ParagraphText: Sendable, Hashable {
         var tabs: [ParagraphLayout.Tab]
     }
 
-    /// An image for which `hasImage` returns `false` is represented by its alternative text.
+    /// Creates the string. If `hasImage` returns `false` for an image, its alternative text is used.
     init(_ text: StyledText, _ layout: ParagraphLayout, hasImage: (Int) -> Bool = { _ in false }) {
         for (number, paragraph) in layout.paragraphs.enumerated() {
             let start = length

@@ -11,15 +11,15 @@ public import Foundation
 ///         print(text.string(of: run), run.style.isBold, text.path(of: run).map(\.kind))
 ///     }
 ///
-/// In the string, blocks are separated by line feeds and the cells of a row by tabs; the separators belong to no run. A soft break
-/// is a space, a hard break is U+2028, and a thematic break is U+2E3B. The markers of items aren't in the string but in
-/// ``blocks``, because their position depends on the layout. An image is its alternative text, or U+FFFC if that is empty.
+/// In the string, line feeds separate blocks, and tabs separate the cells of a row. Separators don't belong to any run. A soft break is a
+/// space, a hard break is U+2028, and a thematic break is U+2E3B. Item markers are in ``blocks`` and not in the string, because their
+/// position depends on the layout. An image is its alternative text, or U+FFFC if that is empty.
 ///
-/// Blocks refer to their parents by index, and nothing recurses. Comparing and hashing take linear time.
+/// Blocks refer to their parents by index, so nothing recurses. Comparing and hashing take linear time.
 public struct StyledText: Sendable, Hashable {
     /// The text.
     public internal(set) var string = ""
-    /// The runs of equal style in order. Runs are never empty.
+    /// The runs of equal style, in order. Runs are never empty.
     public internal(set) var runs: [Run] = []
     /// All blocks in document order, each after its parent. The first is the document.
     public internal(set) var blocks: [Block] = []
@@ -30,9 +30,9 @@ public struct StyledText: Sendable, Hashable {
     /// The environment that the styles are resolved for.
     public internal(set) var environment: StyleSheet.Environment
 
-    /// Applies a style sheet to a document, resolved for an appearance and a size category. Takes linear time.
+    /// Applies a style sheet, resolved for an environment, to a document. Takes linear time.
     ///
-    /// The highlighter finds the tokens of each code block that isn't empty, in order. By default, code has one style.
+    /// The highlighter is called for each nonempty code block, in order. Without a highlighter, code has a single style.
     public init(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
         highlighter: (any CodeHighlighter)? = nil
@@ -51,7 +51,7 @@ public struct StyledText: Sendable, Hashable {
 
     /// A piece of text with one style, in one block.
     public struct Run: Sendable, Hashable {
-        /// The range in ``StyledText/string``, as UTF-8 offsets.
+        /// The range in ``StyledText/string``, in UTF-8 offsets.
         public var range: Range<Int>
         /// The style of the text.
         public var style: ResolvedTextStyle
@@ -69,9 +69,9 @@ public struct StyledText: Sendable, Hashable {
 
     /// The destination and title of a link.
     public struct Link: Sendable, Hashable {
-        /// The destination from the document, percent-encoded where necessary. Don't trust it.
+        /// The destination in the document, percent-encoded where necessary. Don't trust it.
         public var destination: String
-        /// The title, if the document has one.
+        /// The title, if there is one.
         public var title: String?
 
         /// Creates a link.
@@ -83,9 +83,9 @@ public struct StyledText: Sendable, Hashable {
 
     /// An image that the app may load.
     public struct Image: Sendable, Hashable {
-        /// The source from the document, percent-encoded where necessary. Don't trust it.
+        /// The source in the document, percent-encoded where necessary. Don't trust it.
         public var source: String
-        /// The title, if the document has one.
+        /// The title, if there is one.
         public var title: String?
         /// The description to show in place of the image. It may be empty.
         public var alternativeText: String
@@ -115,7 +115,7 @@ extension StyledText {
         path(ofBlock: run.block)
     }
 
-    /// Returns a block and the blocks that enclose it, outermost first.
+    /// Returns the block at an index and the blocks that enclose it, outermost first.
     public func path(ofBlock index: Int) -> [Block] { Self.path(ofBlock: index, in: blocks) }
 
     static func path(ofBlock index: Int, in blocks: [Block]) -> [Block] {
@@ -128,7 +128,7 @@ extension StyledText {
         return path.reversed()
     }
 
-    /// Returns the marker of each item of a list, and the style of its text.
+    /// Returns the marker and the text style of each item of a list.
     func items(of list: Int) -> [(marker: String, style: ResolvedTextStyle)] {
         var items: [(marker: String, style: ResolvedTextStyle)] = []
         var index = list + 1
@@ -157,9 +157,9 @@ extension StyledText {
         public var style: ResolvedBlockStyle
         /// The index of the enclosing block, or `nil` for the document.
         public var parent: Int?
-        /// The range of the block's text, including nested blocks, in ``StyledText/string`` as UTF-8 offsets. It may be empty.
+        /// The range of the block's text in ``StyledText/string``, including nested blocks, in UTF-8 offsets. It may be empty.
         public var range: Range<Int>
-        /// The index after the last nested block. The nested blocks have the indices `index + 1 ..< end`.
+        /// The index after the last nested block. Nested blocks have the indices `index + 1 ..< end`.
         public var end: Int
     }
 
@@ -183,11 +183,11 @@ extension StyledText {
         case thematicBreak
         /// A table, with one alignment for each column.
         case table(alignments: [Document.Alignment])
-        /// A row. The header has number 0.
+        /// A row. The header is row 0.
         case tableRow(Int)
         /// A cell.
         case tableCell(row: Int, column: Int, alignment: Document.Alignment)
-        /// All footnotes together.
+        /// All footnotes together, at the end of the document.
         case footnotes
         /// A footnote and its number.
         case footnote(label: String, number: Int)
@@ -199,7 +199,7 @@ extension StyledText {
         public var isOrdered: Bool
         /// The nesting depth. The outermost list has depth 1.
         public var depth: Int
-        /// Whether the list is tight: blank lines don't separate its items or the blocks in them.
+        /// Whether the list is tight: no blank lines separate its items or the blocks in them.
         public var isTight: Bool
 
         /// Creates the properties of a list.
@@ -212,9 +212,9 @@ extension StyledText {
 
     /// An item of a list.
     public struct Item: Sendable, Hashable {
-        /// The number of the item, in an ordered list.
+        /// The number of the item, or `nil` in a bullet list.
         public var number: Int?
-        /// The marker, such as `1.`, `iv)`, `•` or `☑`. Empty if the style sheet hides it.
+        /// The marker, such as `1.`, `iv)`, `•` or `☑`. It is empty if the style sheet hides it.
         public var marker: String
         /// The state of a task item, or `nil` for other items.
         public var task: Document.TaskState?
@@ -248,7 +248,7 @@ extension StyledText.Block {
 // MARK: - Links
 
 extension StyledText.Link {
-    /// The default schemes that a tap may open: `http`, `https` and `mailto`.
+    /// The schemes that a tap may open by default: `http`, `https` and `mailto`.
     public static let openSchemes: Set<String> = ["http", "https", "mailto"]
 
     /// Returns the destination as a URL if its scheme is one of `schemes`.
@@ -257,8 +257,8 @@ extension StyledText.Link {
     ///     StyledText.Link(destination: "settings:audio", title: nil).url()          // nil
     ///     link.url(schemes: StyledText.Link.openSchemes.union(["settings"]))
     ///
-    /// Documents aren't trusted, and a scheme may start another app or call a number. A destination without a scheme has no meaning
-    /// outside a web page, so the result is `nil`.
+    /// Documents aren't trusted, and a scheme may open another app or call a phone number. The result is also `nil` for a destination
+    /// without a scheme, which has no meaning outside a web page.
     public func url(schemes: Set<String> = openSchemes) -> URL? {
         guard let colon = destination.firstIndex(of: ":"),
             schemes.contains(destination[..<colon].lowercased())
@@ -270,11 +270,11 @@ extension StyledText.Link {
 // MARK: - Loading images
 
 extension StyledText {
-    /// Loads the images of the text and passes each one to a closure when it is ready.
+    /// Loads the images of the text and passes each one to a closure as soon as it is ready.
     ///
-    /// Each source is loaded once, even if several images use it. Images arrive in the order in which they are ready. If `load` returns
-    /// `nil`, `show` isn't called for the image. The method returns when all images are loaded; after cancellation, it starts no loads,
-    /// shows no images, and returns when the running loads have ended.
+    /// Each source is loaded once, even if several images use it. If `load` returns `nil`, `show` isn't called for the image. The method
+    /// returns when all images are loaded. After cancellation, it doesn't start loads or show images, and returns when the running loads
+    /// end.
     ///
     /// `show` receives the index of an image in ``images``. Its calls don't overlap.
     func loadImages<Loaded: Sendable>(

@@ -5,13 +5,13 @@ struct StyledTextBuilder {
 
     /// The indices of the open blocks, outermost first.
     private var open: [Int] = []
-    /// The styles of the open inline nodes. Never empty inside a block.
+    /// The style of the innermost block and of each open inline node. Never empty inside a block.
     private var inlines: [ResolvedTextStyle] = []
     private var link: Int?
-    /// The image whose children are skipped, because its alternative text is already appended.
+    /// The image whose children are skipped, because its alternative text has already been appended.
     private var skippedImage: Int?
     private var counters: [Counter] = []
-    /// The last block with text of its own.
+    /// The last block that contains text directly.
     private var lastLeaf: Int?
     private var quoteDepth = 0
     private var footnotes = 0
@@ -165,8 +165,8 @@ extension StyledTextBuilder {
         inlines = open.last.map { [text.blocks[$0].style.text] } ?? []
     }
 
-    /// Appends a separator before a block with text, unless the block is the first one. The block, and enclosing blocks that begin
-    /// with it, begin after the separator.
+    /// Appends a separator before a block with text, unless it is the first one. Moves the start of the block, and of the enclosing blocks
+    /// that begin with it, past the separator.
     private mutating func separate(by separator: String = "\n") {
         defer { lastLeaf = text.blocks.count - 1 }
         guard let lastLeaf else { return }
@@ -176,7 +176,7 @@ extension StyledTextBuilder {
             guard index > lastLeaf else { break }
             text.blocks[index].range = position..<position
         }
-        // Empty blocks that have already ended, such as an empty item, move together with their parents.
+        // Empty blocks that have already ended, such as an empty item, move with their parents.
         for index in lastLeaf + 1..<text.blocks.count {
             guard let parent = text.blocks[index].parent, parent > lastLeaf else { continue }
             if text.blocks[parent].range.lowerBound == position { text.blocks[index].range = position..<position }
@@ -231,7 +231,7 @@ extension StyledTextBuilder {
         let run = StyledText.Run(
             range: start..<text.string.utf8.count, style: style ?? current, block: block, link: link, image: image,
             footnote: footnote, isLineBreak: isLineBreak)
-        // Text joins the previous run if nothing differs. A soft break doesn't split a run.
+        // Text joins the previous run if nothing else differs, so a soft break doesn't split a run.
         if let last = text.runs.last, last.joins(run) {
             text.runs[text.runs.count - 1].range = last.range.lowerBound..<run.range.upperBound
         } else {
