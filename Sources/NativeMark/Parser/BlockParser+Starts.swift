@@ -1,5 +1,6 @@
 extension BlockParser {
-    /// Returns the number of open blocks that the line has matched, or -1 if the rest of the line has been consumed.
+    /// Opens the blocks that begin on the line. Returns the number of open blocks that the line has matched, or -1 if the whole line has
+    /// been consumed.
     mutating func beginBlocks(matched: Int) -> Int {
         var matched = matched
         while true {
@@ -74,7 +75,7 @@ extension BlockParser {
         open.append(OpenBlock(node: node, tag: tag))
     }
 
-    /// Records that a block begins in the innermost container. If a blank line precedes it, the enclosing list is loose.
+    /// Records that a block begins in the innermost container. If there is a blank line before it, the enclosing list is loose.
     mutating func beginChild(at start: Int) {
         let index = open.count - 1
         if index == 0, !keepsRegion { beginRegion(at: start) }
@@ -151,7 +152,7 @@ extension BlockParser {
         guard afterSpaces(in: last..<lineEnd) == lineEnd else { return false }
         let index = open.count - 1
         readDefinitions(of: index)
-        // The paragraph had only definitions, so the line is the text of a new paragraph or a thematic break.
+        // The paragraph had only definitions, so the line is a thematic break or the text of a new paragraph.
         guard open[index].contentStart < builder.content.count else { return false }
         let node = Int(open[index].node)
         builder.nodes[node].tag = .heading

@@ -1,8 +1,9 @@
-/// Tables (GFM 4.10), with the rules of cmark-gfm.
+/// Tables (GFM 4.10), by the rules of cmark-gfm.
 extension BlockParser {
     /// Begins a table if the line is a delimiter row and the last line of the open paragraph is a header with the same number of cells.
     ///
-    /// The header needs no pipe: `Name` above `:---` is a table. Above `---` it is a heading, because all other blocks take precedence.
+    /// The header doesn't need a pipe: `Name` above `:---` is a table. Above `---`, it is a heading, because a delimiter row needs a pipe
+    /// or a colon.
     mutating func beginTable() -> Bool {
         let index = open.count - 1
         guard open[index].tag == .paragraph, nonspace + 1 < lineEnd,
@@ -31,8 +32,8 @@ extension BlockParser {
         return true
     }
 
-    /// Whether a header would be a list or indented code without the lines before it: `2. a | b` and an empty item can't interrupt a
-    /// paragraph.
+    /// Whether the header would be a list or indented code if the lines before it were missing. For example, `2. a | b` can't interrupt a
+    /// paragraph, and neither can an empty item.
     private func dependsOnLinesBefore(_ header: Int, of paragraph: OpenBlock) -> Bool {
         guard header > Int(builder.nodes[Int(paragraph.node)].start) else { return false }
         return switch source[header] {
@@ -55,7 +56,7 @@ extension BlockParser {
         }
     }
 
-    /// Adds the line as a row. Returns `false` if it has no cell, or if too many cells have been added to complete rows.
+    /// Adds the line as a row. Returns `false` if it has no cells, or if that would add too many cells to short rows.
     mutating func addTableRow(to index: Int) -> Bool {
         let node = open[index].node
         let row = trimmed(nonspace..<lineEnd)
@@ -95,7 +96,7 @@ extension BlockParser {
         }
     }
 
-    /// Copies a cell without the backslashes before its pipes.
+    /// Copies a cell, without the backslashes before pipes.
     private mutating func appendCell(_ cell: Range<Int>) {
         var copied = cell.lowerBound
         builder.map.append(content: builder.content.count, source: copied)
@@ -113,7 +114,8 @@ extension BlockParser {
         builder.content.append(contentsOf: source[copied..<cell.upperBound])
     }
 
-    /// Pipes after a backslash don't separate cells. The text before the first pipe and after the last one are cells unless they are empty.
+    /// Calls `body` for each cell of a row. A pipe after a backslash doesn't separate cells. The text before the first pipe is a cell
+    /// unless it is empty, and so is the text after the last pipe.
     private func forEachCell(in row: Range<Int>, _ body: (Int, Range<Int>) -> Void) {
         var number = 0
         var start = row.lowerBound
@@ -132,7 +134,7 @@ extension BlockParser {
     }
 
     private func delimiterRow() -> [Document.Alignment]? {
-        // The line is an item, or it underlines a heading.
+        // The line is a list item, or it underlines a heading.
         if source[nonspace] == 0x2D, source[nonspace + 1].isSpaceOrTab { return nil }
         guard source[nonspace..<lineEnd].contains(where: { $0 == 0x7C || $0 == 0x3A }) else { return nil }
         var result: [Document.Alignment] = []

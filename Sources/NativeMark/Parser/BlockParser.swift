@@ -1,14 +1,14 @@
 /// The first phase of the parser: reads the text line by line and keeps a stack of open blocks.
 ///
-/// For each line it determines which open containers continue (their markers are present) and which blocks begin after them. The rest is
-/// text of the innermost block. This is the strategy of the appendix of the CommonMark specification. The work for a line is linear in
-/// its length plus the depth of the stack, which is limited.
+/// For each line, it finds the open containers that continue, because their markers are present, and the blocks that begin after them. The
+/// rest of the line is text of the innermost block. This strategy comes from the appendix of the CommonMark specification. A line takes
+/// time linear in its length plus the depth of the stack, which is limited.
 struct BlockParser {
     /// The maximum number of open containers. Deeper markers are text.
     static let maximalDepth = 100
 
     var source: UnsafeBufferPointer<UInt8>
-    /// Whether the source is the beginning of the text. Otherwise it is a later part.
+    /// Whether the source is at the beginning of the text. Otherwise it is a later part.
     var beginsText = true
     let options: Document.Options
     var builder: DocumentBuilder
@@ -20,7 +20,7 @@ struct BlockParser {
     var lineEnd = 0
     var offset = 0
     var column = 0
-    /// The number of columns already read of the tab at `offset`.
+    /// The number of columns of the tab at `offset` that have already been read.
     private var tabRead = 0
     // The first character after the spaces and tabs at `offset`.
     var nonspace = 0
@@ -28,24 +28,24 @@ struct BlockParser {
     var indent: Int { nonspaceColumn - column }
     var isBlank: Bool { nonspace >= lineEnd }
 
-    /// The number of the last blank line, and the depth of the block quotes on it.
+    /// The number of the last blank line, and the depth of the innermost block quote on it.
     var blankLine = -2
     var blankDepth = 0
-    /// The position at which the current line failed to be a thematic break. It also fails at every earlier position.
+    /// The position where the current line turned out not to be a thematic break. No thematic break begins before it.
     var thematicBreakFailure = 0
     var footnoteStart = -1
-    /// The number of cells added to complete rows. It is limited so that a short text can't produce a huge table.
+    /// The number of cells added to short rows. It is limited so that a short text can't produce a huge table.
     var autocompletedCells = 0
     var maximalAutocompletedCells: Int
-    /// Whether the line before a table's header stays in the region of the table.
+    /// Whether the paragraph before a table's header stays in the table's region.
     var keepsRegion = false
-    /// For a text that arrives in pieces: the findings so far.
+    /// For a text that arrives in pieces: the regions and definitions found so far.
     var regions: RegionScan?
 
     struct OpenBlock {
         var node: Int32
         var tag: NodeTag
-        /// Item: the columns of the content, from the indentation of the container. Fence: its length.
+        /// Item: the columns from the container's content to the item's content. Fence: its length.
         var width = 0
         /// Fence: its indentation. Paragraph: the indentation of its last line.
         var indentation = 0
@@ -60,12 +60,12 @@ struct BlockParser {
         var previousEnd: Int32 = 0
         /// Container: whether it had a child, including definitions, which leave no node.
         var hadChild = false
-        /// Indented code: the end of the last line that isn't blank.
+        /// Code: the end of its content. In indented code, that excludes blank lines at the end.
         var codeEnd = 0
     }
 
-    /// Creates a parser for a text, or for the end of a text from the beginning of a region on, of which `length` bytes are expected to be
-    /// parsed.
+    /// Creates a parser for a text, or for the rest of a text from the region that begins at `start`. `length` is the number of bytes that
+    /// are expected to be parsed.
     init(source: UnsafeBufferPointer<UInt8>, options: Document.Options, from start: Int = 0, length: Int? = nil) {
         self.source = source
         self.options = options
@@ -88,7 +88,7 @@ struct BlockParser {
         builder.marks.append(mark(at: source.count))
     }
 
-    /// Returns the position of the next line.
+    /// Parses lines as long as `goesOn` returns `true`. Returns the position of the next line.
     @discardableResult
     mutating func parseLines(from start: Int, to count: Int, while goesOn: (inout Self) -> Bool = { _ in true }) -> Int
     {
@@ -106,7 +106,7 @@ struct BlockParser {
         return position
     }
 
-    /// A byte order mark at the beginning of a text isn't part of the first line, as in cmark.
+    /// The length of a byte order mark at the beginning of the text. As in cmark, it isn't part of the first line.
     private var byteOrderMarkLength: Int {
         beginsText && source.count >= 3 && source[0] == 0xEF && source[1] == 0xBB && source[2] == 0xBF ? 3 : 0
     }
@@ -131,7 +131,6 @@ struct BlockParser {
         }
 
         let allMatched = matched == open.count
-        // If its item doesn't continue, a list stays open only if another item follows.
         let isCode = allMatched && open[matched - 1].tag == .codeBlock
         if isBlank {
             blankLine = lineNumber
@@ -155,9 +154,10 @@ struct BlockParser {
             skipOptionalSpace()
             return true
         case .list:
+            // A list matches every line. It is closed later unless one of its items continues or another item begins.
             return true
         case .item:
-            // An item that begins with two blank lines ends at the second.
+            // An item can begin with at most one blank line (CommonMark 5.2).
             guard !isBlank || open[index].hadChild else { return false }
             if indent >= open[index].width {
                 advanceColumns(open[index].width)
@@ -256,7 +256,7 @@ struct BlockParser {
         }
     }
 
-    /// The unread columns of a tab become spaces.
+    /// Appends the rest of a line of code. The unread columns of a tab become spaces.
     private mutating func appendCode() {
         if tabRead > 0, offset < lineEnd {
             for _ in 0..<(4 - column % 4) {
@@ -286,7 +286,7 @@ struct BlockParser {
 
 // MARK: - Columns
 
-/// The position in a line. A tab extends to the next column that is a multiple of four, and may be read partially.
+/// The position in a line. A tab extends to the next column that is a multiple of four. It may be read in part.
 extension BlockParser {
     private mutating func findNonspace() {
         var index = offset
@@ -386,9 +386,9 @@ extension BlockParser {
             definitions: builder.definitions.count, cells: autocompletedCells)
     }
 
-    /// Records that a block of the document begins. All blocks before it are closed.
+    /// Records that a top-level block begins. All blocks before it are closed.
     mutating func beginRegion(at position: Int) {
-        // A table takes its header from the preceding paragraph, so the block doesn't always begin on the current line.
+        // A table takes its header from the paragraph before it, so the block may begin before the current line.
         var start = position
         while start > 0, source[start - 1].isSpaceOrTab { start -= 1 }
         if regions != nil { return beginScannedRegion(at: start) }
@@ -422,7 +422,7 @@ extension BlockParser {
                 }
             }
             open.removeLast()
-            // The parent covers the block even if the block left no node.
+            // The parent includes the block's range even if the block left no node.
             if open.count > 1 {
                 let parent = Int(open[open.count - 1].node)
                 builder.nodes[parent].end = max(builder.nodes[parent].end, builder.nodes[node].end)
@@ -446,7 +446,7 @@ extension BlockParser {
         builder.leaves.append(block.node)
     }
 
-    /// Reads `[ ]` or `[x]` at the beginning of an item, and returns the beginning of the text after it.
+    /// Reads `[ ]` or `[x]` at the beginning of an item. Returns the position of the text after it.
     private mutating func readTask(of block: OpenBlock) -> Int {
         let start = block.contentStart
         let node = builder.nodes[Int(block.node)]
@@ -466,7 +466,7 @@ extension BlockParser {
     private mutating func finishCode(_ block: OpenBlock) {
         let length = block.codeEnd - block.contentStart
         guard length > 0 else { return }
-        // The text includes the last line feed; its source range doesn't.
+        // The text includes the last line feed, but its source range doesn't.
         _ = builder.append(
             NodeRecord(
                 .text, start: block.contentStart, end: block.codeEnd - 1, value: block.contentStart, extra: length),
@@ -505,7 +505,7 @@ extension BlockParser {
         }
     }
 
-    /// Returns the beginning of the next line, or `nil` if there is no definition.
+    /// Reads a definition. Returns the beginning of the next line, or `nil` if there is no definition.
     private mutating func readDefinition(at start: Int) -> Int? {
         let parsed: (label: Range<Int>, parts: LinkParts, end: Int)? = builder.content.withUnsafeBufferPointer {
             bytes in
@@ -517,7 +517,7 @@ extension BlockParser {
             position = destination.end
             var parts = LinkParts(destination: destination.range)
 
-            // If the title isn't followed by the end of the line, it isn't a title, and the destination must end the line.
+            // If something else follows the title on its line, it isn't a title, and the destination must end its own line.
             let titleStart = LinkParts.skipSpace(bytes, from: position, to: bytes.count)
             if titleStart > position, let title = LinkParts.title(bytes, from: titleStart, to: bytes.count),
                 let end = LinkParts.endOfLine(bytes, from: title.end)

@@ -1,20 +1,21 @@
-/// The nodes under construction: in the first phase of the parser those of the whole document, in the second those of one region.
+/// The nodes under construction. In the parser's first phase, these are the nodes of the whole document, and in its second phase the nodes
+/// of one region.
 struct DocumentBuilder {
     var nodes: [NodeRecord] = []
     var content: [UInt8] = []
     var map = SourceMap()
     var strings: [String] = []
     var alignments: [Document.Alignment] = []
-    /// The definitions of links and footnotes by folded label, the first of each label.
+    /// The first link definition and the first footnote for each folded label.
     var references: [[UInt8]: DocumentContext.Definition] = [:]
     var footnotes: [[UInt8]: Footnote] = [:]
-    /// All definitions of links, in order.
+    /// All link definitions, in order.
     var definitions: [DocumentContext.LabeledDefinition] = []
-    /// All footnotes in order, including those whose label an earlier footnote has.
+    /// All footnotes in order, including ones that repeat the label of an earlier footnote.
     var footnoteDefinitions: [(node: Int32, leaves: Range<Int>)] = []
     /// The paragraphs, headings and cells with inline content, in document order.
     var leaves: [Int32] = []
-    /// The regions so far, by their beginnings.
+    /// The beginnings of the regions so far, and after parsing, the end of the text.
     var marks: [RegionMark] = []
     var steps = 0
 
@@ -93,14 +94,15 @@ struct DocumentBuilder {
         nodes[Int(index)].previous = -1
     }
 
-    /// Removes the node that was appended last, so that a table has the same numbers with and without a paragraph before its header.
+    /// Removes the node that was appended last: a paragraph that became a table's header. The table's nodes then have the same numbers with
+    /// and without a paragraph before the header.
     mutating func removeLast(_ index: Int32) {
         detach(index)
         nodes.removeLast()
     }
 
-    /// Moves the siblings from `first` through `last` into a parent that has no children. A node moves once per level and is no longer a
-    /// sibling at the outer level afterward, so the total time is linear.
+    /// Moves the siblings from `first` through `last` into a parent that has no children. Afterward, a node is no longer a sibling at the
+    /// outer level, so it moves once per level and the total time is linear.
     mutating func move(from first: Int32, through last: Int32, into parent: Int32) {
         guard first >= 0, last >= 0 else { return }
         let before = nodes[Int(first)].previous
@@ -134,10 +136,10 @@ struct RegionMark {
     @Compact var alignments: Int
     @Compact var footnotes: Int
     @Compact var definitions: Int
-    /// The number of cells that were added to complete rows.
+    /// The number of cells added to short table rows.
     @Compact var cells: Int
 
-    /// An integer in four bytes: a text of many short blocks has many marks.
+    /// An integer stored in four bytes, because a text with many short blocks has many marks.
     @propertyWrapper struct Compact {
         private let value: Int32
         var wrappedValue: Int { Int(value) }

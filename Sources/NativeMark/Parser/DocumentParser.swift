@@ -1,9 +1,9 @@
-/// Parses a text in two phases: first the blocks, line by line, then the content of the leaf blocks.
+/// Parses Markdown in two phases: first the blocks, line by line, and then the content of the leaf blocks.
 ///
 /// The second phase needs all link reference definitions and footnotes, which may be at the end of the text.
 enum DocumentParser {
-    /// Returns the document and the number of steps: bytes looked at and links followed. It is proportional to the time. Tests of hostile
-    /// input count steps instead of measuring time.
+    /// Returns the document and the number of steps: bytes read and node links followed. The number of steps is proportional to the time,
+    /// so tests of hostile input count steps instead of measuring time.
     static func parse(_ markdown: String, options: Document.Options) -> (storage: DocumentStorage, steps: Int) {
         var source = markdown
         source.makeContiguousUTF8()
@@ -28,7 +28,7 @@ enum DocumentParser {
             count < Int(Int32.max) / 3, "A document must have at most 715,827,881 bytes; it has \(count).")
     }
 
-    /// Also returns the number of bytes that references may still add; see ``DocumentStream``.
+    /// Parses a part of a longer text. Also returns the number of bytes that references may still add; see ``DocumentStream``.
     static func parse(
         part source: String, options: Document.Options, context: DocumentContext
     ) -> (storage: DocumentStorage, expansion: Int, steps: Int) {
@@ -52,7 +52,7 @@ enum DocumentParser {
 
 // MARK: - Parts of longer texts
 
-/// The definitions and limits that a part of a longer text needs to be parsed as it would be in the whole; see ``DocumentStream``.
+/// The definitions and limits that are needed to parse a part of a longer text as if it were in the whole text; see ``DocumentStream``.
 struct DocumentContext: Sendable {
     struct Definition: Sendable, Hashable {
         var destination: String
@@ -63,18 +63,18 @@ struct DocumentContext: Sendable {
     }
 
     struct LabeledDefinition: Sendable, Hashable {
-        /// Folded.
+        /// The folded label.
         var label: [UInt8]
         var definition: Definition
     }
 
     struct Footnote: Sendable, Hashable {
         var label: String
-        /// The number in the order of first references; 0 if no earlier part refers to the footnote.
+        /// The number in the order of first references, or 0 if no earlier part refers to the footnote.
         var number: Int
     }
 
-    /// A definition in the context that affects the part. Documents are equal only if their uses are.
+    /// A definition in the context that affects the part. Documents are equal only if their uses are equal.
     enum Use: Sendable, Hashable {
         case definition(label: [UInt8], Definition)
         case footnote(label: [UInt8], Footnote)
@@ -82,50 +82,50 @@ struct DocumentContext: Sendable {
 
     /// Definitions by folded label. They take precedence over the part's own definitions.
     var definitions: [[UInt8]: Definition] = [:]
-    /// Footnotes by folded label. The part's own footnotes are ignored unless `footnotesInOrder` is set.
+    /// Footnotes by folded label. Footnotes in the part itself are ignored unless `footnotesInOrder` is set.
     var footnotes: [[UInt8]: Footnote] = [:]
     var footnoteCount = 0
-    /// If set, the document contains only footnotes, beginning with those that have these labels.
+    /// If set, the document contains only footnotes, beginning with the ones that have these labels.
     var footnotesInOrder: [[UInt8]]?
     /// The number of bytes that references may still add to all parts together, in addition to each part's own length.
     var expansionLeft = 100_000
     var length = 0
-    /// Whether the part is the beginning of the text, where a byte order mark is ignored.
+    /// Whether the part is at the beginning of the text, where a byte order mark is ignored.
     var beginsText = true
-    /// The number of cells that were added to table rows of earlier parts.
+    /// The number of cells added to short table rows in earlier parts.
     var autocompletedCells = 0
 }
 
 // MARK: - The second phase
 
-/// The second phase of the parser: the content of paragraphs, headings and cells, region by region, and the order of the footnotes.
+/// The second phase of the parser. Parses the content of paragraphs, headings and cells region by region, and puts the footnotes in order.
 struct InlinePhase {
     private let blocks: DocumentBuilder
     /// The text that the marks of the regions refer to.
     private let source: UnsafeBufferPointer<UInt8>
     private var parser: InlineParser
-    /// The regions so far. Those that define footnotes are missing until their footnotes are parsed.
+    /// The regions so far. A region that defines footnotes is `nil` until its footnotes are parsed.
     private var regions: [DocumentRegion?] = []
     private var waiting: [Int: InlineParser.Region] = [:]
-    /// The memory of the next regions.
+    /// The memory for the next regions.
     private var memory = RegionMemory(size: 0)
-    /// The bytes of the source of the finished regions, and the bytes of memory that these take.
+    /// The source bytes of the finished regions, and the bytes of memory that these regions take.
     private var finished = (source: 0, memory: 0)
 
     struct Result {
         var regions: [DocumentRegion]
         var footnotes: [DocumentStorage.Footnote]
-        /// The used definitions of the context.
+        /// The definitions in the context that the text uses.
         var uses: [DocumentContext.Use]
         /// The number of bytes that references may still add.
         var expansionLeft: Int
         var isLimited: Bool
-        /// The definitions of the text and the numbers of its footnotes.
+        /// The definitions in the text and the numbers of its footnotes.
         var context: DocumentContext
         var steps: Int
     }
 
-    /// `length` is the number of bytes of the text.
+    /// Parses the leaves that the first phase found. `length` is the length of the text in bytes.
     static func run(
         on blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, length: Int, options: Document.Options,
         context: DocumentContext? = nil
@@ -145,7 +145,7 @@ struct InlinePhase {
         self.parser = parser
     }
 
-    /// Parses the leaves outside footnotes, then the footnotes in the order of their first references. Footnotes may refer to further
+    /// Parses the leaves outside footnotes, and then the footnotes in the order of their first references. Footnotes may refer to other
     /// footnotes. A footnote without a reference is removed.
     private mutating func run(content: UnsafeBufferPointer<UInt8>) -> Result {
         let isBodyWanted = parser.context?.footnotesInOrder == nil
@@ -210,7 +210,7 @@ struct InlinePhase {
 
     // MARK: Regions
 
-    /// Nodes of a region follow its root.
+    /// Returns the index of a node within its region, where the root comes first.
     private func local(_ node: Int32, in index: Int) -> Int32 {
         node - Int32(truncatingIfNeeded: blocks.marks[index].nodes - 1)
     }
@@ -284,19 +284,20 @@ struct InlinePhase {
         return result
     }
 
-    /// Returns memory that has room for a region, and probably for the rest of the text, if it takes as much for each byte of the source.
+    /// Returns memory with room for a region. New memory is also meant to hold the rest of the text, if that takes as much per source byte
+    /// as the text so far.
     private mutating func memory(for size: Int, length: Int) -> RegionMemory {
         finished = (finished.source + length, finished.memory + size)
         if memory.hasRoom(for: size) { return memory }
-        // At first, about four bytes of memory for a byte of text are assumed: a short heading takes more.
-        // The product of two lengths may be greater than the largest integer.
+        // The constants make the first estimate about four bytes of memory per byte of text, because a short heading alone takes more. The
+        // product of two lengths may overflow an integer, so this uses Double.
         let ratio = Double(finished.memory + 4096) / Double(finished.source + 1024)
         let rest = Int(min(Double(source.count - finished.source) * ratio, Double(RegionMemory.maximumSize)))
         memory = RegionMemory(size: max(size, min(size + rest, RegionMemory.maximumSize)))
         return memory
     }
 
-    /// The parser keeps its array for the next region; a region has an array of exactly its size.
+    /// Returns an exact-size copy of the strings. The parser reuses its own array for the next region.
     private func strings() -> [String] {
         let strings = parser.builder.strings
         return strings.isEmpty ? [] : strings.withUnsafeBufferPointer { Array($0) }
@@ -304,7 +305,7 @@ struct InlinePhase {
 }
 
 extension SourceMap.Jump {
-    /// The jump relative to the beginning of a region.
+    /// Returns the jump relative to the beginning of a region.
     fileprivate func moved(by mark: RegionMark) -> Self {
         Self(
             content: content - Int32(truncatingIfNeeded: mark.content),

@@ -1,6 +1,6 @@
 /// Entities and numeric character references (CommonMark 2.5).
 enum Entities {
-    /// Returns the text of the reference that begins with the ampersand at `start`, and its end, or `nil` if there is no valid reference.
+    /// Returns the text and the end of the reference whose ampersand is at `start`, or `nil` if the reference isn't valid.
     static func read(
         _ bytes: UnsafeBufferPointer<UInt8>, at start: Int, to limit: Int
     ) -> (text: [UInt8], end: Int)? {
@@ -32,7 +32,7 @@ enum Entities {
         return (text, index + 1)
     }
 
-    /// The names and texts. They are parsed on first use, because a dictionary literal takes ten seconds to compile.
+    /// The text of each name. It is parsed on first use, because a dictionary literal takes ten seconds to compile.
     private static let byName: [String: [UInt8]] = {
         var result: [String: [UInt8]] = [:]
         result.reserveCapacity(2_200)

@@ -1,6 +1,6 @@
 /// Emphasis, strong emphasis (CommonMark 6.2), strikethrough (GFM 6.5), and quotation marks.
 ///
-/// A run of one or two tildes begins or ends struck text, and an opener matches a closer of the same length. More tildes are text.
+/// A run of one or two tildes begins or ends struck text. An opener matches a closer of the same length. Longer runs are text.
 extension InlineParser {
     mutating func parseDelimiters(_ character: UInt8) {
         var end = position
@@ -12,7 +12,7 @@ extension InlineParser {
             canOpen = flanking.left && (!flanking.right || flanking.isAfterPunctuation)
             canClose = flanking.right && (!flanking.left || flanking.isBeforePunctuation)
         }
-        // Most underscores are within words.
+        // Most underscores are inside words, where they are text.
         guard canOpen || canClose, character != 0x7E || end - position <= 2 else {
             position = end
             return
@@ -60,7 +60,7 @@ extension InlineParser {
         return scalar(at: first)
     }
 
-    /// Returns the scalar at an index. The content is valid UTF-8, because it comes from a string and is divided at ASCII characters.
+    /// Returns the scalar at an index. The content is valid UTF-8, because it comes from a string and is split only at ASCII characters.
     func scalar(at index: Int) -> Unicode.Scalar {
         let byte = bytes[index]
         if byte < 0x80 { return Unicode.Scalar(byte) }
@@ -73,7 +73,7 @@ extension InlineParser {
 
     // MARK: Pairs
 
-    /// Pairs the delimiters from index `floor` on, and removes them.
+    /// Pairs the delimiters at index `floor` and above, and removes them.
     mutating func processDelimiters(above floor: Int) {
         guard delimiters.count > floor else { return }
         // For each kind of closer: the index below which no opener matches.
@@ -118,7 +118,7 @@ extension InlineParser {
             || (opener.length % 3 == 0 && closer.length % 3 == 0)
     }
 
-    /// Returns the next closer to look at.
+    /// Pairs an opener with a closer, and returns the next closer to process.
     private mutating func pair(_ opener: Int, _ closer: Int) -> Int {
         if delimiters[closer].isQuote {
             setQuote(opener, isLeft: true)
@@ -182,7 +182,7 @@ extension InlineParser {
             return
         }
         var end = position
-        // Only dashes are read as a whole run. A long run of other characters would be read again for each of them.
+        // Only a run of dashes is read as a whole. Reading a long run of other characters would start over at each character.
         let longest = byte == 0x2D ? limit : min(limit, position + 3)
         while end < longest, bytes[end] == byte { end += 1 }
         builder.steps &+= end - position
@@ -222,7 +222,7 @@ extension InlineParser {
         byte == 0x22 ? (isLeft ? "“" : "”") : (isLeft ? "‘" : "’")
     }
 
-    /// Replaces a quotation mark in place. All quotation marks have three bytes.
+    /// Replaces a quotation mark in place. All quotation marks are three bytes long.
     private mutating func setQuote(_ index: Int, isLeft: Bool) {
         let text = Self.quote(delimiters[index].character, isLeft: isLeft).utf8
         let first = Int(builder.nodes[Int(delimiters[index].node)].value) - bytes.count

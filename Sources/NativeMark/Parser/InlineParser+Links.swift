@@ -212,7 +212,7 @@ extension InlineParser {
         makeBareLink(first, domainEnd, prefix: "")
     }
 
-    /// Makes a link if the period at the current position follows `www`; returns whether it did.
+    /// Makes a link if the period at the current position follows `www`. Returns whether it did.
     mutating func parseWWW() -> Bool {
         let dot = position
         guard !isInLink, dot >= textStart + 3, dot + 1 < limit, bytes[dot - 1] | 0x20 == 0x77,
@@ -230,16 +230,16 @@ extension InlineParser {
         return true
     }
 
-    /// Links can't be nested.
+    /// Whether the current position may be inside a link. Links can't be nested.
     private var isInLink: Bool { openLinkCount > 0 }
 
-    /// Returns the end of a domain of letters, digits, `-`, `_` and periods, or `nil` if its last two parts contain an underscore.
+    /// Returns the end of a domain of letters, digits, `-`, `_` and periods, or `nil` if one of its last two parts contains an underscore.
     private mutating func domain(from first: Int) -> Int? {
         if first < host.start || first >= host.end { readHost(from: first) }
         return host.end > first && host.underscore < max(first, host.beforeLastDot) ? host.end : nil
     }
 
-    /// Reads a host name and stores it, because each part of `www.a_www.a_` may begin another one.
+    /// Reads a host name and stores it, because each part of `www.a_www.a_` may begin another host name.
     private mutating func readHost(from first: Int) {
         host = Host(start: first, end: first)
         var lastDot = first
@@ -275,7 +275,7 @@ extension InlineParser {
         appendLink(destination, text: first..<end, from: first, to: end)
     }
 
-    /// Returns the end of a link without trailing punctuation, trailing entities and unmatched closing parentheses.
+    /// Returns the end of a link without trailing punctuation, trailing entities, or unmatched closing parentheses.
     private mutating func trimmedEnd(_ first: Int, _ last: Int) -> Int {
         var end = last
         var depth = 0

@@ -1,7 +1,7 @@
 /// The final pass over a leaf: merges adjacent texts, and turns the e-mail addresses in them into links.
 extension InlineParser {
-    /// The maximum depth of emphasis, links and images. Deeper nodes are replaced by their children, because code that traverses the
-    /// tree recursively needs a stack of that depth.
+    /// The maximum depth of emphasis, links and images. Deeper nodes are replaced by their children, because recursive code needs stack
+    /// space in proportion to the depth of the tree.
     private static var maximalDepth: Int { 100 }
 
     mutating func finishTexts() {
@@ -36,7 +36,7 @@ extension InlineParser {
         }
     }
 
-    /// Returns the next node of the traversal that isn't a descendant of this one.
+    /// Returns the next node of the traversal that isn't a descendant of this node.
     private func following(_ index: Int32, _ linkDepth: inout Int, _ depth: inout Int) -> Int32 {
         var index = index
         while index != leaf {
@@ -49,7 +49,7 @@ extension InlineParser {
         return -1
     }
 
-    /// Replaces a node by its children, and returns the first of them. A node moves at most once, because its new parent isn't dissolved.
+    /// Replaces a node by its children, and returns the first child. Each node moves at most once, because its new parent isn't dissolved.
     private mutating func dissolve(_ index: Int32) -> Int32 {
         let node = builder.nodes[Int(index)]
         var child = node.firstChild
@@ -81,7 +81,7 @@ extension InlineParser {
         var isLiteral: Bool
     }
 
-    /// Appends the texts after a text to it, including those in nodes that are too deep, so that no text is read twice.
+    /// Merges the texts that follow a text into it, including texts in nodes that are too deep. No text is read twice.
     private mutating func mergeFollowing(_ index: Int32, depth: Int) {
         if needsAddresses { addPiece(builder.nodes[Int(index)], at: 0) }
         while true {
@@ -139,7 +139,7 @@ extension InlineParser {
                 isLiteral: text.extra == text.end - text.start && Int(text.value) < bytes.count))
     }
 
-    /// Returns the range in the content of a range of the merged text. It covers entities of which it contains the first byte.
+    /// Converts a range of the merged text to a range of the content. The result includes an entity if the range contains its first byte.
     private func contentRange(_ range: Range<Int>) -> Range<Int> {
         func piece(at offset: Int) -> Piece {
             pieces[max(0, partitionPoint(of: pieces.count) { Int(pieces[$0].offset) <= offset } - 1)]
@@ -190,8 +190,8 @@ extension InlineParser {
 
     private func byte(at index: Int) -> UInt8 { index < bytes.count ? bytes[index] : extra[index - bytes.count] }
 
-    /// Returns the first e-mail address in a text: letters, digits, `.`, `-`, `_` and `+`, an `@`, and a domain that contains a period and
-    /// ends with a letter or digit.
+    /// Returns the first e-mail address in a text, including a `mailto:` before it. An address is letters, digits, `.`, `-`, `_` and `+`,
+    /// followed by an `@` and a domain that contains a period and ends with a letter or digit.
     private mutating func address(in node: NodeRecord) -> Range<Int>? {
         let base = Int(node.value)
         let count = Int(node.extra)

@@ -1,14 +1,14 @@
 /// Parses the content of the leaves.
 ///
-/// The parser scans for bytes that may be markup. The text between them becomes text nodes that refer to the content. Delimiters and
-/// brackets are text nodes until they are resolved (see the appendix of the CommonMark specification).
+/// The parser scans for bytes that may be markup. The text between them becomes text nodes, which refer to the content. Delimiters and
+/// brackets are text nodes too, until they are resolved (see the appendix of the CommonMark specification).
 struct InlineParser {
     var builder = DocumentBuilder()
     let options: Document.Options
     var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     /// Text that doesn't occur literally in the content.
     var extra: [UInt8] = []
-    /// For each byte value, whether it may be markup.
+    /// Whether each byte value may be markup.
     private let special: UnsafeMutablePointer<Bool>
 
     // The current leaf and the position in its content.
@@ -21,41 +21,41 @@ struct InlineParser {
     var brackets: [Bracket] = []
     /// Brackets below this index can't open a link, because links can't be nested.
     var linkFloor = 0
-    /// The number of brackets from `linkFloor` on that may open a link.
+    /// The number of brackets at or above `linkFloor` that may open a link.
     var openLinkCount = 0
     /// See `processDelimiters`.
     var floors = [Int](repeating: 0, count: 16)
-    /// The last position of a run of backticks, by its length. Complete if `hasAllBackticks` is set.
+    /// The position of the last run of backticks of each length. Complete if `hasAllBackticks` is set.
     private var backticks: [Int: Int] = [:]
     private var hasAllBackticks = false
     /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
-    /// The parts of the text that is being merged, if addresses are looked for.
+    /// The parts of the text that is being merged, if it may have addresses.
     var pieces: [Piece] = []
     var host = Host(start: 0, end: 0)
-    /// The number of bytes that references may still add. They may add at least `smallestExpansion` to a document.
+    /// The number of bytes that references may still add. In every document, they may add at least `smallestExpansion`.
     static let smallestExpansion = 100_000
     var expansionLeft: Int
     /// Whether a reference would have added too many bytes.
     var isLimited = false
-    /// The definitions of the text, and the footnotes with references in the order of their numbers.
+    /// The definitions and footnotes of the text by folded label, and the footnotes with references in the order of their numbers.
     let definitions: [[UInt8]: DocumentContext.Definition]
     let footnotes: [[UInt8]: DocumentBuilder.Footnote]
     var usedFootnotes: [DocumentBuilder.Footnote] = []
     private var numberedFootnotes: [[UInt8]: DocumentContext.Footnote] = [:]
-    /// For a part of a longer text: the definitions in the other parts, and those that were used.
+    /// For a part of a longer text: the definitions in the other parts, and the ones that this part uses.
     let context: DocumentContext?
     var uses: [DocumentContext.Use] = []
     private var usedDefinitions: Set<[UInt8]> = []
-    /// The number of footnotes of the context with their first reference in this part.
+    /// The number of footnotes in the context that this part is the first to refer to.
     private var newFootnotes = 0
-    /// The rest of what belongs to the current region.
+    /// The other data of the current region.
     var region = Region()
     /// The steps for the regions before the current one.
     var steps = 0
 
-    /// The range of a host name, the position of the second to last period, and the position of the last underscore.
+    /// The range of a host name, and the positions of its next-to-last period and its last underscore.
     struct Host {
         var start: Int
         var end: Int
@@ -69,7 +69,7 @@ struct InlineParser {
         var character: UInt8
         var canOpen: Bool
         var canClose: Bool
-        /// The original length, and the length that isn't used yet.
+        /// The original length, and the length that hasn't been used yet.
         var length: Int
         var left: Int
         /// The adjacent delimiters in the stack, or -1.
@@ -77,13 +77,13 @@ struct InlineParser {
         var next: Int
     }
 
-    /// A `[` or `![`.
+    /// A `[` or `![` that may begin a link or an image.
     struct Bracket {
         var node: Int32
         var position: Int
         var isImage: Bool
         var delimiterCount: Int
-        /// Whether another bracket follows. Then the text isn't a label.
+        /// Whether another bracket follows. If so, the text can't be a label.
         var hasBracketAfter = false
     }
 
@@ -106,8 +106,8 @@ struct InlineParser {
 
     func deallocate() { special.deallocate() }
 
-    /// The largest content of a region that may have markup. For each byte of it, there may be three bytes of extra text (a quotation mark),
-    /// and three more that are copied when texts are merged; and the positions of all of them must fit in 32 bits.
+    /// The largest content of a region that is parsed for markup. Each byte of it may add three bytes of extra text (a quotation mark) and
+    /// three more when texts are merged, and the positions of all of them must fit in 32 bits.
     static let largestContent = Int(Int32.max) / 7
 
     mutating func parse(leaf index: Int32) {
@@ -178,7 +178,7 @@ struct InlineParser {
         }
     }
 
-    /// As in cmark-gfm, `![^` is an exclamation mark before what may be a footnote.
+    /// As in cmark-gfm, `![^` is an exclamation mark that may be followed by a footnote reference.
     private var beginsImage: Bool {
         position + 1 < limit && bytes[position + 1] == 0x5B
             && !(options.footnotes && position + 2 < limit && bytes[position + 2] == 0x5E)
@@ -218,7 +218,7 @@ struct InlineParser {
         append(isHard ? .lineBreak : .softBreak, from: end, to: position + 1)
     }
 
-    /// Also skips the spaces at the beginning of the next line.
+    /// Appends a line break, and skips the spaces at the beginning of the next line.
     private mutating func append(_ tag: NodeTag, from start: Int, to end: Int) {
         _ = builder.append(NodeRecord(tag, start: start, end: end), to: leaf)
         position = end
@@ -274,8 +274,8 @@ struct InlineParser {
         textStart = position
     }
 
-    /// Returns the position of the closing run of backticks. The rest of the leaf is scanned without success only once: the scan records
-    /// the last position of each length.
+    /// Returns the position of the closing run of backticks. An unsuccessful scan of the rest of the leaf happens only once, because it
+    /// records the last position of each length.
     private mutating func closingBackticks(_ length: Int, from start: Int) -> Int? {
         if hasAllBackticks, backticks[length, default: -1] < start { return nil }
         var index = start
@@ -317,14 +317,14 @@ struct InlineParser {
 
 // MARK: - Definitions
 
-/// The meaning of labels, in the text itself or in the longer text that it is a part of.
+/// The meaning of labels, either in the text itself or in the longer text that contains it.
 extension InlineParser {
     var hasReferences: Bool { !definitions.isEmpty || context?.definitions.isEmpty == false }
     var hasFootnotes: Bool { !footnotes.isEmpty || context?.footnotes.isEmpty == false }
 
     mutating func reference(_ label: [UInt8]) -> DocumentBuilder.Reference? {
         if let reference = region.references[label] { return reference }
-        // The context has only the first definition of each label, so it takes precedence over the part's own definitions.
+        // The context has the first definition of each label in the whole text, so it takes precedence over the part's own definitions.
         let shared = context?.definitions[label]
         guard let definition = shared ?? definitions[label] else { return nil }
         if shared != nil, usedDefinitions.insert(label).inserted {
@@ -337,7 +337,7 @@ extension InlineParser {
         return reference
     }
 
-    /// Returns the index of a footnote's label in the strings and the footnote's number, or `nil` if there is no such footnote.
+    /// Returns the footnote's number and the index of its label in the strings, or `nil` if there is no such footnote.
     mutating func useFootnote(_ label: [UInt8]) -> (label: Int32, number: Int32)? {
         if let known = region.footnotesByLabel[label] { return known }
         guard let footnote = footnote(label) else { return nil }
@@ -347,7 +347,7 @@ extension InlineParser {
         return result
     }
 
-    /// Returns a footnote, which gets a number at the first call.
+    /// Returns a footnote. The first call gives it a number.
     mutating func footnote(_ label: [UInt8]) -> DocumentContext.Footnote? {
         if let known = numberedFootnotes[label] { return known }
         var footnote: DocumentContext.Footnote
@@ -369,7 +369,7 @@ extension InlineParser {
         return footnote
     }
 
-    /// The context for a part of the text that has been parsed.
+    /// The context for parsing a part of this text.
     var resultingContext: DocumentContext {
         var result = DocumentContext()
         result.definitions = definitions
@@ -382,7 +382,7 @@ extension InlineParser {
 
     // MARK: Regions
 
-    /// What belongs to the region that is being parsed.
+    /// The data of the region that is being parsed.
     struct Region {
         var builder = DocumentBuilder()
         var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -396,7 +396,7 @@ extension InlineParser {
         var expansion = 0
     }
 
-    /// Continues with another region, and returns the previous one.
+    /// Switches to another region and returns the previous one.
     mutating func exchangeRegion(for other: consuming Region) -> Region {
         var result = region
         (result.builder, result.bytes, result.extra) = (builder, bytes, extra)
@@ -408,14 +408,14 @@ extension InlineParser {
         return result
     }
 
-    /// Removes the current region. The next one uses its memory.
+    /// Clears the current region. The next region reuses its memory.
     mutating func endRegion() {
         steps &+= builder.steps
         builder.steps = 0
         builder.nodes.removeAll(keepingCapacity: true)
         builder.strings.removeAll(keepingCapacity: true)
         extra.removeAll(keepingCapacity: true)
-        // Clearing a dictionary takes time linear in its capacity, so a large one isn't kept for many small regions.
+        // Clearing a dictionary takes time linear in its capacity, so a large dictionary isn't kept for many small regions.
         if !region.references.isEmpty { region.references = [:] }
         if !region.footnotes.isEmpty { (region.footnotesByLabel, region.footnotes) = ([:], []) }
         region.expansion = 0

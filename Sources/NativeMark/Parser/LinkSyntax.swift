@@ -5,7 +5,8 @@ struct LinkParts {
 
     typealias Bytes = UnsafeBufferPointer<UInt8>
 
-    /// Returns the destination and the title without escapes, or `nil` if the destination's scheme is dangerous. An empty title is none.
+    /// Returns the destination and the title without escapes, or `nil` if the destination's scheme is dangerous. An empty title becomes
+    /// `nil`.
     func definition(in bytes: Bytes) -> DocumentContext.Definition? {
         let destination = LinkDestination.normalized(Unescaping.bytes(bytes[destination]))
         guard LinkDestination.isHarmless(destination) else { return nil }
@@ -27,7 +28,8 @@ struct LinkParts {
         return bytes[index] == 0x0A ? index + 1 : nil
     }
 
-    /// Parses `<any thing>`, or text without spaces and with balanced parentheses, at most 32 deep. The range excludes the angle brackets.
+    /// Parses `<any thing>`, or text without spaces whose parentheses are balanced and at most 32 deep. The range excludes the angle
+    /// brackets.
     static func destination(_ bytes: Bytes, from start: Int, to limit: Int) -> (range: Range<Int>, end: Int)? {
         guard start < limit else { return nil }
         var index = start
@@ -63,7 +65,7 @@ struct LinkParts {
         return (start..<index, index)
     }
 
-    /// The range excludes the quotes or parentheses.
+    /// Parses a title in quotes or parentheses, which the range excludes.
     static func title(_ bytes: Bytes, from start: Int, to limit: Int) -> (range: Range<Int>, end: Int)? {
         guard start < limit else { return nil }
         let closer: UInt8
@@ -87,7 +89,7 @@ struct LinkParts {
 
 // MARK: - Labels
 
-/// Labels of references (CommonMark 6.3).
+/// Link labels (CommonMark 6.3).
 enum Labels {
     static let maximalLength = 999
 
@@ -112,10 +114,10 @@ enum Labels {
         return nil
     }
 
-    /// Returns a label in the form in which matching labels are equal: with full case folding, and with white space collapsed and trimmed.
+    /// Returns a label with case folded and with white space collapsed and trimmed. Matching labels have equal results.
     ///
-    /// Mapping each scalar to lowercase and then to uppercase unifies the variants of a letter: ẞ, ß, SS and ss become SS. The result is an
-    /// array of bytes, because String's `==` would also treat canonically equivalent labels as equal.
+    /// Mapping each scalar to lowercase and then to uppercase unifies the variants of a letter: ẞ, ß, SS and ss all become SS. The result
+    /// is an array of bytes, because String's `==` would treat canonically equivalent labels as equal too.
     static func folded(_ label: String) -> [UInt8] {
         var result = ""
         result.reserveCapacity(label.utf8.count)
@@ -146,7 +148,7 @@ enum Labels {
 }
 
 enum Footnotes {
-    /// Returns the position of the `]` of `[^label]` at `start`. A label contains no white space and no brackets.
+    /// Returns the position of the `]` that ends the `[^label]` at `start`. A label can't contain white space or brackets.
     static func endOfLabel(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to limit: Int) -> Int? {
         guard start + 3 < limit + 1, start + 2 < limit, bytes[start] == 0x5B, bytes[start + 1] == 0x5E else {
             return nil
@@ -166,7 +168,7 @@ enum Footnotes {
 // MARK: - Destinations
 
 enum LinkDestination {
-    /// Returns a destination with the bytes percent-encoded that a URL can't contain. Existing escapes stay.
+    /// Percent-encodes the bytes of a destination that a URL can't contain. Existing escapes are kept.
     static func normalized(_ bytes: [UInt8]) -> String {
         guard bytes.contains(where: { !isSafe($0) }) else { return String(decoding: bytes, as: UTF8.self) }
         return percentEncoded(bytes) { index in
@@ -176,7 +178,7 @@ enum LinkDestination {
         }
     }
 
-    /// Returns the bytes as text, percent-encoded (RFC 3986, section 2.1) except at the indices that `isKept` accepts.
+    /// Returns the bytes as text, percent-encoded (RFC 3986, section 2.1) except at indices where `isKept` returns `true`.
     @inline(__always) static func percentEncoded(_ bytes: [UInt8], except isKept: (_ index: Int) -> Bool) -> String {
         let digits: StaticString = "0123456789ABCDEF"
         var result: [UInt8] = []
@@ -200,9 +202,9 @@ enum LinkDestination {
         }
     }
 
-    /// Returns whether a normalized destination has no dangerous scheme, by the rules of markdown-it's `validateLink`.
+    /// Returns whether the scheme of a normalized destination is safe, by the rules of markdown-it's `validateLink`.
     static func isHarmless(_ destination: String) -> Bool {
-        // Few destinations begin with the letter of a dangerous scheme.
+        // Few destinations begin with the first letter of a dangerous scheme.
         guard let first = destination.utf8.first, "dfjv".utf8.contains(first | 0x20) else { return true }
         let bytes = destination.utf8.prefix(24).map { byte in byte &- 0x41 < 26 ? byte | 0x20 : byte }
         func begins(_ scheme: StaticString) -> Bool {

@@ -46,8 +46,7 @@ extension StyledText {
         public var blocks: [Block] { StyledText.path(ofBlock: number, in: all) }
         /// The index of the innermost block in ``StyledText/blocks``. It tells adjacent paragraphs apart.
         public let number: Int
-        /// All blocks of the text, shared by all its paths. If each path copied its blocks, a cell of a deeply nested table would take 40
-        /// kB.
+        /// All blocks of the text, shared by all its paths. With copies, each cell of a deeply nested table would take 40 kB.
         let all: [Block]
 
         init(of block: Int, in text: StyledText) {
