@@ -14,7 +14,7 @@
 ///
 /// | style | shown as |
 /// |---|---|
-/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports; translucent ones are blended with black or white |
+/// | colors, backgrounds | escape sequences (SGR) in the colors that the terminal supports; translucent ones blended with black or white |
 /// | weight, italic, underline, strikethrough | semibold and heavier: SGR 1; SGR 3, 4, 9 |
 /// | font size, text style | larger than the document's: bold; smaller and not monospaced: faint |
 /// | baseline | superscript and subscript digits |
