@@ -41,7 +41,7 @@ extension StyleSheet {
         }
     }
 
-    /// The sheet as JSON for ``init(json:)``, with keys in alphabetical order. Lengths and line heights that aren't finite become 0.
+    /// The sheet as JSON for ``init(json:)``, with keys in alphabetical order. Lengths that aren't finite become 0.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
