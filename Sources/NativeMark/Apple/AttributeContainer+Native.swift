@@ -115,7 +115,7 @@ extension Font {
     /// The size of the style already includes the size category.
     init(_ style: ResolvedTextStyle) {
         let font =
-            if let family = style.fontFamily {
+            if let family = style.fontFamily, Self.hasFont(ofFamily: family, style) {
                 Font.custom(family, fixedSize: style.fontSize).weight(Weight(style.fontWeight))
             } else {
                 Font.system(
@@ -123,6 +123,15 @@ extension Font {
             }
         let wide = style.fontWidth == .standard ? font : font.width(Width(style.fontWidth))
         self = style.isItalic ? wide.italic() : wide
+    }
+
+    /// Whether there is a font of the family. Without one, `custom` returns the system font in its default design.
+    private static func hasFont(ofFamily family: String, _ style: ResolvedTextStyle) -> Bool {
+        #if os(watchOS)
+        true
+        #else
+        NativeFont.native(family: family, style) != nil
+        #endif
     }
 }
 

@@ -154,7 +154,7 @@ extension NativeFont {
     }
 
     /// Returns `nil` if there is no font of the family: for an unknown one, the system returns a font of another family.
-    private static func native(family: String, _ style: ResolvedTextStyle) -> NativeFont? {
+    static func native(family: String, _ style: ResolvedTextStyle) -> NativeFont? {
         let traits: [NativeFontDescriptor.TraitKey: Any] = [
             .weight: Weight(style.fontWeight).rawValue, .width: Width(style.fontWidth).rawValue,
         ]
