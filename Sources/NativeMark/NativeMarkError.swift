@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An error in the JSON of a style sheet or a string catalog: the position, the problem and what to write instead.
+/// An error in the JSON of a style sheet or string catalog: where it is, what is wrong, and what to write instead.
 ///
 ///     do {
 ///         let sheet = try StyleSheet(json: "{}")
@@ -28,16 +28,16 @@ public struct NativeMarkError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of file that couldn't be read.
     public var code: Code
-    /// The keys that lead to the value, joined by dots, such as `blocks.heading1.color`. Empty if the whole text is the problem.
+    /// The path of keys to the value, joined by dots, such as `blocks.heading1.color`. Empty if the problem is the text as a whole.
     public var subject: String
     /// What is wrong, in one sentence.
     public var message: String
     /// What to write instead, in one sentence.
     public var remedy: String?
-    /// The decoder's error.
+    /// The JSON decoder's error, if there was one.
     public var cause: (any Error)?
 
-    /// The problem is the rest of a sentence that begins with the subject ("is not a length"), and the remedy has no period.
+    /// `problem` continues a sentence that begins with the subject ("isn't a string"). Neither `problem` nor `remedy` ends with a period.
     init(_ code: Code, at path: [any CodingKey], _ problem: String, remedy: String, cause: (any Error)? = nil) {
         self.init(code, at: path.joined, problem, remedy: remedy, cause: cause)
     }
@@ -50,7 +50,7 @@ public struct NativeMarkError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// The message and the remedy in one line.
+    /// The message and the remedy on one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 }
 
@@ -110,7 +110,7 @@ extension [any CodingKey] {
 }
 
 extension DecodingError.Context {
-    /// The rest of a sentence that says why a text isn't JSON, without a period.
+    /// Says why a text isn't JSON. Continues a sentence that begins with the subject, and has no period.
     var whyNotJSON: String {
         let detail = underlyingError.map { "\($0)" } ?? debugDescription
         return "isn't valid JSON: \(detail.hasSuffix(".") ? String(detail.dropLast()) : detail)"

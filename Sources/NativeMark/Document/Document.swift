@@ -1,24 +1,23 @@
-/// A parsed Markdown text: a tree of nodes that know their positions in the source.
+/// A parsed Markdown document: a tree of nodes with their positions in the source.
 ///
 ///     let document = Document("Hello *world*")
 ///     for node in document.root.children { print(node.kind, node.plainText) }  // paragraph Hello world
 ///
-/// The dialect is CommonMark 0.31.2 without raw HTML, plus the extensions of ``Options``. Every text is a valid document, so parsing can't
-/// fail. A tag such as `<b>` is plain text and is never dropped. A link or image whose destination uses a dangerous scheme (`javascript:`,
-/// `vbscript:`, `file:`, or `data:` other than a GIF, PNG, JPEG or WebP image) isn't parsed as a link: its source stays as text, as in
-/// markdown-it.
+/// The dialect is CommonMark 0.31.2 without raw HTML, plus the extensions in ``Options``. Any string is a valid document, so parsing never
+/// fails. HTML tags such as `<b>` become plain text and are never dropped. Links and images with a dangerous scheme (`javascript:`,
+/// `vbscript:`, `file:`, or `data:` other than a GIF, PNG, JPEG or WebP image) aren't recognized: their source stays in the document as
+/// text, as in markdown-it.
 ///
-/// Copies share immutable storage. Parsing takes time and memory linear in the length of the text for every input and doesn't recurse. For
-/// the limits on nesting, references, table cells and the length of a block, see <doc:SupportedMarkdown>. A source of 715,827,882 bytes
-/// (`Int32.max / 3`) or more traps.
+/// Copies share immutable storage. Parsing takes linear time and memory for every input and never recurses. <doc:SupportedMarkdown> lists
+/// the limits on nesting, references, table cells and block length. A source of 715,827,882 bytes (`Int32.max / 3`) or more traps.
 ///
-/// Two documents are equal if they have the same options and the same source, byte for byte. Blocks of a ``DocumentStream`` must also have
-/// the same definitions for their references. Comparing and hashing are linear in the length of the source; comparing copies of the same
-/// document is O(1).
+/// Two documents are equal if they have the same options and the same source, byte for byte. For blocks of a ``DocumentStream``, the
+/// definitions that their references use must match too. Comparing and hashing are linear in the length of the source; comparing copies of
+/// the same document is O(1).
 public struct Document: Sendable {
     let storage: DocumentStorage
 
-    /// Parses a text. Blocks the calling thread: some tens of milliseconds for a megabyte.
+    /// Parses Markdown. Blocks the calling thread for about 10 ms per megabyte.
     public init(_ markdown: String, options: Options = .init()) {
         storage = DocumentParser.parse(markdown, options: options).storage
     }
@@ -27,13 +26,13 @@ public struct Document: Sendable {
         self.storage = storage
     }
 
-    /// The text that was parsed.
+    /// The parsed text.
     public var source: String { storage.source }
 
-    /// The options that the text was parsed with.
+    /// The options that the source was parsed with.
     public var options: Options { storage.options }
 
-    /// The root node, of kind ``Kind/document``.
+    /// The root node. Its kind is ``Kind/document``.
     public var root: Node { Node(document: self, index: .root) }
 }
 
@@ -57,7 +56,7 @@ extension Document: Hashable {
 // MARK: - Options
 
 extension Document {
-    /// The extensions of CommonMark that the parser recognizes.
+    /// The CommonMark extensions that the parser recognizes.
     ///
     ///     var options = Document.Options.commonMark
     ///     options.tables = true
@@ -66,7 +65,7 @@ extension Document {
     public struct Options: Sendable, Hashable {
         /// Tables with a line of dashes below the header (GFM 4.10).
         public var tables = true
-        /// `~struck~` and `~~struck~~` (GFM 6.5). Three tildes or more are text.
+        /// `~struck~` and `~~struck~~` (GFM 6.5). Three or more tildes are text.
         public var strikethrough = true
         /// `- [ ] open` and `- [x] done` (GFM 5.3).
         public var taskItems = true
@@ -96,13 +95,13 @@ extension Document {
 // MARK: - Nodes
 
 extension Document {
-    /// A node of the tree: a document and where the node is in it.
+    /// A node of the tree, identified by its document and its position there.
     ///
     ///     let heading = document.root.firstChild
     ///     if case .heading(let level)? = heading?.kind { print(level, heading!.plainText) }
     ///
-    /// A node keeps its document alive and is as cheap to copy as a reference to it. The properties that return another node are O(1);
-    /// between two children of the root, they also skip the definitions there. ``kind`` is O(1) too, except for creating the strings in it.
+    /// A node keeps its document alive and is cheap to copy. The properties that return another node are O(1), except that they step over
+    /// any link reference definitions between children of the root. ``kind`` is O(1) plus the cost of creating its strings and arrays.
     public struct Node: Sendable, Identifiable {
         /// The document that contains the node.
         public let document: Document
@@ -117,9 +116,10 @@ extension Document {
         /// The range of the node in the source, as UTF-8 offsets. O(log n) in the number of lines.
         ///
         /// The range begins at the node's first marker, ends before its last line ending, and contains the ranges of its children. The
-        /// range of a text with resolved entities or escapes covers them. In a block quote or list, a range of several lines includes the
-        /// markers at the beginning of its inner lines. Siblings are in order and don't overlap, except for footnotes, whose ranges are where
-        /// they are in the source. A cell that a row of a table lacks has an empty range at the end of the row.
+        /// range of a text includes its entities and escapes as written in the source. Inside a block quote or list, a range that spans
+        /// several lines includes the container's markers on every line after the first. Siblings are in order and don't overlap, except
+        /// for footnotes, whose ranges are where they appear in the source. If a table row has too few cells, the missing cells have empty
+        /// ranges at the end of the row.
         public var sourceRange: Range<Int> { document.storage.sourceRange(of: index) }
 
         /// The same range in UTF-16 code units, for `NSRange` and text views. O(log n) in the number of lines.
@@ -155,7 +155,8 @@ extension Document {
 }
 
 extension Document.Node: Hashable {
-    /// Returns whether two nodes have the same ``id`` in equal documents. O(1) within one document; see ``Document`` for two.
+    /// Returns whether two nodes have the same ``id`` in equal documents. O(1) for nodes of the same document; otherwise linear in the
+    /// length of the source.
     public static func == (left: Self, right: Self) -> Bool {
         left.id == right.id && left.document == right.document
     }
@@ -171,41 +172,42 @@ extension Document.Node: Hashable {
 extension Document {
     /// The kind of a node, with the values that belong to it.
     ///
-    /// Blocks are `document`, `blockQuote`, `paragraph`, `thematicBreak`, `list`, `item`, `heading`, `codeBlock`, `table`,
-    /// `tableRow`, `tableCell` and `footnoteDefinition`. The other kinds are inline: they occur in paragraphs, headings and table cells.
+    /// Blocks are `document`, `blockQuote`, `paragraph`, `thematicBreak`, `list`, `item`, `heading`, `codeBlock`, `table`, `tableRow`,
+    /// `tableCell` and `footnoteDefinition`. The other kinds are inline: they occur in paragraphs, headings and table cells, and a
+    /// `codeBlock` holds a `text`.
     public enum Kind: Sendable, Hashable {
         /// The root of the tree.
         case document
         /// `> quoted`
         case blockQuote
-        /// A paragraph. The text of an item is a paragraph in a tight list (``List/isTight``) too.
+        /// A paragraph. The text of an item is a paragraph even in a tight list (``List/isTight``).
         case paragraph
         /// `---`
         case thematicBreak
         /// A list. Its children are items.
         case list(List)
-        /// An item of a list. `task` is `nil` unless the item has a task box.
+        /// A list item. `task` is `nil` if the item has no checkbox.
         case item(task: TaskState?)
         /// `# Heading`, with a level from 1 to 6.
         case heading(level: Int)
         /// Fenced or indented code. `info` is the text after the opening fence.
         ///
-        /// The only child is a `text` that holds the code, including the line feed at the end of each line. An empty block has no child.
+        /// The only child is a `text` with the code, including the line feed at the end of each line. An empty block has no children.
         case codeBlock(info: String, isFenced: Bool)
-        /// A table. Its children are rows, and the first row is the header. There is one alignment for each column.
+        /// A table. Its children are rows, and the first row is the header. `alignments` has one element per column.
         case table(alignments: [Alignment])
-        /// A row of a table. It has one cell for each column of the table; cells can be empty.
+        /// A table row. It has one cell for each column of the table; cells can be empty.
         case tableRow(isHeader: Bool)
-        /// A cell of a table, with the alignment of its column.
+        /// A table cell, with the alignment of its column.
         case tableCell(Alignment)
-        /// A footnote. All footnotes are at the end of the document, in the order of the first reference to each.
+        /// A footnote. All footnotes come at the end of the document, ordered by their first references.
         case footnoteDefinition(label: String)
 
         /// Text with its entities and backslash escapes resolved.
         ///
-        /// A text is never empty. Only code and entities such as `&#10;` have line feeds. Two texts are never adjacent.
+        /// A text is never empty, and two texts are never adjacent. Line feeds occur only in code blocks and from entities such as `&#10;`.
         case text(String)
-        /// A line break in the source that is shown as a space.
+        /// A line break in the source that is displayed as a space.
         case softBreak
         /// A hard line break: two spaces or a backslash at the end of a line.
         case lineBreak
@@ -217,7 +219,7 @@ extension Document {
         case strong
         /// `~~struck~~`
         case strikethrough
-        /// A link. Its children are its text. The destination is percent-encoded where necessary.
+        /// A link. Its children are the link text. The destination is percent-encoded where necessary.
         case link(destination: String, title: String?)
         /// An image. Its children are its description.
         case image(source: String, title: String?)

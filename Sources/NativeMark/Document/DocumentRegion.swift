@@ -1,9 +1,9 @@
-/// The nodes of one region: the source from the beginning of one block of the document to the beginning of the next one.
+/// The nodes of one region: the source from the start of one top-level block to the start of the next.
 ///
-/// All positions are relative to the region, so a region keeps its meaning when the text before it changes, and documents share regions.
+/// All positions are relative to the region. A region therefore stays valid when the text before it changes, and documents can share it.
 /// The first node is the region's own root. Its children are children of the document's root.
 final class DocumentRegion: @unchecked Sendable {
-    // Immutable, and so are the bytes behind `base`, from the end of the initializer on.
+    // Immutable once initialized, and so are the bytes behind `base`.
 
     /// Keeps `base` alive.
     private let memory: RegionMemory
@@ -17,10 +17,10 @@ final class DocumentRegion: @unchecked Sendable {
     /// The length of the source in bytes.
     let length: Int
     let utf16: UTF16Index
-    /// What the region shares with the rest of the document. Most regions share nothing.
+    /// The parts that affect other regions. Most regions have none.
     let shared: Shared?
 
-    /// What an edit of the region could change in other regions.
+    /// The parts of a region that an edit can't change without affecting other regions.
     final class Shared: Sendable {
         /// All definitions of link references, in order.
         let definitions: [DocumentContext.LabeledDefinition]
@@ -44,8 +44,8 @@ final class DocumentRegion: @unchecked Sendable {
         }
     }
 
-    /// The content is that of all leaf blocks, line by line without the markers of their containers. The extra bytes follow it: text that
-    /// doesn't occur literally in the source, such as resolved entities. `memory` must have room for all of it.
+    /// `content` is the content of all leaf blocks, line by line and without the markers of their containers. `extra` follows it in memory:
+    /// text that doesn't occur literally in the source, such as resolved entities. `memory` must have room for everything.
     init(
         nodes: [NodeRecord], jumps: some Collection<SourceMap.Jump>, content: UnsafeBufferPointer<UInt8>,
         extra: [UInt8], strings: [String], alignments: [Document.Alignment], source: UnsafeBufferPointer<UInt8>,
@@ -75,7 +75,7 @@ final class DocumentRegion: @unchecked Sendable {
         self.shared = shared
     }
 
-    /// The bytes of memory that a region takes.
+    /// Returns the number of bytes of memory that a region takes.
     static func size(nodes: Int, jumps: Int, bytes: Int) -> Int {
         nodes * MemoryLayout<NodeRecord>.stride + jumps * MemoryLayout<SourceMap.Jump>.stride + bytes
     }
@@ -192,7 +192,7 @@ struct NodeRecord: Sendable {
     /// |---|---|
     /// | heading | the level |
     /// | list | the marker |
-    /// | item | 0 without a task box, 1 for an open task, 2 for a done task |
+    /// | item | 0 without a checkbox, 1 for an open task, 2 for a done task |
     /// | codeBlock | 1 if fenced |
     /// | tableRow | 1 for the header |
     /// | tableCell | the alignment |
@@ -266,9 +266,9 @@ struct TreeWalk: Sendable {
 
 /// The memory of several regions that were parsed together: one allocation instead of one for each region.
 ///
-/// A text of a megabyte has thousands of regions. The C library returns many small pieces of memory to the system when they are released,
-/// and the next parse would pay for new pages. The memory is released with the last region in it. Only the parse that creates it takes
-/// parts of it; after that it is immutable, so regions can be shared by threads.
+/// A megabyte of text has thousands of regions. When many small allocations are freed, the C library returns their pages to the system, and
+/// the next parse has to pay for new ones. The memory is freed with the last region in it. Only the parse that creates it takes parts of
+/// it. After that it is immutable, so threads can share regions.
 final class RegionMemory: @unchecked Sendable {
     static let maximumSize = 4 << 20
 

@@ -10,10 +10,11 @@ final class DocumentStorage: Sendable {
     let footnotes: [Footnote]
     /// The definitions for all regions and the numbers of all footnotes, or `nil` for a part of a stream.
     let context: DocumentContext?
-    /// Whether a limit on references or on cells changed the result. The limits belong to the document as a whole.
+    /// Whether a limit on references or table cells changed the result. The limits apply to the document as a whole.
     let isLimited: Bool
-    /// The number of bytes that references add, and of cells that were added to complete rows.
+    /// The number of bytes that references add to the document.
     let expansion: Int
+    /// The number of cells that were added to complete table rows.
     let autocompletedCells: Int
     /// For a part of a stream: the definitions from other parts that affect this part.
     let uses: [DocumentContext.Use]
@@ -45,7 +46,7 @@ final class DocumentStorage: Sendable {
     /// The root, and the nodes of all regions.
     var nodeCount: Int { regions.extent.nodes + 1 }
 
-    /// The number of a node: the root, then the nodes of each region in the order in which they were parsed. O(1).
+    /// Returns the number of a node. The root is 0, and the nodes of each region follow in the order of parsing. O(1).
     func number(of index: NodeIndex) -> Int {
         index.isRoot ? 0 : regions.extent(before: index.region).nodes + Int(index.node)
     }
@@ -155,7 +156,7 @@ final class DocumentStorage: Sendable {
         NodeIndex(region: regions.index(atOffset: footnote.region), node: footnote.node)
     }
 
-    /// Regions that contain only definitions have no block.
+    /// Skips regions that contain only definitions, because they have no blocks.
     private func firstBlock(from index: RegionList.Index) -> NodeIndex? {
         var index = index
         while index < regions.endIndex {
@@ -177,7 +178,7 @@ final class DocumentStorage: Sendable {
     }
 }
 
-/// Where a node is in a document: its region, and its index in the region. Node 0 is the root of the document.
+/// The position of a node in a document: its region, and its index in the region. Index 0 is the root of the document.
 struct NodeIndex: Sendable, Hashable {
     var region: RegionList.Index
     var node: Int32

@@ -5,11 +5,11 @@
 struct RegionList: Collection, Sendable {
     private static let largestChunk = 256
 
-    /// What the regions before a position have together.
+    /// The total size of the regions before a position.
     struct Extent: Sendable {
         var bytes = 0
         var utf16 = 0
-        /// The number of nodes without the roots of the regions.
+        /// The number of nodes, not counting the root of each region.
         var nodes = 0
 
         static func + (left: Self, right: Self) -> Self {
@@ -17,7 +17,7 @@ struct RegionList: Collection, Sendable {
         }
     }
 
-    /// Where a region is. Comparing indices compares the order of the regions.
+    /// The position of a region. Indices are ordered like the regions.
     struct Index: Sendable, Hashable, Comparable {
         var chunk: Int32
         var slot: Int32
@@ -73,7 +73,7 @@ struct RegionList: Collection, Sendable {
         parts[Int(index.chunk)].chunk.entries[Int(index.slot)].region
     }
 
-    /// What the regions before an index have together. O(1).
+    /// Returns the total size of the regions before an index. O(1).
     func extent(before index: Index) -> Extent {
         guard index < endIndex else { return extent }
         let part = parts[Int(index.chunk)]
@@ -85,14 +85,14 @@ struct RegionList: Collection, Sendable {
             ? Index(chunk: index.chunk, slot: index.slot + 1) : Index(chunk: index.chunk + 1, slot: 0)
     }
 
-    /// Returns `nil` before the first region.
+    /// Returns the previous index, or `nil` for the first region.
     func index(before index: Index) -> Index? {
         if index.slot > 0 { return Index(chunk: index.chunk, slot: index.slot - 1) }
         guard index.chunk > 0 else { return nil }
         return Index(chunk: index.chunk - 1, slot: Int32(parts[Int(index.chunk) - 1].chunk.entries.count - 1))
     }
 
-    /// The number of regions before an index. O(1).
+    /// Returns the number of regions before an index. O(1).
     func offset(of index: Index) -> Int {
         index < endIndex ? parts[Int(index.chunk)].first + Int(index.slot) : count
     }
@@ -121,14 +121,14 @@ struct RegionList: Collection, Sendable {
         return Index(chunk: Int32(chunk), slot: Int32(slot))
     }
 
-    /// The first index satisfies the condition.
+    /// Returns the last index that satisfies a condition. All indices before it, including the first one, must satisfy it too.
     private static func last(of count: Int, where condition: (Int) -> Bool) -> Int {
         Swift.max(0, partitionPoint(of: count, where: condition) - 1)
     }
 
     // MARK: Replacing
 
-    /// Returns a list with other regions from one index to another. O(number of chunks + number of new regions).
+    /// Returns a list in which `regions` replace the regions from `first` up to `last`. O(number of chunks + number of new regions).
     func replacing(from first: Index, to last: Index, with regions: [DocumentRegion]) -> Self {
         var result = Self()
         result.parts.reserveCapacity(parts.count + 1)
@@ -158,7 +158,7 @@ struct RegionList: Collection, Sendable {
     private mutating func append(_ regions: ArraySlice<DocumentRegion>) {
         var rest = regions
         while !rest.isEmpty {
-            // A chunk that has become too large is halved, so that the next edits have room.
+            // Splits a chunk that has become too large into parts that leave room for the next edits.
             let size =
                 rest.count <= Self.largestChunk
                 ? rest.count : Swift.min(Self.largestChunk * 3 / 4, (rest.count + 1) / 2)
@@ -175,8 +175,8 @@ struct RegionList: Collection, Sendable {
 
     // MARK: Comparing
 
-    /// Returns the number of regions at the beginning, and at the end, that both lists share. O(number of chunks) if they differ in a few
-    /// regions.
+    /// Returns the number of regions that both lists share at the beginning, and the number that they share at the end. O(number of chunks)
+    /// if the lists differ in only a few regions.
     func shared(with other: Self) -> (prefix: Int, suffix: Int) {
         var prefix = 0
         var (left, right) = (startIndex, other.startIndex)

@@ -1,5 +1,5 @@
-/// A map from offsets in the content to offsets in the source. Both increase together, with a jump at the beginning of each line and
-/// wherever the content differs in length from the source.
+/// Maps offsets in the content to offsets in the source. Content and source advance in step, except for a jump at the beginning of each
+/// line and wherever they differ in length.
 struct SourceMap: Sendable {
     struct Jump: Sendable {
         var content: Int32
@@ -8,17 +8,17 @@ struct SourceMap: Sendable {
 
     private(set) var jumps: [Jump] = []
 
-    /// From here on, the content and the source run in parallel.
+    /// Adds a jump. After it, content and source advance in step.
     mutating func append(content: Int, source: Int) {
         jumps.append(Jump(content: Int32(truncatingIfNeeded: content), source: Int32(truncatingIfNeeded: source)))
     }
 
-    /// Forgets what was appended for the source from a position on, because its content is removed.
+    /// Removes the jumps at and after a position in the source, because their content is removed.
     mutating func removeAll(fromSource position: Int) {
         while let last = jumps.last, Int(last.source) >= position { jumps.removeLast() }
     }
 
-    /// O(log n). The range ends after the last byte's own position, not at the position of the next byte, which may be on another line.
+    /// O(log n). The range ends right after the source position of the last byte. The position of the next byte may be on another line.
     func range(of content: Range<Int>) -> Range<Int> {
         Self.range(of: content, count: jumps.count) { jumps[$0] }
     }
@@ -41,13 +41,13 @@ struct SourceMap: Sendable {
     }
 }
 
-/// Converts positions in a region between UTF-8 and UTF-16. It stores one offset for each 64 bytes, and none for ASCII.
+/// Converts positions in a region between UTF-8 and UTF-16. Stores one offset per 64 bytes, and none if the region is ASCII.
 struct UTF16Index: Sendable {
     private static let stride = 64
 
     /// The length of the region in UTF-16 code units.
     let count: Int
-    /// For each multiple of the stride: the code units of the scalars that begin before it.
+    /// For each multiple of the stride, the number of code units in the scalars that begin before it.
     private let offsets: [Int32]
 
     init(_ source: UnsafeBufferPointer<UInt8>) {
@@ -69,7 +69,7 @@ struct UTF16Index: Sendable {
         self.offsets = offsets
     }
 
-    /// Returns the code units before a position, which must be between two scalars of the source. O(1).
+    /// Returns the number of code units before a position, which must be on a scalar boundary. O(1).
     func utf16Offset(of position: Int, in source: UnsafeBufferPointer<UInt8>) -> Int {
         guard !offsets.isEmpty else { return position }
         guard position < source.count else { return count }
@@ -77,7 +77,7 @@ struct UTF16Index: Sendable {
         return Int(offsets[first]) + Self.units(in: source, first * Self.stride..<position)
     }
 
-    /// Returns the position before which there are that many code units, or `nil` within a surrogate pair. O(log n).
+    /// Returns the UTF-8 position of a UTF-16 offset, or `nil` if the offset is within a surrogate pair. O(log n).
     func position(ofUTF16 offset: Int, in source: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !offsets.isEmpty else { return offset }
         let first = max(0, partitionPoint(of: offsets.count) { Int(offsets[$0]) <= offset } - 1)
@@ -108,7 +108,7 @@ struct UTF16Index: Sendable {
         return all & UInt64(repeating: 0x80) == 0 && rest < 0x80
     }
 
-    /// Counts the bytes that begin a scalar, and again those that begin a scalar of four bytes.
+    /// Counts UTF-16 code units: one for each byte that begins a scalar, and another for each that begins a four-byte scalar.
     private static func units(in source: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int {
         precondition(range.lowerBound >= 0 && range.upperBound <= source.count)
         let raw = UnsafeRawBufferPointer(source)
@@ -116,7 +116,7 @@ struct UTF16Index: Sendable {
         var index = range.lowerBound
         while index &+ 8 <= range.upperBound {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // The lowest bit of each byte that is 10xxxxxx, and of each that is 1111xxxx.
+            // The lowest bit is set for each byte of the form 10xxxxxx (continuations) or 1111xxxx (pairs).
             let continuations = word >> 7 & ~(word >> 6) & UInt64(repeating: 0x01)
             let pairs = word >> 7 & word >> 6 & word >> 5 & word >> 4 & UInt64(repeating: 0x01)
             units &+= 8 &- continuations.nonzeroBitCount &+ pairs.nonzeroBitCount
