@@ -1,35 +1,37 @@
 extension Document {
-    /// Returns the document of an edited text. Equal to a parse of the whole text in every node, range and number, but usually takes less
-    /// time.
+    /// Returns the document after an edit. It equals a parse of the whole edited text in every node, range and number, but usually takes
+    /// less time.
     ///
-    ///     let typed = document.replacing(5..<5, with: "*")     // One key, before the sixth byte.
+    ///     let typed = document.replacing(5..<5, with: "*")     // One keystroke, before the sixth byte.
     ///     let deleted = typed.replacing(5..<6, with: "")
     ///
-    /// Only the blocks of the document's root that the edit changes are parsed again, and the block before them. Parsing ends at the first
-    /// block after the edit that begins where it did before. The other blocks are shared with this document, which doesn't change. An
-    /// opening code fence changes all blocks up to its end. One block, such as a long list, is always parsed as a whole.
+    /// Only the top-level blocks that the edit touches and the block before them are parsed again. Parsing stops at the first block after
+    /// the edit that begins where it did before. The result shares all other blocks with this document, which doesn't change. Typing an
+    /// opening code fence changes all blocks up to the closing fence. A block such as a long list is always parsed as a whole.
     ///
-    /// The whole text is parsed if the edit changes the link reference definitions, a block that defines a footnote, or which footnotes the
-    /// changed blocks refer to; if a limit on references or table cells is reached; or if the document is a block of a ``DocumentStream``,
-    /// whose definitions from other blocks the result doesn't have.
+    /// The whole text is parsed in these cases:
+    ///
+    /// - The edit changes the link reference definitions, a block that defines a footnote, or which footnotes the changed blocks refer to.
+    /// - A limit on references or table cells is reached.
+    /// - The document is a block of a ``DocumentStream``. The result then lacks the definitions from other blocks.
     ///
     /// Takes time linear in the length of the parsed blocks, plus a copy of the source, which takes about 0.1 ms per megabyte.
     ///
     /// - Parameters:
-    ///   - range: The replaced part of ``source``, as UTF-8 offsets. It may separate CR from LF. A bound outside the source or within a
-    ///     Unicode scalar traps.
-    ///   - text: The text that takes its index. May be empty.
+    ///   - range: The part of ``source`` to replace, as UTF-8 offsets. It may separate CR from LF. Traps if a bound is outside the source
+    ///     or within a Unicode scalar.
+    ///   - text: The replacement. May be empty.
     public func replacing(_ range: Range<Int>, with text: String) -> Document {
         Document(storage: DocumentParser.replacing(range, of: storage, with: text).storage)
     }
 
-    /// Returns the document of an edited text, like ``replacing(_:with:)``, for a range in UTF-16 code units.
+    /// Returns the document after an edit, like ``replacing(_:with:)``, but takes a range in UTF-16 code units.
     ///
-    ///     let edited = document.replacing(utf16: range, with: text)    // Range(nsRange)! for an NSRange of a text view.
+    ///     let edited = document.replacing(utf16: range, with: text)    // For an NSRange, pass Range(nsRange)!.
     ///
     /// - Parameters:
-    ///   - range: The replaced part of ``source``, as UTF-16 offsets. A bound outside the source or within a surrogate pair traps.
-    ///   - text: The text that takes its index. May be empty.
+    ///   - range: The part of ``source`` to replace, as UTF-16 offsets. Traps if a bound is outside the source or within a surrogate pair.
+    ///   - text: The replacement. May be empty.
     public func replacing(utf16 range: Range<Int>, with text: String) -> Document {
         let lower = storage.position(ofUTF16: range.lowerBound)
         let upper = range.isEmpty ? lower : storage.position(ofUTF16: range.upperBound)
@@ -59,27 +61,27 @@ extension DocumentStorage {
 // MARK: - Changes
 
 extension Document {
-    /// The part of a document that another document doesn't have; see ``Document/changes(since:)``.
+    /// The blocks of a document that changed since an earlier document; see ``Document/changes(since:)``.
     public struct Changes: Sendable, Hashable {
-        /// The source of the changed blocks and of the blank lines and definitions after them, as UTF-8 offsets. Empty if the other document
-        /// only had more blocks.
+        /// The range of the changed blocks in the source, including blank lines and definitions after them, as UTF-8 offsets. Empty if
+        /// blocks were only removed.
         public var sourceRange: Range<Int>
         /// The same range in UTF-16 code units.
         public var utf16SourceRange: Range<Int>
-        /// The changed children of the root, in the order of the source. A changed footnote is one of them.
+        /// The changed children of the root, including changed footnotes, in source order.
         public var blocks: [Node]
     }
 
-    /// Returns the blocks that aren't shared with an earlier document, for a view that shows the earlier one.
+    /// Returns the blocks that changed since an earlier document, so that a view can update only those.
     ///
     ///     let edited = document.replacing(utf16: range, with: text)
     ///     let changes = edited.changes(since: document)
     ///     for block in changes.blocks { style(block.utf16SourceRange, as: block.kind) }
     ///
-    /// Blocks are shared by documents that ``replacing(_:with:)`` has made from each other, in one or several edits. Two separately parsed
-    /// documents share nothing, and after an edit that parses the whole text, all blocks have changed. The result is one range: after edits
-    /// at the beginning and the end, it covers the whole document. Takes time linear in the number of changed blocks; the unchanged ones
-    /// cost a few nanoseconds per hundred.
+    /// A document shares its unchanged blocks with the documents that it was made from by ``replacing(_:with:)``, across any number of
+    /// edits. Documents that were parsed separately share nothing. After an edit that parses the whole text, all blocks have changed. The
+    /// result is one range: after edits at the beginning and the end, it covers the whole document. Takes time linear in the number of
+    /// changed blocks; unchanged blocks cost a few nanoseconds per hundred.
     public func changes(since earlier: Document) -> Changes {
         let regions = storage.regions
         let shared = regions.shared(with: earlier.storage.regions)
@@ -112,7 +114,7 @@ extension Document {
 /// Parses the regions that an edit changes.
 ///
 /// A region parsed alone has the same nodes as in its document, apart from definitions, footnotes and limits. Where a region begins depends
-/// only on its own lines and on the block before it, so parsing begins with the region before the edit:
+/// only on its own lines and on the block before it, so parsing begins one region before the edit:
 ///
 /// ```text
 /// regions before:   | a | b | c | d | e |
@@ -159,13 +161,13 @@ extension DocumentParser {
     }
 }
 
-/// The regions that take the place of others.
+/// The regions that an edit replaces, and their replacements.
 private struct RegionChange {
     private let storage: DocumentStorage
     private let range: Range<Int>
     /// The blocks from the beginning of the first parsed region on. The last mark is where the unchanged regions begin.
     private var blocks: BlockParser
-    /// The regions that are parsed again.
+    /// The regions that are parsed again: from `first` up to, but not including, `last`.
     private var first: RegionList.Index
     private var last: RegionList.Index
 
@@ -180,7 +182,7 @@ private struct RegionChange {
 
         // The next region that may begin where it did before.
         var next = edited
-        // A byte order mark is ignored only at the beginning of a text, so a region doesn't move there or from there.
+        // A byte order mark is ignored only at the beginning of the text, so a region that moves to or from there is parsed again.
         while next < regions.endIndex, regions.extent(before: next).bytes < max(range.upperBound, 1) {
             next = regions.index(after: next)
         }
@@ -250,7 +252,7 @@ private struct RegionChange {
         )
     }
 
-    /// Keeps the first region if it is before the edit and ends where it did. Its lines are the same, and so are its nodes.
+    /// Keeps the first region if it is before the edit and ends where it did. Its lines haven't changed, so neither have its nodes.
     private mutating func dropUnchanged() {
         let marks = blocks.builder.marks
         guard first < last, marks.count > 1 else { return }
@@ -260,7 +262,7 @@ private struct RegionChange {
         first = storage.regions.index(after: first)
     }
 
-    /// What regions have in common with the rest of the document.
+    /// What regions contribute to the rest of the document.
     private struct Effects {
         var definitions: [DocumentContext.LabeledDefinition] = []
         var definesFootnotes = false

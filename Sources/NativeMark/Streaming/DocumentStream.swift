@@ -1,4 +1,4 @@
-/// A parser for a document that arrives in pieces, such as a model's answer or a file that is being loaded.
+/// Parses a document that arrives in pieces, such as the answer of a language model or a file that is still loading.
 ///
 ///     var stream = DocumentStream()
 ///     for try await piece in answer {
@@ -8,16 +8,16 @@
 ///     }
 ///     let change = stream.finish()                                         // As above.
 ///
-/// The text is divided into ``Block``s: the paragraphs, headings, whole lists and so on of the document. New text changes the last block or
+/// The text is divided into ``Block``s: paragraphs, headings, whole lists and other top-level blocks. New text changes the last block or
 /// adds blocks after it. An earlier block changes only if a link or footnote that it refers to is defined later. Each block is a
 /// ``Document`` with the links and footnote numbers of the whole text.
 ///
-/// A piece may end anywhere, even within a word, a fence or a line break. An unfinished last line is parsed as if the text ended there. A
-/// definition takes effect when its block has ended, so a partial address is never shown; <doc:Streaming> lists such cases. After
-/// ``finish()``, the blocks and ``footnotes`` together have the same content as ``document``.
+/// A piece may end anywhere, even in the middle of a word, a fence or a line break. An unfinished last line is parsed as if the text ended
+/// there. A definition takes effect only when its block ends, so a link never has a partial address; <doc:Streaming> lists such cases.
+/// After ``finish()``, the blocks and ``footnotes`` together have the same content as ``document``.
 ///
-/// `append` looks at each byte once. A block is parsed only when it is requested, in time linear in its length, and again only if it has
-/// changed. Memory is linear in the length of the text for every input. Copies are independent; the first change to a copy copies the text.
+/// `append` looks at each byte once. A block is parsed when you request it, in time linear in its length, and again only if it has changed.
+/// Memory is linear in the length of the text for every input. Copies are independent; the first change to a copy copies the text.
 public struct DocumentStream: Sendable {
     /// The options that the text is parsed with.
     public let options: Document.Options
@@ -30,7 +30,7 @@ public struct DocumentStream: Sendable {
     private(set) var isFinished = false
     var regions: [Region] = []
     private var tail: Document?
-    /// Whether that text may refer to a footnote, as far as `tailLookedAt`.
+    /// Whether the last, incomplete block may refer to a footnote, judging by its text up to `tailLookedAt`.
     private var tailMayRefer = false
     private var tailLookedAt = 0
     var context = DocumentContext()
@@ -38,7 +38,7 @@ public struct DocumentStream: Sendable {
     var waiting: [[UInt8]: [Int]] = [:]
     private var numbering = FootnoteNumbering()
     private var footnoteDocument: Document??
-    /// The number of bytes looked at to parse requested blocks. With the steps of `parser`, it is proportional to the time.
+    /// The number of bytes looked at while parsing requested blocks. Together with the steps of `parser`, it is proportional to the time.
     var steps = 0
 
     struct Region: Sendable {
@@ -59,15 +59,15 @@ public struct DocumentStream: Sendable {
     public struct Change: Sendable, Hashable {
         /// The blocks that are new or got more text. The range ends at ``DocumentStream/count``.
         public var blocks: Range<Int>
-        /// Earlier blocks, in ascending order, that look different because a definition has arrived. Contains only requested blocks.
+        /// Earlier blocks, in ascending order, that look different because a definition arrived. Includes only blocks that were requested.
         public var earlier: [Int]
         /// Whether ``DocumentStream/footnotes`` may have changed.
         public var footnotes: Bool
     }
 
-    /// Appends a piece of text, which may be empty, and returns the blocks to show again. Some of them may look as before.
+    /// Appends a piece of text, which may be empty, and returns the blocks to update. Some of them may look the same as before.
     ///
-    /// Takes time linear in the length of the text, plus the number of blocks that its definitions change. Traps after ``finish()``.
+    /// Takes time linear in the length of the piece, plus the number of blocks that its definitions change. Traps after ``finish()``.
     @discardableResult
     public mutating func append(_ text: String) -> Change {
         precondition(!isFinished, "append(_:) must not be called on a document stream after finish().")
@@ -87,7 +87,7 @@ public struct DocumentStream: Sendable {
         return change(from: first)
     }
 
-    /// Marks the end of the text, and returns the blocks to show again. Definitions in the last block take effect. A second call changes
+    /// Marks the end of the text and returns the blocks to update. Definitions in the last block take effect. Calling it again does
     /// nothing.
     @discardableResult
     public mutating func finish() -> Change {
@@ -104,9 +104,9 @@ public struct DocumentStream: Sendable {
         return change(from: first)
     }
 
-    /// A carriage return at the very end may be the first half of a line ending.
+    /// Returns the end of the last complete line. A carriage return at the very end may be the first half of a line ending.
     private func completeLines(from start: Int) -> Int {
-        // The next piece completes a line that ended with a carriage return.
+        // Starts one byte early: this piece completes the line if the previous one ended with a carriage return.
         let first = max(parsed, start - 1)
         let parsed = parsed
         return bytes.withUnsafeBufferPointer { bytes in
@@ -153,26 +153,26 @@ public struct DocumentStream: Sendable {
 extension DocumentStream {
     /// A part of a streamed document: usually one block below the document's root.
     ///
-    /// If only the rest of a line can tell whether it begins a new block, the line belongs to the last block until the line ends. That
-    /// block's ``Document/root`` then has more than one child. A block that contains only definitions has no children.
+    /// If only the rest of a line can tell whether it begins a new block, it belongs to the last block until the line ends. That block's
+    /// ``Document/root`` may then have more than one child. A block that contains only definitions has no children.
     public struct Block: Sendable, Hashable, Identifiable {
-        /// The index of the block in the stream, from 0. It never changes.
+        /// The index of the block in the stream, starting at 0. It never changes.
         public var id: Int
         /// The content of the block. Its source ranges are relative to ``start``.
         public var document: Document
         /// The position of the block in ``DocumentStream/source``, as a UTF-8 offset.
         public var start: Int
-        /// Whether the block is complete: later text isn't added to it.
+        /// Whether the block is complete, so later text is never added to it.
         public var isComplete: Bool
     }
 
     /// The number of blocks. It never decreases.
     public var count: Int { regions.count + (tailStart < bytes.count ? 1 : 0) }
 
-    /// Returns a block, and parses it first if necessary.
+    /// Returns a block, parsing it first if necessary.
     ///
-    /// The first call, and the first call after the block has changed, take time linear in its length; other calls are O(1). The method
-    /// also parses earlier blocks that may refer to footnotes, because the numbering depends on them.
+    /// The first call, and the first call after the block changes, take time linear in its length; other calls are O(1). The method also
+    /// parses earlier blocks that may refer to footnotes, because they determine the numbering.
     ///
     /// - Precondition: The index is from 0 to ``count`` - 1.
     public mutating func block(at index: Int) -> Block {
@@ -188,7 +188,7 @@ extension DocumentStream {
             id: index, document: completeDocument(at: index), start: regions[index].range.lowerBound, isComplete: true)
     }
 
-    /// All blocks in order. Parses the blocks that aren't parsed yet.
+    /// All blocks in order. Parses those that haven't been parsed yet.
     public var blocks: [Block] {
         mutating get { (0..<count).map { block(at: $0) } }
     }
@@ -234,7 +234,7 @@ extension DocumentStream {
 // MARK: - Definitions and footnotes
 
 extension DocumentStream {
-    /// Returns the blocks before `first` that look different because of the findings.
+    /// Applies the parser's findings. Returns the blocks before `first` that look different as a result.
     private mutating func take(_ found: RegionScan, before first: Int) -> [Int] {
         var changed: Set<Int> = []
         for found in found.definitions {
@@ -244,7 +244,7 @@ extension DocumentStream {
         for (label, footnote) in found.footnotes {
             context.footnotes[label] = footnote
             guard let index = numbering.firstCandidate(of: label) else { continue }
-            // The footnotes after it in the order get other numbers.
+            // Later footnotes get new numbers.
             for index in numbering.seen(from: index) where forget(index) { changed.insert(index) }
             for label in numbering.forget(from: index) { context.footnotes[label]?.number = 0 }
             context.footnoteCount = numbering.order.count
@@ -263,7 +263,7 @@ extension DocumentStream {
         return changed.filter { $0 < first }.sorted()
     }
 
-    /// The referenced footnotes as a separate document, in the order of the first reference to each, or `nil` if there are none.
+    /// The referenced footnotes as a separate document, ordered by their first references, or `nil` if there are none.
     ///
     /// The document's source consists of the blocks that define footnotes, separated by thematic breaks. O(1) if nothing relevant has
     /// changed; otherwise linear in the length of all blocks that define or reference footnotes.
@@ -318,11 +318,11 @@ extension Document {
 
 // MARK: - The order of footnotes
 
-/// The order of the footnotes: which blocks are the first to refer to which labels.
+/// The order of the footnotes, and the blocks that determine it by referring to a label first.
 struct FootnoteNumbering: Sendable {
     /// Folded labels.
     private(set) var order: [[UInt8]] = []
-    /// The blocks that may refer to footnotes. For each parsed one, `before` has the number of numbered footnotes before it.
+    /// The blocks that may refer to footnotes. For each one that is parsed, `before` has the number of footnotes numbered before it.
     private var blocks: [Int] = []
     private var before: [Int] = []
     private var candidates: [[UInt8]: Int] = [:]
@@ -345,7 +345,7 @@ struct FootnoteNumbering: Sendable {
         blocks[min(position(of: block), before.count)..<before.count]
     }
 
-    /// Removes the numbers given by the blocks from `block` on, and returns the labels that had them.
+    /// Removes the numbers assigned by `block` and later blocks, and returns the labels that had them.
     mutating func forget(from block: Int) -> ArraySlice<[UInt8]> {
         let position = position(of: block)
         guard position < before.count else { return [] }
@@ -360,13 +360,12 @@ struct FootnoteNumbering: Sendable {
 
 // MARK: - Regions while the text arrives
 
-/// What the first phase of the parser records while a text arrives: the positions of the document's blocks, their definitions and
-/// their references.
+/// What the parser's first phase records while text arrives: the positions of top-level blocks, their definitions and their references.
 struct RegionScan: Sendable {
     /// The source from the beginning of one top-level block to the beginning of the next one.
     struct Region: Sendable {
         var range: Range<Int>
-        /// The folded labels that links may refer to. `footnoteLabels` are those that footnote references may refer to.
+        /// The folded labels that links may refer to. `footnoteLabels` has the ones that footnote references may refer to.
         var labels: Set<[UInt8]> = []
         var footnoteLabels: Set<[UInt8]> = []
         var definesFootnotes = false
@@ -375,11 +374,11 @@ struct RegionScan: Sendable {
     }
 
     var start = 0
-    /// The number of cells that were added to table rows before that block.
+    /// The number of cells that were added to table rows before `start`.
     var autocompletedCells = 0
     /// The position up to which an incomplete last line is blank.
     var blankEnd = 0
-    // Findings since the stream last took them.
+    // New findings since the stream last took them.
     var complete: [Region] = []
     var definitions: [DocumentContext.LabeledDefinition] = []
     var footnotes: [(label: [UInt8], DocumentContext.Footnote)] = []
@@ -402,7 +401,7 @@ extension BlockParser {
     /// is often one long line.
     mutating func parse(beginningOfLine line: Range<Int>, of source: UnsafeBufferPointer<UInt8>) {
         guard let scan = regions, scan.start < line.lowerBound, builder.nodes.count > 1 else { return }
-        // A piece may be a single space of a long line.
+        // Continues after the known spaces, because each piece may add a single space to a long line.
         let looked = max(line.lowerBound, scan.blankEnd)
         var nonspace = looked
         while nonspace < line.upperBound, source[nonspace].isSpaceOrTab { nonspace += 1 }
@@ -414,7 +413,7 @@ extension BlockParser {
         completeRegion(at: line.lowerBound)
     }
 
-    /// Returns whether a line certainly begins a top-level block, by its first byte that isn't a space or tab.
+    /// Returns whether a line certainly begins a top-level block, judging by its first byte that isn't a space or tab.
     private func beginsRegion(_ first: UInt8, isIndented: Bool) -> Bool {
         // A carriage return may be the end of the line.
         guard first != 0x0D else { return false }
@@ -434,7 +433,7 @@ extension BlockParser {
         self.source = UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// Records that a block of the document begins, and drops the blocks before it.
+    /// Records the start of a top-level block, and drops the blocks before it.
     mutating func beginScannedRegion(at start: Int) {
         // Blank lines before the first block belong to it.
         guard let last = regions?.start, start > last, builder.nodes.count > 1 else { return forgetRegion() }
@@ -453,7 +452,7 @@ extension BlockParser {
         forgetRegion()
     }
 
-    /// Keeps only the labels that the region defines.
+    /// Drops the nodes and the content of the region, but keeps the labels that it defined.
     private mutating func forgetRegion() {
         builder.nodes.removeSubrange(1...)
         builder.nodes[0].firstChild = -1
@@ -467,7 +466,7 @@ extension BlockParser {
         builder.definitions.removeAll(keepingCapacity: true)
     }
 
-    /// Labels are the texts between brackets, also in code.
+    /// Records all text between brackets as possible labels, even in code.
     private mutating func findLabels(of region: inout RegionScan.Region) {
         builder.steps &+= builder.content.count
         builder.content.withUnsafeBufferPointer { bytes in
