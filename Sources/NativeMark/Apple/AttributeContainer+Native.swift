@@ -38,16 +38,16 @@ extension InlinePresentationIntent {
 // MARK: - Presentation intents
 
 extension PresentationIntent {
-    /// Creates the presentation intent of a path's blocks, or returns `nil` if the path has none with an intent.
+    /// Creates the presentation intent for the blocks of a path. Returns `nil` if none of them has an intent.
     ///
-    /// Footnotes become items of an ordered list. The identity of a block is its index in ``StyledText/blocks``.
+    /// Footnotes become items of an ordered list. A block's identity is its index in ``StyledText/blocks``.
     public init?(_ path: StyledText.Path, in text: StyledText) {
         var known: [Int: PresentationIntent] = [:]
         self.init(ofBlock: path.number, in: text, known: &known)
     }
 
-    /// `known` are the intents so far, by the numbers of their blocks. Without them, each cell of a table would copy the kind of the table,
-    /// which describes all columns.
+    /// `known` caches intents by the indices of their blocks. Without it, each cell of a table would copy the table's kind, which describes
+    /// all columns.
     init?(ofBlock block: Int, in text: StyledText, known: inout [Int: PresentationIntent]) {
         var intent: PresentationIntent?
         var numbers: [Int] = []
@@ -191,7 +191,7 @@ extension Color {
         }
     }
 
-    /// SwiftUI shows an unknown name as a clear color and doesn't tell.
+    /// SwiftUI shows an unknown name as a clear color and doesn't report an error.
     private nonisolated static func isInCatalog(_ name: String) -> Bool {
         #if canImport(UIKit)
         UIColor(named: name) != nil

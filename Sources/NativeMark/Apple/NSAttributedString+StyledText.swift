@@ -9,15 +9,15 @@ public import AppKit
 #endif
 
 extension NSAttributedString {
-    /// Creates an attributed string for text views, labels and printing, with fonts, colors, paragraph indents and markers as text.
+    /// Creates an attributed string with fonts, colors, paragraph indents and markers as text, for text views, labels and printing.
     ///
-    /// Borders aren't shown, nor is the background of a block outside its text. `trailing` alignment is shown as right alignment,
-    /// because paragraph styles and text tabs have no trailing alignment.
+    /// Borders aren't shown, and a block's background is shown only behind its text. `trailing` alignment becomes right alignment, because
+    /// paragraph styles and text tabs have no trailing alignment.
     ///
     /// - Parameters:
-    ///   - text: The styled document, resolved for the appearance in which it is shown.
+    ///   - text: The styled document, resolved for the appearance it is shown in.
     ///   - linkSchemes: The schemes that links may open; see ``StyledText/Link/url(schemes:)``. Other links are shown as text.
-    ///   - image: Returns an image if it is already loaded. Other images are shown as their alternative text.
+    ///   - image: Returns an image if it is already loaded. For other images, the alternative text is shown.
     public convenience init(
         _ text: StyledText, linkSchemes: Set<String> = StyledText.Link.openSchemes,
         image: (StyledText.Image) -> StyledText.NativeImage? = { _ in nil }
@@ -153,7 +153,7 @@ extension NativeFont {
         return style.isItalic ? font.slanted : font
     }
 
-    /// Returns `nil` if there is no font of the family: for an unknown one, the system returns a font of another family.
+    /// Returns `nil` if the family doesn't exist; the system would substitute a font of another family.
     static func native(family: String, _ style: ResolvedTextStyle) -> NativeFont? {
         let traits: [NativeFontDescriptor.TraitKey: Any] = [
             .weight: Weight(style.fontWeight).rawValue, .width: Width(style.fontWidth).rawValue,

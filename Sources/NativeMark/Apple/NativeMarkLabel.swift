@@ -3,23 +3,23 @@
 public import Foundation
 public import UIKit
 
-/// A UIKit view that shows a document. Its height fits the text, links can be opened, and text can be selected.
+/// A UIKit view that shows a document. Its height fits the text. Readers can open links and select text.
 ///
 ///     let label = NativeMarkLabel(Document("Hello *world*"))
 ///     stack.addArrangedSubview(label)
 ///
-/// The label updates its text when the document, the style sheet, the appearance, the contrast or the size category changes. Links are opened as in
-/// every text view: by the system or by the `delegate`.
+/// The label updates when the document, style sheet, appearance, contrast or size category changes. Links open as in any text view: through
+/// the system or the `delegate`.
 public final class NativeMarkLabel: UITextView {
     /// The document to show.
     public var document = Document("") { didSet { show() } }
     /// The style sheet.
     public var styleSheet = StyleSheet.default { didSet { show() } }
-    /// Finds the tokens of code blocks, which the style sheet styles. By default, code has one style.
+    /// The code highlighter. By default, code has one style.
     public var highlighter: (any CodeHighlighter)? { didSet { show() } }
     /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Returns images that are already loaded. Set the property again when more images are loaded.
+    /// Returns an image if it is already loaded. Set the property again after more images have loaded.
     public var image: (StyledText.Image) -> UIImage? = { _ in nil } { didSet { show() } }
 
     /// The source of the document. Setting it parses the text.
@@ -74,7 +74,7 @@ public final class NativeMarkLabel: UITextView {
 }
 
 extension StyleSheet.Environment {
-    /// Creates the environment of a view's traits.
+    /// Creates an environment from a view's traits.
     public init(_ traits: UITraitCollection) {
         self.init(
             appearance: traits.userInterfaceStyle == .dark ? .dark : .light,
@@ -84,7 +84,7 @@ extension StyleSheet.Environment {
 }
 
 extension StyleSheet.SizeCategory {
-    /// Creates the category for a UIKit category; ``large`` for an unknown one.
+    /// Creates the category for a UIKit category. An unknown category becomes ``large``.
     public init(_ category: UIContentSizeCategory) {
         self =
             switch category {
@@ -109,23 +109,23 @@ extension StyleSheet.SizeCategory {
 public import AppKit
 public import Foundation
 
-/// An AppKit view that shows a document. Its height fits the text, links can be opened, and text can be selected.
+/// An AppKit view that shows a document. Its height fits the text. Readers can open links and select text.
 ///
 ///     let label = NativeMarkLabel(Document("Hello *world*"))
 ///     stack.addArrangedSubview(label)
 ///
-/// The label updates its text when the document, the style sheet or the appearance changes. macOS has no size categories. Links are
-/// opened as in every text view: by the system or by the delegate of ``textView``.
+/// The label updates when the document, style sheet or appearance changes. macOS has no size categories. Links open as in any text view:
+/// through the system or the delegate of ``textView``.
 public final class NativeMarkLabel: NSView {
     /// The document to show.
     public var document = Document("") { didSet { show() } }
     /// The style sheet.
     public var styleSheet = StyleSheet.default { didSet { show() } }
-    /// Finds the tokens of code blocks, which the style sheet styles. By default, code has one style.
+    /// The code highlighter. By default, code has one style.
     public var highlighter: (any CodeHighlighter)? { didSet { show() } }
     /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Returns images that are already loaded. Set the property again when more images are loaded.
+    /// Returns an image if it is already loaded. Set the property again after more images have loaded.
     public var image: (StyledText.Image) -> NSImage? = { _ in nil } { didSet { show() } }
 
     /// The text view inside the label.
@@ -169,7 +169,7 @@ public final class NativeMarkLabel: NSView {
         addSubview(textView)
     }
 
-    /// The height of the text at the current width. The width isn't constrained.
+    /// The height of the text at the current width. There is no intrinsic width.
     public override var intrinsicContentSize: NSSize {
         guard let manager = textView.textLayoutManager else { return super.intrinsicContentSize }
         manager.ensureLayout(for: manager.documentRange)
@@ -198,7 +198,7 @@ public final class NativeMarkLabel: NSView {
 }
 
 extension StyleSheet.Environment {
-    /// Creates the environment of an appearance, with the standard text size.
+    /// Creates an environment from an appearance, with the standard text size.
     public init(_ appearance: NSAppearance) {
         let name = appearance.bestMatch(from: [
             .aqua, .darkAqua, .accessibilityHighContrastAqua, .accessibilityHighContrastDarkAqua,

@@ -8,16 +8,16 @@ public import SwiftUI
 ///     NativeMarkText("Hello *world*")
 ///         .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
 ///
-/// The view takes the style sheet, the highlighter of code, the color scheme, the contrast and the Dynamic Type size from the environment. Links are opened with the
-/// environment's `openURL`. Images are shown if you pass a closure that loads them; until an image is loaded, and if loading fails,
-/// its alternative text is shown:
+/// The view takes the style sheet, code highlighter, color scheme, contrast and Dynamic Type size from the environment. Links open with the
+/// environment's `openURL`. To show images, pass a closure that loads them. The view shows an image's alternative text until the image is
+/// loaded, and if loading fails:
 ///
 ///     NativeMarkText(document) { image in
 ///         await loader.image(at: image.source)
 ///     }
 ///
-/// Each evaluation of the view styles the text, and the initializers with a string also parse it; store a ``Document`` if the text is
-/// long. Loading is cancelled when the view disappears or shows another document. Of borders only the leading ones are shown.
+/// Each evaluation of the view styles the text, and the initializers that take a string also parse it. If the text is long, store a
+/// ``Document`` instead. Loading is cancelled when the view disappears or shows another document. Only leading borders are shown.
 /// First-line indents aren't shown.
 public struct NativeMarkText: View {
     /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
@@ -38,7 +38,7 @@ public struct NativeMarkText: View {
     ///
     /// - Parameters:
     ///   - linkSchemes: The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
-    ///   - images: Loads images, four concurrently. Without it, images aren't loaded.
+    ///   - images: Loads images, at most four concurrently. Without it, images aren't loaded.
     public init(
         _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
     ) {
@@ -47,7 +47,7 @@ public struct NativeMarkText: View {
         load = images
     }
 
-    /// Creates a view that shows a Markdown text. The text is parsed each time the view is created.
+    /// Creates a view that shows Markdown. The text is parsed each time the view is created.
     public init(
         _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
     ) {
@@ -88,7 +88,7 @@ extension View {
 }
 
 extension View {
-    /// Sets what finds the tokens of code blocks in every ``NativeMarkText`` in the view. By default, code has one style.
+    /// Sets the code highlighter of every ``NativeMarkText`` in the view. By default, code has one style.
     ///
     ///     settings.nativeMarkHighlighter(.languages)
     public func nativeMarkHighlighter(_ highlighter: (any CodeHighlighter)?) -> some View {
@@ -97,7 +97,7 @@ extension View {
 }
 
 extension EnvironmentValues {
-    /// What finds the tokens of code blocks in ``NativeMarkText`` views. By default `nil`.
+    /// The code highlighter of ``NativeMarkText`` views. By default `nil`.
     public var nativeMarkHighlighter: (any CodeHighlighter)? {
         get { self[NativeMarkHighlighterKey.self] }
         set { self[NativeMarkHighlighterKey.self] = newValue }
@@ -119,7 +119,7 @@ private struct NativeMarkHighlighterKey: EnvironmentKey {
 }
 
 extension StyleSheet.Environment {
-    /// Creates the environment of a color scheme, a Dynamic Type size and a contrast.
+    /// Creates an environment from a color scheme, a Dynamic Type size and a contrast.
     public init(
         _ colorScheme: ColorScheme, _ dynamicTypeSize: DynamicTypeSize, _ contrast: ColorSchemeContrast = .standard
     ) {
@@ -131,7 +131,7 @@ extension StyleSheet.Environment {
 }
 
 extension StyleSheet.SizeCategory {
-    /// Creates the category for a Dynamic Type size; ``large`` for an unknown one.
+    /// Creates the category for a Dynamic Type size. An unknown size becomes ``large``.
     public init(_ size: DynamicTypeSize) {
         switch size {
         case .xSmall: self = .xSmall
@@ -212,7 +212,8 @@ struct NativeMarkParagraphs: View {
             .lineSpacing(paragraph.lineSpacing + extraSpacing(of: paragraph))
     }
 
-    /// SwiftUI has no line height before iOS 26. Lines of the system's fonts are 1.2 em high, so more becomes space between lines.
+    /// SwiftUI has no line height before iOS 26. The lines of system fonts are 1.2 em high, so a greater line height adds space between
+    /// lines.
     private func extraSpacing(of paragraph: ParagraphLayout.Paragraph) -> Double {
         let style = text.blocks[paragraph.block].style
         return style.lineHeight.map { max($0 - 1.2, 0) * style.text.fontSize } ?? 0
@@ -224,7 +225,7 @@ struct NativeMarkParagraphs: View {
 
     // MARK: Text
 
-    /// Returns one text for each image and one for the text between two images.
+    /// Returns a text for each image, and one for each stretch of text between images.
     private func texts(of pieces: [ParagraphLayout.Piece]) -> [Text] {
         var texts: [Text] = []
         var string = AttributedString()
@@ -275,7 +276,7 @@ private struct NativeMarkSides: View {
 }
 
 extension Text {
-    /// Concatenates texts in pairs, because concatenating them one by one would nest as deep as there are texts.
+    /// Concatenates texts in pairs, because concatenating them one by one would nest as deeply as there are texts.
     fileprivate init(joining texts: [Text]) {
         var texts = texts
         while texts.count > 1 {
@@ -321,7 +322,7 @@ extension HorizontalAlignment {
 extension Document {
     /// Parses a localized string in the user's language.
     ///
-    /// Interpolated values are parsed as Markdown. To insert a name as text, use ``escaped(_:)`` or the arguments of
+    /// Interpolated values are parsed as Markdown. To insert a name as plain text, use ``escaped(_:)`` or the arguments of
     /// ``init(localized:table:bundle:arguments:options:)``.
     public init(
         localized key: String.LocalizationValue, table: String? = nil, bundle: Bundle? = nil,
@@ -339,8 +340,8 @@ extension Document {
     ///
     ///     Document(localized: "greeting", arguments: [name])   // "Hello **%@**"
     ///
-    /// See ``init(localized:in:languages:arguments:options:)`` for how arguments are inserted. A key that isn't in the table is its own
-    /// text. Variations by plural category aren't supported here; the system supports them only for interpolated values.
+    /// See ``init(localized:in:languages:arguments:options:)`` for how arguments are inserted. If the table doesn't contain the key, the
+    /// key itself is the text. Variations by plural category aren't supported here; the system supports them only for interpolated values.
     public init(
         localized key: String, table: String? = nil, bundle: Bundle = .main, arguments: [any CustomStringConvertible],
         options: Options = .init()

@@ -6,8 +6,8 @@ public import UIKit
 extension StyleSheet.Color {
     /// Creates a color with the components of a UIKit color in each appearance and contrast.
     ///
-    /// The components are read once, here: the JSON of the sheet has them too. To look a color up in the asset catalog each time that text
-    /// is shown, use ``named(_:fallback:)``.
+    /// The components are read once, by this initializer, and the sheet's JSON contains them. To look a color up in the asset catalog each
+    /// time text is shown, use ``named(_:fallback:)``.
     public init(_ color: UIColor) {
         self = .paint(
             StyleSheet.Paint { appearance, contrast in
@@ -29,8 +29,8 @@ import Foundation
 extension StyleSheet.Color {
     /// Creates a color with the components of an AppKit color in each appearance and contrast.
     ///
-    /// The components are read once, here: the JSON of the sheet has them too. A pattern becomes the standard text color. To look a color up
-    /// in the asset catalog each time that text is shown, use ``named(_:fallback:)``.
+    /// The components are read once, by this initializer, and the sheet's JSON contains them. A pattern becomes the standard text color. To
+    /// look a color up in the asset catalog each time text is shown, use ``named(_:fallback:)``.
     public init(_ color: NSColor) {
         self = .paint(
             StyleSheet.Paint { appearance, contrast in
@@ -64,8 +64,8 @@ extension StyleSheet.Color {
     ///
     ///     sheet.setting(inline: [.link: [.color(.init(Color.accentColor))]])
     ///
-    /// The components are read once, here: the JSON of the sheet has them too. A color with other components for increased contrast has
-    /// the colors of standard contrast, because SwiftUI doesn't let an app choose the contrast; pass a `UIColor` or an `NSColor` instead.
+    /// The components are read once, by this initializer, and the sheet's JSON contains them. SwiftUI doesn't let an app choose the
+    /// contrast, so the colors for standard contrast are also used for increased contrast. To have both, pass a `UIColor` or an `NSColor`.
     public init(_ color: SwiftUI.Color) {
         self = .paint(
             StyleSheet.Paint { appearance, _ in

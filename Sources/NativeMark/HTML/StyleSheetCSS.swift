@@ -1,4 +1,4 @@
-/// A style sheet as CSS for the elements that `HTMLWriter` writes, inside an element of the class `nativemark`.
+/// A style sheet as CSS for the elements that `HTMLWriter` writes, inside an element of class `nativemark`.
 ///
 /// ```css
 /// .nativemark { --nm-accent: #0050c8; }
@@ -6,8 +6,8 @@
 /// .nativemark h1 { font-size: 1.647rem; color: var(--nm-accent); }
 /// ```
 ///
-/// Strings of the sheet are written only as CSS strings, so a sheet from elsewhere can't end the style element or load a resource. The CSS
-/// has at most a constant number of bytes for each byte of the sheet's JSON.
+/// Strings from the sheet are written only as CSS strings, so an untrusted sheet can't close the style element or load a resource. The CSS
+/// is at most a constant factor longer than the sheet's JSON.
 struct StyleSheetCSS {
     private let sheet: StyleSheet
     private var colors = CSSColors()
@@ -27,7 +27,8 @@ struct StyleSheetCSS {
 
     private init(sheet: StyleSheet) { self.sheet = sheet }
 
-    /// Removes the styles of browsers, so that elements look as the sheet says. `:where` gives way to every rule of the sheet.
+    /// Resets the browser's styles, so that elements look as the sheet says. `:where` has no specificity, so every rule of the sheet
+    /// overrides it.
     private static let base = """
         .nativemark { background-color: Canvas; color: CanvasText; }
         :where(.nativemark) :is(h1, h2, h3, h4, h5, h6, p, blockquote, pre, ol, ul, table, hr) { margin: 0; }
@@ -44,7 +45,7 @@ struct StyleSheetCSS {
 
         """
 
-    /// A list in an item of a tight list has no space around it: the text of such an item isn't in a paragraph.
+    /// A list in a tight item has no space around it. A tight item is recognized by its text, which isn't in a paragraph.
     private static let tightLists = """
         .nativemark li:not(:has(> p)) > :is(ol, ul):not(.footnotes > ol) { margin-block: 0; }
 
@@ -137,7 +138,7 @@ struct StyleSheetCSS {
         }
     }
 
-    /// The lines of a table are also between its columns and below its header.
+    /// The border of a table also draws lines between its columns and below its header.
     private mutating func add(
         _ border: StyleSheet.Border, to selector: StyleSheet.BlockSelector, _ declarations: inout [String]
     ) {
@@ -158,7 +159,7 @@ struct StyleSheetCSS {
         add(" :is(th, td) + :is(th, td)", ["border-inline-start: \(line)"])
     }
 
-    /// With several values, each level of lists of the kind has the next one, down to nine levels.
+    /// If there are several values, each nesting level of a kind of list uses the next one, down to nine levels.
     private mutating func add(_ marker: StyleSheet.Marker, to selector: StyleSheet.BlockSelector) {
         let elements =
             switch selector {
@@ -239,10 +240,10 @@ struct StyleSheetCSS {
 
 /// Values as CSS. Every text that comes from a style sheet passes through one of these functions.
 enum CSSText {
-    /// The font size of body text on iOS is one `rem`, the size that the reader chose in the browser.
+    /// The font size of body text on iOS. It becomes one `rem`, the size that the reader chose in the browser.
     static let pointsOfRootEm = 17.0
 
-    /// Returns a number without an exponent, with at most four decimals. What isn't a number becomes 0.
+    /// Returns a number without an exponent, with at most four decimals. NaN and infinity become 0.
     static func number(_ value: Double, _ range: ClosedRange<Double> = -10_000...10_000) -> String {
         let limited = value.isFinite ? min(max(value, range.lowerBound), range.upperBound) : 0
         let rounded = (limited * 10_000).rounded() / 10_000
@@ -256,7 +257,7 @@ enum CSSText {
         }
     }
 
-    /// A length that isn't negative.
+    /// Returns a length, or zero if it is negative.
     static func distance(_ length: StyleSheet.Length) -> String {
         switch length {
         case .points(let points): Self.length(.points(max(points, 0)))
@@ -264,8 +265,8 @@ enum CSSText {
         }
     }
 
-    /// Returns a string of CSS, in which only letters, digits, spaces, `-`, `_` and characters beyond ASCII stand for themselves (CSS Syntax,
-    /// section 4.3.7, "Consume an escaped code point"). Control characters become U+FFFD.
+    /// Returns a CSS string. All ASCII characters except letters, digits, spaces, `-` and `_` are escaped (CSS Syntax, section 4.3.7,
+    /// "Consume an escaped code point"). Control characters become U+FFFD.
     static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -314,7 +315,7 @@ extension StyleSheet.Paint {
     }
 }
 
-/// The colors of a sheet as variables of CSS, each with values for light, dark and increased contrast.
+/// The colors of a sheet as CSS variables, each with values for light, dark and increased contrast.
 struct CSSColors {
     private var names: [Key: String] = [:]
     private var variables: [(name: String, paint: StyleSheet.Paint, isBackground: Bool)] = []
@@ -326,7 +327,7 @@ struct CSSColors {
 
     mutating func value(of color: StyleSheet.Color, in sheet: StyleSheet, isBackground: Bool) -> String {
         let paint = sheet.paint(of: color)
-        // Only the standard color differs: it is the text color, or no background.
+        // Only the standard color means different things: the text color, or no background.
         let key = Key(color: color, isBackground: isBackground && paint.tones.contains { $0.withoutName == .standard })
         return "var(\(names[key] ?? add(key, paint)))"
     }
@@ -348,7 +349,7 @@ struct CSSColors {
         return ".nativemark { \(light) }\n"
             + media("(prefers-color-scheme: dark)", declarations { $0.dark == $0.light ? nil : $0.dark })
             + media("(prefers-contrast: more)", declarations { $0.lightIncreasedContrast })
-            // The colors of the preceding rule would also apply in the dark.
+            // Otherwise, the preceding rule would also apply in dark mode.
             + media(
                 "(prefers-color-scheme: dark) and (prefers-contrast: more)",
                 declarations {

@@ -1,8 +1,8 @@
-/// Finds the keywords, strings, comments and so on in code blocks. A style sheet gives each kind of token its style.
+/// Finds keywords, strings, comments and other tokens in code blocks. A style sheet defines a style for each kind of token.
 ///
 ///     let text = StyledText(document, highlighter: .languages)
 ///
-/// ``LanguageHighlighter`` knows the common languages. Write your own for others, or around a full parser:
+/// ``LanguageHighlighter`` supports common languages. Write your own highlighter for other languages, or to use a full parser:
 ///
 ///     struct ConfigurationHighlighter: CodeHighlighter {
 ///         func tokens(in code: String, language: String) -> [CodeToken] {
@@ -19,14 +19,14 @@
 public protocol CodeHighlighter: Sendable {
     /// Returns the tokens to style, in any order.
     ///
-    /// `code` is the text of a code block as it is shown. `language` is the first word after the opening fence without the prefix
-    /// `language-`, or an empty string. If tokens overlap, the common part belongs to the one that begins first.
+    /// `code` is the text of a code block as it is displayed. `language` is the first word after the opening fence, without the prefix
+    /// `language-`, or an empty string. If tokens overlap, the overlap belongs to the one that begins first.
     func tokens(in code: String, language: String) -> [CodeToken]
 }
 
 /// A part of a code block and its kind.
 public struct CodeToken: Sendable, Hashable {
-    /// The range in the code, as UTF-8 offsets. It is clamped to the code and rounded down to whole scalars.
+    /// The range in the code, as UTF-8 offsets. It is clamped to the code, and its bounds are rounded down to scalar boundaries.
     public var range: Range<Int>
     /// The kind, which determines the style: see ``StyleSheet/InlineSelector/token(_:)``.
     public var kind: Kind
@@ -43,7 +43,7 @@ public struct CodeToken: Sendable, Hashable {
         case keyword
         /// A type.
         case type
-        /// A function where it is declared or called.
+        /// The name of a function in a declaration or call.
         case function
         /// A literal in quotation marks.
         case string
@@ -74,8 +74,8 @@ extension CodeHighlighter {
 }
 
 extension String {
-    /// The language that an info string names. It ends at every character that separates classes in HTML, as in cmark: `&#10;` in an info
-    /// string is a line feed.
+    /// The first word of an info string, which names the language. It ends at any character that separates classes in HTML, as in cmark. An
+    /// info string can contain a line feed, written as `&#10;`.
     var firstWordOfInfo: String {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
         return String(Substring(utf8.drop(while: isSpace).prefix { !isSpace($0) }))
@@ -83,8 +83,8 @@ extension String {
 }
 
 extension [CodeToken] {
-    /// Returns the tokens sorted, clamped to whole scalars of the code, and without overlaps. If two overlap, the common part belongs to
-    /// the one that begins first.
+    /// Returns the tokens sorted, clamped to the code, rounded to scalar boundaries, and without overlaps. If two tokens overlap, the
+    /// overlap belongs to the one that begins first.
     func cut(to code: String) -> [CodeToken] {
         var code = code
         let sorted = isSorted ? self : self.sorted { $0.range.lowerBound < $1.range.lowerBound }
@@ -115,7 +115,7 @@ extension [CodeToken] {
 
 // MARK: - The common languages
 
-/// A highlighter for the common languages, by their names or the usual endings of their files.
+/// A highlighter for common languages. It accepts their names and their usual file extensions.
 ///
 ///     let text = StyledText(document, highlighter: .languages)
 ///
@@ -143,14 +143,14 @@ extension [CodeToken] {
 ///
 /// Case doesn't matter, and a suffix after a comma or brace is ignored (`rust,ignore`). Code in other languages has no tokens.
 ///
-/// It reads the code from left to right and never fails: it knows comments, strings with their interpolations, numbers and words, but no
-/// grammar, so it also works for a part of a program. It doesn't recognize regular expressions and here documents. Takes time and memory
-/// linear in the length of the code.
+/// The highlighter reads the code from left to right and never fails. It recognizes comments, strings with their interpolations, numbers
+/// and words. It doesn't know any grammar, so it also works for parts of programs. It doesn't recognize regular expressions or here
+/// documents. Takes time and memory linear in the length of the code.
 public struct LanguageHighlighter: CodeHighlighter {
     /// Creates a highlighter.
     public init() {}
 
-    /// Returns the tokens in order and without overlaps. There are none if the language is unknown.
+    /// Returns the tokens in order and without overlaps. For an unknown language, there are none.
     public func tokens(in code: String, language: String) -> [CodeToken] {
         guard let language = Language.named(language) else { return [] }
         var code = code
@@ -163,6 +163,6 @@ public struct LanguageHighlighter: CodeHighlighter {
 }
 
 extension CodeHighlighter where Self == LanguageHighlighter {
-    /// The highlighter for the common languages.
+    /// The highlighter for common languages.
     public static var languages: LanguageHighlighter { LanguageHighlighter() }
 }

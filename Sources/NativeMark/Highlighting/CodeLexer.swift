@@ -1,16 +1,16 @@
-/// Finds the tokens of one code block. Looks at each byte a bounded number of times, and doesn't recurse: the literals whose code is being
-/// read are on a stack.
+/// Finds the tokens of one code block. Looks at each byte a bounded number of times. It doesn't recurse; instead, a stack holds the
+/// literals whose interpolated code is being read.
 struct CodeLexer {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let language: Language
     private var position = 0
     private(set) var tokens: [CodeToken] = []
-    /// What each byte may begin.
+    /// The kind of token that each byte may begin.
     private let classes: [Class]
     private let wordBytes: [Bool]
-    /// The literals around the current position, outermost first.
+    /// The literals that enclose the current position, outermost first.
     private var literals: [Literal] = []
-    /// Literals that are nested more deeply have no code in them.
+    /// Interpolation isn't recognized in literals that are nested more deeply.
     private static let maximalDepth = 50
 
     private enum Class: UInt8 {
@@ -30,7 +30,7 @@ struct CodeLexer {
         var quote: UInt8
         var isTripled: Bool
         var hashes: Int
-        /// The number of brackets that are open in the code.
+        /// The number of open brackets in the code.
         var openBrackets = 0
     }
 
@@ -58,7 +58,7 @@ struct CodeLexer {
         for comment in language.lineComments { classes[Int(comment[0])] = .comment }
         if let comment = language.blockComment { classes[Int(comment.begin[0])] = .comment }
         for quote in language.strings.keys { classes[Int(quote)] = .quote }
-        // `#` may begin a literal, an attribute or a directive, and brackets count while code in a literal is read.
+        // `#` may begin a literal, an attribute or a directive. Brackets are counted while interpolated code is read.
         for sign in [0x23, 0x24, 0x28, 0x29, 0x7B, 0x7D, 0x5B, 0x40] where classes[sign] == .other {
             classes[sign] = .sign
         }
@@ -91,7 +91,7 @@ struct CodeLexer {
         }
     }
 
-    // MARK: Help
+    // MARK: Helpers
 
     private func byte(at index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
 
@@ -141,7 +141,7 @@ struct CodeLexer {
         let isCall = language.marksCalls && byte(at: range.upperBound) == 0x28
         if range.count <= Language.Word.maximumLength {
             let word = Language.Word(bytes, range, ignoringCase: language.ignoresCase)
-            // After a period, as in `.default`, keywords are names.
+            // After a period, as in `.default`, keywords are ordinary names.
             let isMember = range.lowerBound > 0 && bytes[range.lowerBound - 1] == 0x2E
             if !isMember {
                 if language.keywords.contains(word) { return .keyword }
@@ -173,11 +173,11 @@ struct CodeLexer {
 
     // MARK: Lines
 
-    /// Reads a key or section at the beginning of a line.
+    /// Reads a key or section header at the beginning of a line.
     private mutating func beginLine() {
         guard language.keysBeginLines, literals.isEmpty, let separator = language.keySeparator else { return }
         var start = afterSpaces(from: position)
-        // The items of a list in YAML.
+        // Skips the markers of YAML list items.
         while byte(at: start) == 0x2D, byte(at: start + 1) == 0x20 { start = afterSpaces(from: start + 1) }
         position = start
         if language.hasSections, byte(at: start) == 0x5B {
@@ -213,7 +213,7 @@ struct CodeLexer {
 // MARK: - Literals, signs and comments
 
 extension CodeLexer {
-    /// Reads a literal after letters such as `r`, or after `#`. Returns `false` if it is none.
+    /// Reads a literal after a prefix such as `r` or `r#`. Returns `false` if there is no literal.
     private mutating func readPrefixedString(_ prefix: Range<Int>) -> Bool {
         guard prefix.count <= 3,
             prefix.allSatisfy({ language.stringPrefixes.contains(bytes[$0]) || bytes[$0] == 0x72 }),
@@ -230,7 +230,7 @@ extension CodeLexer {
 
     private func hasRaw(_ prefix: Range<Int>) -> Bool { prefix.contains { bytes[$0] | 0x20 == 0x72 } }
 
-    /// Reads a literal whose quotation mark is at the current position, after letters and `#` from `start` on.
+    /// Reads a literal. Its quotation mark is at the current position, and its prefix of letters and `#` begins at `start`.
     private mutating func readString(from start: Int, prefix: Range<Int> = 0..<0, hashes: Int = 0) {
         let quote = bytes[position]
         guard var form = language.strings[quote] else {
@@ -248,7 +248,7 @@ extension CodeLexer {
         readLiteral(Literal(form: form, quote: quote, isTripled: isTripled, hashes: hashes), from: start)
     }
 
-    /// `'a` in Rust, unless it is the literal `'a'`.
+    /// Reads a Rust lifetime such as `'a`. Returns `false` for the literal `'a'`.
     private mutating func readLifetime() -> Bool {
         let end = endOfWord(from: position + 1)
         guard end > position + 1, byte(at: end) != 0x27 else { return false }
@@ -257,7 +257,7 @@ extension CodeLexer {
         return true
     }
 
-    /// Reads the rest of a literal, up to its end or the beginning of code in it. The token begins at `start`.
+    /// Reads the rest of a literal, up to its end or the beginning of interpolated code. The token begins at `start`.
     private mutating func readLiteral(_ literal: Literal, from start: Int) {
         let form = literal.form
         while position < bytes.count {
@@ -274,7 +274,7 @@ extension CodeLexer {
                 return
             }
             let next = self.byte(at: position + 1)
-            // `{{` is a brace in Python.
+            // In Python, `{{` is a literal brace.
             let isBrace = form.interpolation?.begin == [byte] && next == byte
             let isEscape = byte == 0x5C && form.hasEscapes && literal.hashes == 0 && next != 0x0A
             position += isBrace || isEscape ? 2 : 1
@@ -305,7 +305,7 @@ extension CodeLexer {
         return has(code.begin, at: position) && !(code.begin.count == 1 && byte(at: position + 1) == code.begin[0])
     }
 
-    /// Counts a bracket in the code of a literal. The last one ends the code.
+    /// Counts a bracket in interpolated code. An unmatched closing bracket ends the code.
     private mutating func countBracket(_ byte: UInt8) {
         position += 1
         guard var literal = literals.last, let code = literal.form.interpolation else { return }
@@ -320,7 +320,7 @@ extension CodeLexer {
         }
     }
 
-    /// Code in a literal of one line ends with the line.
+    /// Ends single-line literals, and the code in them, at the end of a line.
     private mutating func endLiteralsOfLine() {
         guard let index = literals.firstIndex(where: { !$0.form.spansLines }) else { return }
         literals.removeSubrange(index...)
@@ -379,7 +379,7 @@ extension CodeLexer {
         append(start..<position, .variable)
     }
 
-    /// `#[derive(Debug)]` and `#![no_std]`.
+    /// Reads an attribute such as `#[derive(Debug)]` or `#![no_std]`.
     private mutating func readBracketedAttribute() {
         let start = position
         var depth = 0

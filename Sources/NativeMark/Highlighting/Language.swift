@@ -1,6 +1,6 @@
-/// What a lexer has to know about a language.
+/// The lexical rules of a language.
 struct Language: Sendable {
-    /// The parts of the lexer that read the text.
+    /// The part of the lexer that reads the code.
     enum Form: Sendable {
         case code
         case markup
@@ -12,55 +12,56 @@ struct Language: Sendable {
     var types: Set<Word> = []
     var constants: Set<Word> = []
     var ignoresCase = false
-    /// The bytes that begin a comment to the end of the line: one or two bytes each.
+    /// The bytes that begin a comment that extends to the end of the line: one or two bytes each.
     var lineComments: [[UInt8]] = []
     /// Whether a line comment begins only after a space or at the beginning of a line.
     var commentsBeginWords = false
-    /// The begin and the end of other comments, and whether they can be nested.
+    /// The delimiters of other comments, and whether the comments can be nested.
     var blockComment: (begin: [UInt8], end: [UInt8], isNested: Bool)?
-    /// The literals by their quotation mark.
+    /// The forms of literals, by quotation mark.
     var strings: [UInt8: StringForm] = [:]
     /// The letters that may precede a quotation mark, such as `rb` in Python. With `r` or `R`, backslashes aren't escapes.
     var stringPrefixes: [UInt8] = []
-    /// `#"…"#`, where backslashes are escapes only before as many `#`. In Rust, an `r` precedes.
+    /// Whether literals can have the form `#"…"#`, where a backslash is an escape only before the same number of `#`. In Rust, an `r`
+    /// precedes them.
     var hasHashedStrings = false
     /// Whether a word that begins with an uppercase letter is a type.
     var capitalsAreTypes = false
     /// Whether a word before a parenthesis is a function.
     var marksCalls = true
-    /// The byte before annotations: `@` in most languages.
+    /// The byte that begins an annotation: `@` in most languages.
     var attributePrefix: UInt8?
     /// Whether `#` begins a directive, such as `#include`.
     var hasDirectives = false
-    /// Rust's `#[…]`.
+    /// Whether `#[…]` is an attribute, as in Rust.
     var hasBracketedAttributes = false
     /// Whether `$name` and `${name}` are variables.
     var hasVariables = false
-    /// Whether a quotation mark before a word without one after it is a lifetime.
+    /// Whether a quotation mark before a word begins a lifetime if no quotation mark follows the word.
     var hasLifetimes = false
-    /// The byte after keys: `:` or `=`.
+    /// The byte that follows a key: `:` or `=`.
     var keySeparator: UInt8?
-    /// Where keys are words: only at the beginning of a line. Otherwise everywhere.
+    /// Whether keys occur only at the beginning of a line.
     var keysBeginLines = false
     /// Whether a line in brackets is a section.
     var hasSections = false
-    /// Bytes other than letters, digits and `_` that words may contain.
+    /// The bytes that words may contain in addition to letters, digits and `_`.
     var wordBytes: [UInt8] = []
 
-    /// How a literal ends, and what is special in it.
+    /// Where a literal ends, and which sequences in it are special.
     struct StringForm: Sendable {
         var spansLines = false
-        /// Whether three quotation marks begin a literal of several lines.
+        /// Whether three quotation marks begin a multiline literal.
         var mayBeTripled = false
         var hasEscapes = true
-        /// The code in a literal. `interpolationPrefix` is the letter before a literal that has any.
+        /// The delimiters of interpolated code. If `interpolationPrefix` is set, only literals whose prefix contains that letter have any.
         var interpolation: Interpolation?
         var interpolationPrefix: UInt8?
     }
 
-    /// The bytes that begin code in a literal, and the bytes that nest in it and end it.
+    /// The bytes that begin interpolated code, and the brackets that nest in it and end it.
     struct Interpolation: Sendable {
-        /// For `\(`: an escape.
+        /// Whether the code begins with an escape, as in `\(`.
         var isEscape = false
         var begin: [UInt8]
         var open: UInt8
@@ -73,7 +74,7 @@ struct Language: Sendable {
         static let shell = Self(begin: Array("$(".utf8), open: 0x28, close: 0x29)
     }
 
-    /// A word of at most 16 bytes in two integers, which is faster to look up than a string.
+    /// A word of at most 16 bytes, stored in two integers because they are faster to look up than a string.
     struct Word: Hashable, Sendable {
         var first: UInt64 = 0
         var second: UInt64 = 0
@@ -111,7 +112,7 @@ struct Language: Sendable {
         return byName[String(name[..<end]).lowercased()]
     }
 
-    /// Short names, and the language of each.
+    /// The languages by name.
     static let byName: [String: Language] = {
         let languages: [(String, Language)] = [
             ("c h cpp c++ cc cxx hpp objc objective-c m mm", .c), ("csharp cs c#", .cSharp), ("css scss less", .css),
@@ -163,7 +164,7 @@ extension Language {
         $0.hasVariables = true
     }
 
-    /// Also C++ and Objective-C.
+    /// C, C++ and Objective-C.
     static let c = likeC {
         $0.keywords = words(
             """

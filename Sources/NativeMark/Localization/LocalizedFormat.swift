@@ -1,7 +1,7 @@
-/// A text with places for arguments in the format of string catalogs: `%@`, `%lld`, `%2$@`, and `%%` for a percent sign.
+/// A format string with specifiers like those in string catalogs: `%@`, `%lld`, `%2$@`, and `%%` for a percent sign.
 ///
 /// Flags, widths and precisions are parsed but ignored: an argument is shown as its description. A percent sign that doesn't begin a
-/// specifier stays, and so does a specifier without an argument.
+/// specifier stays in the text, and so does a specifier without an argument.
 struct LocalizedFormat: Sendable, Hashable {
     private(set) var parts: [Part] = []
 
@@ -72,7 +72,7 @@ struct LocalizedFormat: Sendable, Hashable {
 extension LocalizedFormat {
     /// Returns the Markdown with the arguments inserted as plain text.
     ///
-    /// 1. The template is parsed with a private-use scalar in each place for an argument. Markdown treats these scalars as letters.
+    /// 1. The template is parsed with a private-use scalar in place of each argument. Markdown treats these scalars as letters.
     /// 2. The position of each scalar in the document determines how its argument is written: escaped in text, literally in code,
     ///    percent-encoded in an address.
     /// 3. The result is parsed. If anything except text differs from the first document (`は**%@**さ` isn't emphasis if the argument
@@ -91,7 +91,7 @@ extension LocalizedFormat {
     }
 }
 
-/// The measures that keep an argument from being parsed as markup.
+/// The ways to keep an argument from being parsed as markup, from the mildest to the strictest.
 enum Writing {
     case plain
     /// Escaped, with a word joiner on both sides.
@@ -114,7 +114,7 @@ enum Writing {
     }
 }
 
-/// The kinds of nodes in order, and where each ends.
+/// The structure of a document: the kinds of its nodes in order, and where each node ends.
 private struct Shape: Equatable {
     private var steps: [Step] = []
 
@@ -143,7 +143,7 @@ private struct Shape: Equatable {
 
 // MARK: - Template
 
-/// A text with a distinct private-use scalar in each place for an argument.
+/// A format with a distinct private-use scalar in place of each argument.
 struct Template {
     private(set) var markdown = ""
     private(set) var placeholders: [Unicode.Scalar: Placeholder] = [:]
@@ -269,7 +269,7 @@ struct Template {
         }
     }
 
-    /// Keeps the unreserved characters of RFC 3986, section 2.3, and those that `isKept` accepts.
+    /// Keeps the unreserved characters of RFC 3986, section 2.3, and the bytes that `isKept` accepts.
     private static func percentEncoded(_ text: String, but isKept: (UInt8) -> Bool) -> String {
         let bytes = Array(text.utf8)
         return LinkDestination.percentEncoded(bytes) {
@@ -277,7 +277,7 @@ struct Template {
         }
     }
 
-    /// Delimited by the shortest run of backticks that doesn't occur in the content.
+    /// Returns a code span, delimited by the shortest run of backticks that doesn't occur in the content.
     private static func codeSpan(_ content: String, isInTable: Bool) -> String {
         let content = content.isEmpty ? Writing.joiner : content
         var runs: Set<Int> = []
@@ -310,12 +310,12 @@ extension String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\r" ? " " : $0 }))
     }
 
-    /// The text, followed by a word joiner if it is blank: blank code isn't a code block.
+    /// The text, followed by a word joiner if it is blank, because blank code isn't a code block.
     fileprivate var notBlank: String {
         utf8.contains { $0 > 0x20 } ? self : self + Writing.joiner
     }
 
-    /// The text with a word joiner between backticks or tildes that would end a code block.
+    /// The text with a word joiner in each run of three backticks or tildes, which could end a code block.
     fileprivate var withoutFences: String {
         var result = ""
         var run = 0
@@ -336,14 +336,15 @@ extension String {
 // MARK: - Escaping
 
 extension Document {
-    /// Returns Markdown that shows a text literally wherever text may occur: in a paragraph, a heading, a table cell or a link's text.
+    /// Returns Markdown that shows a string literally wherever text can occur: in a paragraph, heading, table cell or link text.
     ///
     ///     Document("Hello **\(Document.escaped(name))**")      // `*x*` or `[a](b)` in a name isn't markup
     ///     Document(Document.escaped(text)).root.plainText      // text
     ///
-    /// Punctuation gets a backslash. White space that Markdown would drop becomes a numeric entity, and so does U+FEFF; line feeds don't begin a new line of
-    /// Markdown. U+0000 becomes U+FFFD, as in every document. Don't use the result in code, where backslashes show, or in addresses;
-    /// ``init(localized:in:languages:arguments:options:)`` handles both. O(n).
+    /// Punctuation gets a backslash. Backticks, backslashes, control characters, U+FEFF and white space that Markdown would drop or
+    /// interpret become numeric entities, so a line feed doesn't begin a new line of Markdown. U+0000 becomes U+FFFD, as in every document.
+    /// Don't use the result in code, where backslashes show, or in addresses; ``init(localized:in:languages:arguments:options:)`` handles
+    /// both. O(n).
     public static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count * 2)
@@ -363,9 +364,9 @@ extension Document {
             case 0x21...0x2F, 0x3A...0x40, 0x5B, 0x5D...0x5F, 0x7B...0x7E:
                 result += "\\"
                 result.unicodeScalars.append(scalar)
-            // A byte order mark at the beginning of a text isn't part of it.
+            // The parser ignores a byte order mark at the beginning of the text.
             case 0xFEFF: result += "&#\(scalar.value);"
-            // An opening delimiter of emphasis isn't recognized before white space.
+            // Before white space, a delimiter can't open emphasis.
             case 0x80... where scalar.properties.isWhitespace: result += "&#\(scalar.value);"
             default: result.unicodeScalars.append(scalar)
             }

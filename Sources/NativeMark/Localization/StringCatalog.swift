@@ -1,13 +1,13 @@
-/// The strings of an app in all its languages, from an Xcode string catalog (`Localizable.xcstrings`).
+/// An app's strings in all its languages, read from an Xcode string catalog (`Localizable.xcstrings`).
 ///
 ///     let catalog = try StringCatalog(json: text)
 ///     Document(localized: "welcome", in: catalog, languages: ["de-AT", "en"], arguments: [name])
 ///
-/// Use it where no compiled catalog is available: on Linux, in tests and in tools. On Apple platforms, the system reads an app's
-/// catalog and chooses the language: see `Document(localized:)`.
+/// Use it where no compiled catalog is available: on Linux, in tests and in tools. On Apple platforms, the system reads an app's catalog
+/// and chooses the language; see `Document(localized:)`.
 ///
-/// The type reads values and their variations by plural category. Of variations by device, it reads the one for `other`. It doesn't
-/// support named substitutions (`%#@name@`): such a text is shown as written.
+/// A catalog supports plain values and variations by plural category. For variations by device, it uses the value for `other`. It doesn't
+/// support named substitutions (`%#@name@`); they are shown as written.
 public struct StringCatalog: Sendable, Hashable {
     /// The language of the keys.
     public var sourceLanguage: String
@@ -31,11 +31,11 @@ public struct StringCatalog: Sendable, Hashable {
     ///
     ///     catalog.string("cart", languages: ["de-AT"], count: 2)      // "%lld Artikel"
     ///
-    /// The method looks for a text in this order: each of the languages, each followed by its more general languages (`de-AT`, `de`); the
-    /// source language; the key itself. Removing the script would change the language's writing system, so `zh-Hant` doesn't fall back
-    /// to `zh`. Texts that are marked as new or are empty count as missing.
+    /// The method tries each language, followed by its more general forms (`de-AT`, then `de`), and then the source language. If no text is
+    /// found, it returns the key. `zh-Hant` doesn't fall back to `zh`, because a language without its script may use another writing
+    /// system. Empty texts and texts marked as new count as missing.
     ///
-    /// `languages` are the user's preferred languages as BCP 47 tags, best first. `count` chooses among variations by ``PluralCategory``.
+    /// `languages` are the user's preferred languages as BCP 47 tags, best first. `count` selects a variation by ``PluralCategory``.
     public func string(_ key: String, languages: [String], count: Int? = nil) -> String {
         let found = entries[key] ?? [:]
         for language in languages.flatMap(Self.fallbacks) + [sourceLanguage] {
@@ -46,14 +46,14 @@ public struct StringCatalog: Sendable, Hashable {
         return key
     }
 
-    /// Most specific first.
+    /// Returns a language and its more general forms, most specific first.
     private static func fallbacks(of language: String) -> [String] {
         // Limits the work for a malformed tag; real tags have only a few parts.
         var parts = language.split { $0 == "-" || $0 == "_" }.prefix(8)
         var result: [String] = []
         while let last = parts.last {
             result.append(parts.joined(separator: "-"))
-            // Four letters are a script.
+            // A subtag of four letters is a script.
             if parts.count > 1, last.utf8.count == 4, last.allSatisfy(\.isLetter) { break }
             parts = parts.dropLast()
         }
@@ -80,18 +80,18 @@ extension Document {
     ///     // "greeting": "Hello **%@**, you have %lld messages"
     ///     Document(localized: "greeting", in: catalog, languages: ["de-AT", "en"], arguments: ["*Ada*", 3])
     ///
-    /// An argument is never markup: `*x*` or `[a](b)` is shown literally, also in code, tables and links. In part of an address, it is
-    /// percent-encoded. See <doc:Localization> for all positions.
+    /// Arguments are never parsed as markup: `*x*` and `[a](b)` are shown literally, even in code, tables and links. In an address, an
+    /// argument is percent-encoded where necessary. <doc:Localization> lists all positions.
     ///
-    /// Arguments are shown as their descriptions; pass a formatted string for a number with separators. The first integer argument chooses
-    /// among variations by plural category. Without arguments the text isn't a format: `%%` stays as it is.
+    /// An argument is shown as its description, so pass a formatted string for a number that needs separators. The first integer argument
+    /// selects a variation by plural category. If there are no arguments, the text isn't treated as a format: `%%` stays `%%`.
     ///
     /// - Parameters:
-    ///   - key: The key. If the catalog doesn't contain it, the key is the text.
-    ///   - catalog: The catalog that contains the string.
+    ///   - key: The key. If the catalog doesn't contain it, the key itself is the text.
+    ///   - catalog: The catalog to look in.
     ///   - languages: The user's preferred languages; see ``StringCatalog/string(_:languages:count:)``.
     ///   - arguments: The values for `%@`, `%lld` and so on in order, or by position for `%1$@`.
-    ///   - options: The extensions of CommonMark to recognize.
+    ///   - options: The CommonMark extensions to recognize.
     public init(
         localized key: String, in catalog: StringCatalog, languages: [String],
         arguments: [any CustomStringConvertible] = [], options: Options = .init()
@@ -130,9 +130,9 @@ extension StringCatalog {
     /// }
     /// ```
     ///
-    /// Unknown keys are ignored, because new versions of Xcode add keys. A key without texts is its own text in the source language.
+    /// Unknown keys are ignored, because new versions of Xcode add keys. If a key of the catalog has no texts, the key itself is the text.
     ///
-    /// - Throws: A ``NativeMarkError`` that names the position.
+    /// - Throws: A ``NativeMarkError`` that names the position in the JSON.
     public init(json: String) throws(NativeMarkError) {
         self = try NativeMarkError.decoding(CatalogFile.self, from: json, .stringCatalog) {
             NativeMarkError(stringCatalog: $0)
@@ -226,7 +226,7 @@ extension NativeMarkError {
 
 // MARK: - Plural categories
 
-/// The plural categories of a language's grammar (CLDR 47, Language Plural Rules).
+/// A plural category of a language's grammar (CLDR 47, Language Plural Rules).
 ///
 ///     PluralCategory(of: 2, language: "pl")   // .few
 ///
@@ -245,7 +245,7 @@ extension NativeMarkError {
 /// | Arabic: 0, 1, 2, 3 to 10, 11 to 99 | ar |
 /// | Japanese: none | ja zh ko th vi id ms |
 public enum PluralCategory: String, Sendable, Hashable, CaseIterable {
-    /// Zero. In every language, a text for this category is used for 0.
+    /// Zero. If a text has a variation for this category, it is used for 0 in every language.
     case zero
     /// One, and numbers with the same grammar.
     case one
