@@ -11,7 +11,7 @@ public import AppKit
 extension NSAttributedString {
     /// Creates an attributed string with fonts, colors, paragraph indents and markers as text, for text views, labels and printing.
     ///
-    /// Borders aren't shown, and a block's background is shown only behind its text. `trailing` alignment becomes right alignment, because
+    /// Borders and block backgrounds aren't shown; the background of text is. `trailing` alignment becomes right alignment, because
     /// paragraph styles and text tabs have no trailing alignment.
     ///
     /// - Parameters:

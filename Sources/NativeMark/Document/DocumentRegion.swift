@@ -17,10 +17,10 @@ final class DocumentRegion: @unchecked Sendable {
     /// The length of the source in bytes.
     let length: Int
     let utf16: UTF16Index
-    /// The parts that affect other regions. Most regions have none.
+    /// What the region contributes to the rest of the document. Most regions contribute nothing.
     let shared: Shared?
 
-    /// The parts of a region that an edit can't change without affecting other regions.
+    /// What an edit of the region can change in the rest of the document.
     final class Shared: Sendable {
         /// All definitions of link references, in order.
         let definitions: [DocumentContext.LabeledDefinition]
@@ -44,8 +44,8 @@ final class DocumentRegion: @unchecked Sendable {
         }
     }
 
-    /// `content` is the content of all leaf blocks, line by line and without the markers of their containers. `extra` follows it in memory:
-    /// text that doesn't occur literally in the source, such as resolved entities. `memory` must have room for everything.
+    /// `content` has the content of all leaf blocks, line by line, without the markers of their containers. `extra` has text that doesn't
+    /// occur literally in the source, such as resolved entities; it is stored after the content. `memory` must have room for everything.
     init(
         nodes: [NodeRecord], jumps: some Collection<SourceMap.Jump>, content: UnsafeBufferPointer<UInt8>,
         extra: [UInt8], strings: [String], alignments: [Document.Alignment], source: UnsafeBufferPointer<UInt8>,

@@ -327,7 +327,7 @@ struct CSSColors {
 
     mutating func value(of color: StyleSheet.Color, in sheet: StyleSheet, isBackground: Bool) -> String {
         let paint = sheet.paint(of: color)
-        // Only the standard color means different things: the text color, or no background.
+        // Only the standard color depends on its use: as text, it is the text color; as background, none.
         let key = Key(color: color, isBackground: isBackground && paint.tones.contains { $0.withoutName == .standard })
         return "var(\(names[key] ?? add(key, paint)))"
     }

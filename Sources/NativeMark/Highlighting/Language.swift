@@ -14,7 +14,7 @@ struct Language: Sendable {
     var ignoresCase = false
     /// The bytes that begin a comment that extends to the end of the line: one or two bytes each.
     var lineComments: [[UInt8]] = []
-    /// Whether a line comment begins only after a space or at the beginning of a line.
+    /// Whether a line comment begins only at the beginning of a line, or after white space or a semicolon.
     var commentsBeginWords = false
     /// The delimiters of other comments, and whether the comments can be nested.
     var blockComment: (begin: [UInt8], end: [UInt8], isNested: Bool)?
