@@ -13,18 +13,18 @@ protocol ConsoleCommand: AsyncParsableCommand {
 }
 
 extension ConsoleCommand {
-    /// Throws: only ``SluiceProgram``, which has the console, can run a command.
+    /// Always throws, because only ``SluiceProgram`` has the console that a command needs.
     func run() async throws {
         throw CommandFailure(.other, "Only SluiceProgram can run this command.")
     }
 }
 
-// MARK: - How it fails
+// MARK: - Failures
 
 /// The messages to print and the status to exit with.
 struct CommandFailure: Error {
     var status: ExitStatus
-    /// One for each problem.
+    /// One line for each problem.
     var lines: [String]
 
     init(_ status: ExitStatus, _ lines: String...) {
@@ -37,11 +37,12 @@ struct CommandFailure: Error {
     }
 }
 
-// MARK: - What it reads and prints
+// MARK: - Input and output
 
 enum InputFile {
-    /// Reads a file, or standard input if the name is `-`. Throws `FileError`, also if the input is longer than `limit` bytes;
-    /// `CancellationError`.
+    /// Reads a file, or standard input if the name is `-`.
+    ///
+    /// - Throws: `FileError`, for example if the input is longer than `limit` bytes; `CancellationError`.
     static func read(_ name: String, limit: Int, using files: FileIO = .shared) async throws -> Data {
         name == "-"
             ? try await files.readToEnd(descriptor: 0, name: "standard input", maximumSize: limit)
@@ -49,7 +50,7 @@ enum InputFile {
     }
 }
 
-/// The JSON of commands: a document in one line, with sorted keys and times in ISO 8601.
+/// The JSON that commands print: one line per document, with sorted keys and ISO 8601 times.
 enum CommandJSON {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -7,7 +7,7 @@ import SluiceHTTP
 package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case success = 0
     case other = 1
-    /// The arguments, a list file or a style sheet are invalid. Nothing was started.
+    /// The arguments, a list file or a style sheet is invalid. Nothing was started.
     case usage = 2
     /// A file, a directory or the output couldn't be read or written, or the disk is full.
     case localFile = 3
@@ -15,9 +15,9 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case network = 4
     /// A certificate wasn't accepted, or client and server have no TLS version in common.
     case tls = 5
-    /// The server requires credentials, or rejected those that it got.
+    /// The server requires credentials, or rejected the ones that it got.
     case authentication = 6
-    /// The command was interrupted. The same command continues.
+    /// The command was interrupted. Running it again continues the work.
     case interrupted = 7
     /// The server answered with an error.
     case http = 8
@@ -26,7 +26,8 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     /// The queue's database couldn't be opened, read or written.
     case store = 10
 
-    /// The order in which statuses are preferred when several failures occur: first those that need a user's attention most.
+    /// The statuses of failures. After several failures, the command exits with the first one that applies. The failures that most need the
+    /// user's attention come first.
     static let precedence: [ExitStatus] = [
         .store, .localFile, .content, .authentication, .tls, .http, .network, .other, .usage,
     ]

@@ -8,25 +8,25 @@ import Glibc
 import Musl
 #endif
 
-/// Delivers requests to stop to a running command.
+/// Delivers stop requests to a running command.
 ///
 ///     let (result, wasInterrupted) = await interruption.guarding { await work() }
 ///
 /// The first request cancels the work, which then ends cleanly. The second request ends the process immediately. A request that
 /// arrives before the work begins cancels the work from its first step.
 ///
-/// In a process, requests are signals: see ``ProcessSignals``.
+/// In the `sluice` process, the requests are signals: see ``ProcessSignals``.
 package final class Interruption: Sendable {
-    /// The reactions of a part of a command to requests and signals. The thread that waits for signals calls these closures. They must be
-    /// short and must not wait for anything but the terminal.
+    /// How a part of a command responds to stop requests and signals. The thread that waits for signals calls these closures, so they must
+    /// be short and must not wait for anything but the terminal.
     struct Responses: Sendable {
-        /// Tells the user that the command stops. Called for the first request.
+        /// Tells the user that the command is stopping. Called on the first request.
         var stopping: @Sendable () -> Void = {}
         /// Restores the terminal. Called before the process ends or is suspended.
         var leaveTerminal: @Sendable () -> Void = {}
-        /// Prepares the terminal again. Called when the process continues after it was suspended.
+        /// Sets up the terminal again. Called when a suspended process continues.
         var returnToTerminal: @Sendable () -> Void = {}
-        /// The terminal has another size.
+        /// Called when the size of the terminal has changed.
         var resized: @Sendable () -> Void = {}
     }
 
@@ -41,7 +41,7 @@ package final class Interruption: Sendable {
     private let state = Lock(State())
     private let endProcess: @Sendable () -> Void
 
-    /// - Parameter endProcess: Called for the second request, after the terminal is restored. Doesn't return in a process.
+    /// - Parameter endProcess: Called on the second request, after the terminal is restored. The default ends the process.
     package init(endProcess: @escaping @Sendable () -> Void = { ProcessTerminal.exitImmediately(.interrupted) }) {
         self.endProcess = endProcess
     }
@@ -50,7 +50,7 @@ package final class Interruption: Sendable {
 
     // MARK: The command's side
 
-    /// Runs `work` in a task that the first request cancels, and returns its result and whether a request arrived.
+    /// Runs `work` in a task that the first request cancels. Returns the result, and whether a request arrived.
     func guarding<Result: Sendable>(
         _ work: @escaping @Sendable () async -> Result
     ) async -> (result: Result, wasInterrupted: Bool) {
@@ -84,7 +84,7 @@ package final class Interruption: Sendable {
         return try await work()
     }
 
-    /// Runs `work` and ignores Ctrl-C meanwhile, because another program on the terminal, such as a pager, handles it.
+    /// Runs `work` and ignores Ctrl-C in the meantime, because another program on the terminal, such as a pager, handles it.
     func yieldingKeyboard<Value, Failure: Error>(
         during work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -95,8 +95,8 @@ package final class Interruption: Sendable {
 
     // MARK: The signal's side
 
-    /// The first call asks the command to stop, and the second ends the process. With `isKeyboard`, the request is Ctrl-C, which every
-    /// program on the terminal receives.
+    /// Asks the command to stop on the first call, and ends the process on the second. `isKeyboard` means that the request is Ctrl-C, which
+    /// every program on the terminal receives.
     package func request(isKeyboard: Bool = false) {
         enum Next { case ignore, end, stop(cancel: (@Sendable () -> Void)?, [Responses]) }
         let next: Next = state.withLock { state in
@@ -137,12 +137,12 @@ package final class Interruption: Sendable {
 
 /// The signals that `sluice` waits for.
 ///
-/// | signal | the first | the second |
+/// | signal | first | second |
 /// |---|---|---|
 /// | SIGINT (Ctrl-C), SIGTERM, SIGHUP | stops the command, which keeps resumable files and exits with 7 | exits with 7 immediately |
 /// | SIGQUIT (Ctrl-\) | restores the terminal, then ends the process by this signal, with a core dump if the system writes one | |
-/// | SIGTSTP (Ctrl-Z) | restores the terminal, then suspends the process; SIGCONT draws the progress again | |
-/// | SIGWINCH | draws a full screen again in the terminal's new size | the same |
+/// | SIGTSTP (Ctrl-Z) | restores the terminal, then suspends the process; SIGCONT redraws the progress | |
+/// | SIGWINCH | redraws a full screen at the new size of the terminal | the same |
 ///
 /// A signal that the parent process ignores, as nohup(1) does with SIGHUP, stays ignored.
 ///
@@ -152,7 +152,7 @@ package struct ProcessSignals {
     private var waited: [Int32]
     private var set: sigset_t
 
-    /// Also blocks the signals for the threads that this thread starts. Call it before the process has another thread.
+    /// Blocks the signals for this thread and for the threads that it starts. Call it before the process has another thread.
     package static func block() -> ProcessSignals {
         var set = sigset_t()
         sigemptyset(&set)
@@ -199,9 +199,10 @@ package struct ProcessSignals {
         }
     }
 
-    /// Runs `body`. A signal that arrives meanwhile ends the process immediately.
+    /// Runs `body`. A signal that arrives in the meantime ends the process immediately.
     ///
-    /// Starting or cancelling a task may need a new thread. If the system has none, Dispatch blocks this thread until it has.
+    /// Starting or cancelling a task may need a new thread. If the system has no thread left, Dispatch blocks this thread until there is
+    /// one.
     package func endingImmediately(_ body: () -> Void) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -214,8 +215,9 @@ package struct ProcessSignals {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Returns if the process continues. The handler of Swift's runtime for SIGQUIT is replaced because it takes seconds to print the
-    /// threads' backtraces.
+    /// Restores the default action of a signal and raises the signal. Returns if the process continues.
+    ///
+    /// For SIGQUIT, this replaces the handler of the Swift runtime, which would spend seconds on printing the threads' backtraces.
     private static func takeDefault(_ number: Int32) {
         signal(number, SIG_DFL)
         var set = sigset_t()

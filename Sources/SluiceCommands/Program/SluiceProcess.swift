@@ -11,7 +11,8 @@ package enum SluiceProcess {
     ///
     /// The main thread only waits for signals, so that a signal can end the process even if the system has no thread left.
     package static func run(_ arguments: [String]) -> Never {
-        // The order matters: signals are blocked before another thread exists, and standard streams are open before any file.
+        // The order matters: signals must be blocked before there is another thread, and the standard streams must be open before any file
+        // is.
         let signals = ProcessSignals.block()
         guard StandardStreams.openClosed() else { ProcessTerminal.exitImmediately(.other) }
         ProcessTerminal.ignoreBrokenPipes()
@@ -35,13 +36,13 @@ package enum SluiceProcess {
 package enum StandardStreams {
     /// Opens the null device on each standard stream that the parent process closed. Returns whether all three streams are open.
     ///
-    /// Otherwise the next file or socket would get its number (open(2)), and messages could be written into a download. The null device is
-    /// opened in the wrong direction, so that reading from closed input and writing to closed output still fail. Messages to a closed error
-    /// stream are discarded.
+    /// Otherwise the next file or socket would get the number of that stream (open(2)), and messages could be written into a download. The
+    /// null device is opened in the wrong direction, so that reading from closed input and writing to closed output still fail. Messages to
+    /// a closed error stream are discarded.
     package static func openClosed() -> Bool {
         for (descriptor, direction) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_WRONLY)] as [(Int32, Int32)] {
             guard fcntl(descriptor, F_GETFD) < 0 else { continue }
-            // The system chooses the lowest free number, which is this one: those below it are open.
+            // The system chooses the lowest free number, which is this one, because the lower ones are open.
             guard openat(AT_FDCWD, "/dev/null", direction) == descriptor else { return false }
         }
         return true
@@ -52,22 +53,23 @@ package enum StandardStreams {
 
 /// The threads and the address space that a command needs.
 ///
-/// The libraries below the command don't report a lack of them: Dispatch tries again every second, forever, and the C++ parts of
-/// Swift's runtime trap. A check at the start tells the user which limit to raise. It takes less than a millisecond on a machine
-/// with a few processors.
+/// The libraries that the command uses don't report a shortage: Dispatch retries every second, forever, and the C++ parts of the Swift
+/// runtime trap. A check at startup tells the user which limit to raise. It takes less than a millisecond on a machine with a few
+/// processors.
 package struct ProcessLimits {
-    /// The number of threads beside the main thread. Each has a stack of the system's default size.
+    /// The number of threads in addition to the main thread. Each has a stack of the system's default size.
     var threads: Int
-    /// The number of bytes of address space beside these stacks.
+    /// The bytes of address space in addition to these stacks.
     var addressSpace: Int
 
-    /// The threads are one of Swift's pool for each processor, and those of transfers, name lookups, the database, timers, files and the
-    /// wait for descriptors. On two processors, eight downloads with a database had eight threads.
+    /// Returns the limits for a command. The threads are one per processor in Swift's cooperative pool, and the ones for transfers, name
+    /// lookups, the database, timers, files and waiting for descriptors. On two processors, eight downloads with a database used eight
+    /// threads.
     package static func needed(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) -> ProcessLimits {
         ProcessLimits(threads: 2 * processors + 6, addressSpace: 64 << 20)
     }
 
-    /// Takes the threads and the address space, and frees them again. Returns a message for the user if that fails, or `nil`.
+    /// Allocates the threads and the address space, and frees them again. Returns a message for the user if that fails; otherwise `nil`.
     package func lack() -> String? {
         Self.saveAddressSpace()
         let stackSize = Self.defaultStackSize
@@ -118,7 +120,7 @@ package struct ProcessLimits {
         return pthread_attr_getstacksize(&attributes, &size) == 0 ? size : 8 << 20
     }
 
-    /// Whether this number of bytes of address space is free (mmap(2)). The check uses no memory.
+    /// Whether this many bytes of address space are free (mmap(2)). The check uses no memory.
     private static func canMap(_ bytes: Int) -> Bool {
         #if os(Linux)
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
@@ -130,7 +132,7 @@ package struct ProcessLimits {
         return true
     }
 
-    /// Starts up to `count` threads that exist concurrently, ends them, and returns their number (pthread_create(3)).
+    /// Starts up to `count` threads that exist at the same time, ends them, and returns how many there were (pthread_create(3)).
     private static func start(_ count: Int) -> Int {
         // The threads wait for this mutex until the last one exists.
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

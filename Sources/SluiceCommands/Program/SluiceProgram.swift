@@ -1,10 +1,12 @@
 import ArgumentParser
 import NativeMark
 
-/// The command line `sluice`, without the process around it.
+/// The `sluice` command line, without the process around it.
 package enum SluiceProgram {
-    /// Help and version texts go to the console's output, messages to its error stream. Output that can't be written is a failure. The
-    /// console's ``Interruption`` can stop the command from its first step on.
+    /// Runs the command that the arguments name, and returns its exit status.
+    ///
+    /// Help and version texts go to the console's output, messages to its error stream. If the output can't be written, the command fails.
+    /// The console's ``Interruption`` can stop the command from its first step.
     package static func run(_ arguments: [String], console: Console) async -> ExitStatus {
         let (status, wasInterrupted) = await console.interruption.guarding { await runCommand(arguments, console) }
         return await console.settle(status, wasInterrupted: wasInterrupted)
@@ -37,14 +39,14 @@ package enum SluiceProgram {
         }
     }
 
-    /// The error is the help or version text that the user asked for, or a mistake.
+    /// Prints the error, which is either the help or version text that the user asked for, or a mistake in the arguments.
     private static func report(_ error: any Error, _ arguments: [String], _ console: Console) async -> ExitStatus {
         guard SluiceCommand.exitCode(for: error) != .success else {
             await console.write(SluiceCommand.fullMessage(for: error) + "\n", to: .output)
             return .success
         }
         let message = SluiceCommand.message(for: error).split(separator: "\n").joined(separator: " ")
-        // ArgumentParser ends some of its messages with a full stop or a question mark.
+        // ArgumentParser ends some of its messages with a period or a question mark.
         let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
         await console.report("\(message)\(end) See '\(commandName(in: arguments)) --help'.")
         return .usage

@@ -23,16 +23,18 @@ import Foundation
 ///
 /// A line begins with the seconds since the start and the number of the exchange. Several exchanges may run concurrently.
 final class Trace: Sendable {
-    /// The largest number of steps that wait for a slow disk: several for each of 1,024 concurrent exchanges.
+    /// The maximum number of steps that wait for a slow disk: several for each of 1,024 concurrent exchanges.
     private static let waitingLimit = 16_384
 
-    /// By exchange, until it ends: a server may repeat in its head what it got.
+    /// The secrets of each exchange, until it ends: a server may repeat them in the head of its response.
     private let secrets = Lock<[Int: Redaction]>([:])
     private let writer = LineWriter(limit: waitingLimit)
     private let start = ContinuousClock.now
 
-    /// Writes to the file at `path`, or to standard error if the path is "-". Without a path, `body` gets `nil`. Throws a
-    /// ``CommandFailure`` that names the option if the file can't be written.
+    /// Passes a trace to `body`, and writes its lines to the file at `path`, or to standard error if the path is "-". Without a path,
+    /// `body` gets `nil`.
+    ///
+    /// - Throws: A ``CommandFailure`` that names the option if the file can't be written; the error of `body`.
     static func recording<R: Sendable>(
         to path: String?, on console: Console, _ body: (Trace?) async throws -> R
     ) async throws -> R {
@@ -62,7 +64,7 @@ final class Trace: Sendable {
         return try result.get()
     }
 
-    /// `opening` succeeds when the file is open.
+    /// Writes lines until the writer is finished. `opening` succeeds when the file is open.
     private func writeAll(
         into path: String, on console: Console, _ opening: Promise<Void, any Error>.Resolver
     ) async throws {
@@ -72,7 +74,7 @@ final class Trace: Sendable {
         }
         try await URL(filePath: path, directoryHint: .notDirectory).withFileForWriting { stream in
             opening.succeed(())
-            // After a failure the loop continues and drops the lines; otherwise they would collect in memory.
+            // After a failure the loop continues and drops the lines; otherwise they would pile up in memory.
             var failure: (any Error)?
             await write { text in
                 guard failure == nil else { return }
@@ -87,7 +89,7 @@ final class Trace: Sendable {
             dropped: { "(left out \(Format.count($0, "step")) because writing is too slow)\n" }, write: write)
     }
 
-    /// Doesn't block.
+    /// Adds the lines of a step. Doesn't block.
     func note(_ event: TransportTrace) { writer.add(text(of: event), .news) }
 
     func text(of event: TransportTrace) -> String {

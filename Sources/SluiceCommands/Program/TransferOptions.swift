@@ -83,7 +83,7 @@ struct TransferOptions: ParsableArguments {
             """, valueName: "file"))
     var trace: String?
 
-    /// Throws a message about the first invalid option; `command` names the help to read.
+    /// Returns the checked values. Throws a message about the first invalid option, which refers to the help of `command`.
     func checked(for command: String) throws(CommandFailure) -> TransferSettings {
         func refuse(_ line: String) -> CommandFailure {
             CommandFailure(.usage, "\(line) See 'sluice \(command) --help'.")
@@ -134,7 +134,7 @@ struct TransferOptions: ParsableArguments {
             tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
     }
 
-    /// Returns a message about an invalid proxy, without a part of it other than its scheme; `nil` if the proxy is valid.
+    /// Returns a message about an invalid proxy; `nil` if the proxy is valid. The message repeats nothing of the proxy except its scheme.
     private static func problem(ofProxy text: String) -> String? {
         guard text != "none" else { return nil }
         guard !text.isEmpty else { return ": The proxy is empty. Name one, or pass none." }
@@ -171,10 +171,10 @@ struct Seconds: ExpressibleByArgument, CustomStringConvertible {
         self.value = value
     }
 
-    /// A smaller number could be zero as a `Duration`, which counts attoseconds.
+    /// A much smaller number would be zero as a `Duration`, which counts attoseconds.
     var isAllowed: Bool { value >= 0.001 && value <= 86_400 }
 
-    /// The number, without a fraction if it has none.
+    /// The number; a whole number has no decimal point.
     var description: String { Int(exactly: value).map(String.init) ?? "\(value)" }
 }
 
@@ -214,7 +214,7 @@ package struct TransferSettings: Sendable {
         .init(retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: durability)
     }
 
-    /// Without this check, each download would fail with a message of the TLS library.
+    /// Throws if a TLS file can't be read. Otherwise, each download would fail with a message from the TLS library.
     func checkFiles() async throws {
         for (option, path) in [("--ca-file", tls.caFile), ("--cert", tls.certificate), ("--key", tls.key)] {
             guard let path else { continue }
@@ -230,11 +230,11 @@ package struct TransferSettings: Sendable {
 // MARK: - Remedies that name options
 
 extension DownloadEvent {
-    /// The event with the command's options in the remedy of its error.
+    /// The event with an error remedy that names the command's options.
     var namingOptions: DownloadEvent {
         guard case .finished(let job, .failed(var error)) = self else { return self }
         switch error.code {
-        // Another remedy is about the files of --cert and --key.
+        // If the remedy differs, it is about the files of --cert and --key.
         case .tlsFailed where error.remedy == TransferError(.tlsFailed, url: error.url).remedy:
             error.remedy =
                 "Check the host's certificate and this machine's clock. Pass --ca-file to name another certificate authority."
