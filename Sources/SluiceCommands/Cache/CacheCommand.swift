@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The commands for the directory of a cache.
+/// The commands for a cache directory.
 struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
@@ -182,7 +182,7 @@ struct CacheListCommand: ConsoleCommand {
         var count = 0
         try await location.withDirectory { directory in
             var position: CacheDirectory.Position? = .start
-            // Nothing reads the output any more after `sluice cache list | head`.
+            // After `sluice cache list | head`, nothing reads the output anymore.
             while let start = position, !console.losses.isLost(.output) {
                 let page = try await directory.entries(after: start, matching: pattern)
                 var text = ""

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The directory of a cache that an option names, or the default directory.
+/// The directory of a cache: the one that an option names, or the default directory.
 struct CacheLocation: Sendable {
     /// The limit for the default directory, which all commands share.
     static let maximumDiskSize: Int64 = 256 << 20
@@ -46,22 +46,22 @@ struct CacheLocation: Sendable {
         isDefault = directory.path(percentEncoded: false) == console.cacheDirectory?.path(percentEncoded: false)
     }
 
-    /// The path for messages and tables, without a slash at the end.
+    /// The path for messages and tables, without a trailing slash.
     var path: String {
         let path = directory.path(percentEncoded: false)
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Opens the directory, which must be that of a cache, calls `body` and closes it.
+    /// Opens the directory, calls `body`, and closes the directory. Throws if the directory isn't a cache.
     func withDirectory<Value>(_ body: (CacheDirectory) async throws -> Value) async throws -> Value {
         try await naming { try await CacheDirectory.withDirectory(at: directory, body) }
     }
 
-    /// The time that validations in the background have at the end of a program. Without it, a response that may be used while it is
+    /// How long a command waits at its end for background validations. Without this wait, a response that may be used while it is being
     /// validated would never be validated.
     private static let validationTime: Duration = .seconds(10)
 
-    /// Opens a cache, which is created if it is missing, calls `body` and shuts it down.
+    /// Opens the cache, calls `body`, and shuts the cache down. Creates the cache if it is missing.
     func withCache<Value>(
         concurrency: Int, concurrencyPerHost: Int, transport: any Transport,
         _ body: (ResourceCache) async throws -> Value
@@ -71,7 +71,7 @@ struct CacheLocation: Sendable {
         let configuration = ResourceCache.Configuration(
             concurrency: concurrency, concurrencyPerHost: concurrencyPerHost, maximumMemorySize: 0,
             maximumDiskSize: limit, maximumDiskEntrySize: entryLimit, maximumResponseSize: Int(entryLimit),
-            // The download queue tries again.
+            // The download queue retries.
             retries: RetryPolicy(maximumRetries: 0))
         let cache = try await naming {
             try await ResourceCache(directory: directory, configuration: configuration, transport: transport)
@@ -84,7 +84,7 @@ struct CacheLocation: Sendable {
         return value
     }
 
-    /// Throws if the user has named a directory with other files. The limit of a cache is for the whole directory.
+    /// Throws if the user has named a directory with other files, because a cache's limit applies to the whole directory.
     private func checkContents() async throws {
         guard let option else { return }
         let files = FileIO.shared

@@ -158,7 +158,7 @@ struct CacheRemoveCommand: ConsoleCommand {
         }
     }
 
-    /// The arguments, with the URLs of those that aren't patterns.
+    /// Returns the arguments, each with its URL, or with `nil` if it is a pattern.
     private func selected() throws(CommandFailure) -> [(String, URL?)] {
         var selected: [(String, URL?)] = []
         var problems: [String] = []
@@ -174,13 +174,13 @@ struct CacheRemoveCommand: ConsoleCommand {
     }
 }
 
-// MARK: - What both do
+// MARK: - Shared by both commands
 
 /// What a command has removed from a cache.
 private struct CacheRemoval: Sendable {
     /// The number of removed responses.
     var removed = 0
-    /// The number of arguments for which the cache had no response.
+    /// The number of arguments that matched no response.
     var missing = 0
 
     private struct Report: Encodable {

@@ -135,7 +135,7 @@ private struct DemoRun: Sendable {
         }
     }
 
-    /// Reports where the images came from.
+    /// Reads the images through the cache, and reports where they came from.
     private func showGallery(of origin: LoopbackOrigin) async throws -> ExitStatus {
         let report = try await DemoGallery(catalog: catalog, origin: origin, files: files).read()
         await console.write("\(report.line)\n", to: .output)
@@ -185,9 +185,9 @@ private struct DemoGallery: Sendable {
     let files: FileIO
 
     struct Report: Sendable {
-        /// One line, with the cache's own counts.
+        /// One line with the counts of the cache.
         var line: String
-        /// Whether each pass was answered by the expected stage of the cache.
+        /// Whether the expected stage of the cache answered each pass.
         var isAsExpected: Bool
         /// The names of images that had wrong bytes in any pass.
         var wrong: Set<String>

@@ -1,10 +1,10 @@
 import HTTPTypes
 import LoopbackOrigin
 
-/// The responses of the demo's server. Most are regular; some have the faults of servers on the internet.
+/// The responses of the demo's server. Most are normal; some have the faults of servers on the internet.
 struct DemoServer: Sendable {
     let catalog: DemoCatalog
-    /// The number of an item with one wrong byte, for the test that the demo notices it; `nil` for none.
+    /// The number of an item that gets one wrong byte, to test that the demo finds it; `nil` for none.
     let corrupted: Int?
 
     enum Mood: Equatable {
@@ -15,14 +15,14 @@ struct DemoServer: Sendable {
         case busyAtFirst
         /// The first response ends halfway.
         case brokenAtFirst
-        /// The first connection is reset within the body.
+        /// The first connection is reset in the middle of the body.
         case resetAtFirst
         case moved
         /// The length isn't announced.
         case unannounced
     }
 
-    /// Depends only on the number.
+    /// Returns how the server treats an item, which depends only on its number.
     static func mood(of number: Int) -> Mood {
         switch number % 30 {
         case 3, 13, 23: .slow
@@ -71,7 +71,7 @@ struct DemoServer: Sendable {
 
 // MARK: - The files
 
-/// The songs and images of the demo's server: valid WAV and BMP files, computed from their number.
+/// The songs and images of the demo's server: valid WAV and BMP files, computed from their numbers.
 ///
 /// The same number always gives the same bytes, so that downloads can be compared with the expected bytes.
 struct DemoCatalog: Sendable {
@@ -129,7 +129,7 @@ struct DemoCatalog: Sendable {
         return file
     }
 
-    /// A quarter of a second of each tone of a pentatonic scale from A3 to A5, as triangle waves that fade.
+    /// A quarter of a second of each tone in a pentatonic scale from A3 to A5, as triangle waves that fade out.
     private static let notes: [[UInt8]] = [220, 262, 294, 330, 392, 440, 523, 587, 659, 784, 880].map { hertz in
         let length = sampleRate / 4
         var note: [UInt8] = []

@@ -173,11 +173,11 @@ private struct GetRun: Sendable {
         } catch let error as CommandFailure {
             return .failure(error)
         } catch let error as FileError {
-            // Only the directories are prepared outside of downloads.
+            // The error is about a directory: nothing else is prepared outside of the downloads.
             return .failure(
                 CommandFailure(.localFile, "\(error) Choose another directory with -d, or with dir= in a list."))
         } catch let error as TransferError {
-            // A full disk ends the run, because each further download would fail, too.
+            // A full disk ends the run, because every other download would fail, too.
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
@@ -217,7 +217,7 @@ private struct GetRun: Sendable {
         _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
-        // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host fails.
+        // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host is failing.
         configuration.circuitBreaker = nil
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
@@ -226,7 +226,7 @@ private struct GetRun: Sendable {
             try await downloads.open()
             try await downloads.prepareDirectories(of: requests)
             return try await reporter.showing(summarizedBy: summarize) {
-                // The plan has checked that there are no conflicts.
+                // The plan has already checked that there are no conflicts.
                 try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
             }
         }
@@ -250,10 +250,10 @@ private struct GetRun: Sendable {
 struct GetPlan: Sendable {
     var requests: [DownloadRequest] = []
 
-    /// Further problems are only counted.
+    /// The number of problems that are shown. Any others are only counted.
     private static let shownProblems = 20
 
-    /// Throws a ``CommandFailure`` with all problems, so that a user can correct a list in one go.
+    /// Throws a ``CommandFailure`` with the first problems and the number of the others, so that a user can correct many at once.
     init(_ options: GetOptions, files: FileIO = .shared) async throws {
         var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
         var problems: [String] = []
@@ -286,7 +286,7 @@ struct GetPlan: Sendable {
         }
     }
 
-    /// Returns the problems of the entries.
+    /// Adds the requests of the entries. Returns the problems.
     private mutating func add(_ entries: [GetList.Entry], directory: String, outputOption: String?) -> [String] {
         var problems: [String] = []
         requests.reserveCapacity(entries.count)
@@ -303,7 +303,7 @@ struct GetPlan: Sendable {
         return problems + conflicts(places)
     }
 
-    /// A message for each entry that would be written to the file of an earlier entry.
+    /// Returns a message for each entry that would be written to the file of an earlier entry.
     private func conflicts(_ places: [String]) -> [String] {
         DownloadRequest.conflicts(in: requests).sorted { $0.key < $1.key }.map { index, other in
             let (request, place) = (requests[index], places[index])
@@ -314,7 +314,7 @@ struct GetPlan: Sendable {
         }
     }
 
-    /// The largest list in bytes: enough for a million long URLs, and a limit for devices that never end.
+    /// The maximum size of a list in bytes. It is enough for a million long URLs, and stops reading from a device that never ends.
     static let listLimit = 256 << 20
 
     private static func read(_ list: String, _ files: FileIO) async throws -> String {

@@ -28,7 +28,7 @@ struct GetList: Sendable, Equatable {
     }
 
     var entries: [Entry] = []
-    /// One line each.
+    /// One line for each problem.
     var problems: [String] = []
 
     /// `name` is the name of the list in messages.
@@ -50,13 +50,13 @@ extension GetList {
     struct Reader {
         private let name: String
         private var lineNumber = 0
-        /// The last entry, whose options may follow.
+        /// The latest entry. Its options may follow.
         private var latest: Entry?
         private var problems: [String] = []
 
         init(name: String) { self.name = name }
 
-        /// Returns the entry that the line completes: the one before it, if the line begins an entry.
+        /// Reads a line. If it begins an entry, returns the entry before it, which is now complete.
         mutating func read(_ rawLine: Substring.UTF8View) -> Entry? {
             lineNumber += 1
             let line = rawLine.trimmingBlanks()
@@ -123,11 +123,11 @@ struct RequestMaker {
         var line: String
     }
 
-    /// What becomes of relative directories.
+    /// What relative directories are relative to.
     enum Relative {
-        /// They are below the current directory.
+        /// The current directory.
         case makeAbsolute
-        /// They are below the directory of the worker.
+        /// The directory of the worker.
         case keep
     }
 
@@ -136,7 +136,7 @@ struct RequestMaker {
         case relative(String)
     }
 
-    /// The directory of entries that name none.
+    /// The directory for entries that don't name one.
     let directory: String
     let relative: Relative
     /// Whether `-o` names the file, for messages.
@@ -181,7 +181,7 @@ struct RequestMaker {
         }
     }
 
-    /// Checks the directory of entries that name none, which would otherwise be a problem of each entry.
+    /// Checks the directory for entries that don't name one. Otherwise each of these entries would report the same problem.
     mutating func checkDirectory() throws(Problem) { _ = try parent(directory, option: "-d") }
 
     private mutating func parent(_ path: String, option: String) throws(Problem) -> Directory {
@@ -197,7 +197,7 @@ struct RequestMaker {
         return made
     }
 
-    /// Returns a directory in the only spelling that it has in the queue: without `.` and, if it is absolute, `..`. Returns `nil` for a
+    /// Returns a directory in the spelling that the queue uses: without `.`, and without `..` if it is absolute. Returns `nil` for a
     /// relative directory that isn't safe.
     private func makeDirectory(_ path: String) -> Directory? {
         if relative == .makeAbsolute || path.hasPrefix("/") {

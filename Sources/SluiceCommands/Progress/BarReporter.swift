@@ -145,7 +145,7 @@ struct ProgressBoard: Sendable {
     private(set) var skipped = 0
     private(set) var failed = 0
     private(set) var retries = 0
-    /// The bytes of the finished files and those that the running ones have so far.
+    /// The bytes of the finished files, and the bytes that the running ones have so far.
     private(set) var bytes: Int64 = 0
     private var smoothed = SmoothedRate()
     private var sampled: (time: Duration, bytes: Int64)?
@@ -159,7 +159,7 @@ struct ProgressBoard: Sendable {
 
     var waiting: Int { rows.values.count(where: \.isWaiting) }
 
-    /// The finished part of all files, from 0 to 1. A running file counts by its bytes.
+    /// The finished part of all files, from 0 to 1. A running file counts in proportion to its bytes.
     var fraction: Double {
         guard !names.isEmpty else { return 1 }
         let running = rows.values.reduce(0.0) { sum, row in
@@ -213,19 +213,19 @@ struct ProgressBoard: Sendable {
         rows[index]?.received = 0
     }
 
-    /// Notes how many bytes there are at this time, for the rate.
+    /// Records how many bytes there are at this time, for the rate.
     mutating func sample(at time: Duration) {
         if let sampled { smoothed.add(max(0, bytes - sampled.bytes), over: time - sampled.time) }
         sampled = (time, bytes)
     }
 
-    /// The bytes per second of the last seconds; 0 with fewer than two samples.
+    /// The bytes per second over the last few seconds; 0 with fewer than two samples.
     var rate: Double { smoothed.bytesPerSecond ?? 0 }
 }
 
 // MARK: - The lines
 
-/// Draws a ``ProgressBoard`` as lines for a terminal: a bar for each running file, and one in total at the bottom.
+/// Draws a ``ProgressBoard`` as lines for a terminal: a bar for each running file, and a total at the bottom.
 ///
 /// ```text
 /// song-017.wav      ━━━━━━━━━━━━━━──────  71 %   1.4 MB   2.1 MB/s  0:03
@@ -287,7 +287,7 @@ struct BarFrame {
         return TerminalText.truncated(text, toWidth: width)
     }
 
-    /// A narrow terminal has no bar, and a very narrow one cuts the numbers off.
+    /// On a narrow terminal, there is no bar. On a very narrow one, the numbers are cut off.
     private func compose(name: String, fraction: Double, tail: String, width: Int, style: TerminalStyle) -> String {
         let nameWidth = min(max(width / 4, 12), 40, width)
         let shownName = TerminalText.padded(

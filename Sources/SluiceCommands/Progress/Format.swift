@@ -27,7 +27,7 @@ enum Format {
         return hours > 0 ? "\(hours):\(twoDigits(minutes)):\(twoDigits(rest))" : "\(minutes):\(twoDigits(rest))"
     }
 
-    /// The same for any number of seconds, ">99 h" for long times: the length that a server announces may be arbitrarily large.
+    /// The same for any number of seconds, but ">99 h" for long times: a server may announce an arbitrarily large length.
     static func clock(seconds: Double) -> String {
         let most = 99 * 3600.0
         return seconds < most ? clock(.seconds(max(seconds, 0))) : ">99 h"
@@ -54,7 +54,7 @@ enum Format {
         "\(count) \(singular)\(count == 1 ? "" : "s")"
     }
 
-    /// "2 running, 250 waiting, 1 failed": the states that aren't empty, but always how many run and wait.
+    /// "2 running, 250 waiting, 1 failed": running and waiting always, the other states unless they are empty.
     static func counts(_ counts: [QueuedDownload.State: Int]) -> String {
         let states: [QueuedDownload.State] = [.running, .waiting, .paused, .failed, .done, .cancelled]
         return states.compactMap { state in

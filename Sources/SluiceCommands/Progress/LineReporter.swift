@@ -13,7 +13,7 @@ protocol LineFormatter: Sendable {
     func lines(for event: DownloadEvent, of index: Int) -> String?
     func lines(for summary: ProgressSummary, after duration: Duration) -> String?
     func line(for message: String) -> String?
-    /// The reader was too slow for `count` lines, which were dropped.
+    /// Returns the line that says that `count` lines were dropped because the reader was too slow; `nil` for no line.
     func line(forDropped count: Int) -> String?
     var stream: Console.Stream { get }
 }
@@ -130,10 +130,10 @@ struct PlainLines: LineFormatter {
 ///
 /// Lines about a queue have `id`, the number of the download, instead of `index`.
 ///
-/// | event | fields beside `event`, `index` and `file` |
+/// | event | fields in addition to `event`, `index` and `file` |
 /// |---|---|
 /// | `started` | `attempt` |
-/// | `responded` | `total`, the size in bytes, if the server says it; `resumed`, the bytes of earlier attempts, if there are any |
+/// | `responded` | `total`, the size in bytes, if the server sends it; `resumed`, the bytes of earlier attempts, if there are any |
 /// | `retrying` | `error`, `delay` in seconds |
 /// | `done` | `bytes` |
 /// | `skipped` | |
@@ -142,8 +142,8 @@ struct PlainLines: LineFormatter {
 /// | `paused`: stopped, because the download was paused in its queue | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
-/// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were left out for a slow reader |
-/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`; with a cache, `cached`, the files that came from it |
+/// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were dropped because the reader was too slow |
+/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`; with a cache, `cached`, the files from it |
 struct JSONLines: LineFormatter {
     let names: ProgressNames
     var stream: Console.Stream { .output }

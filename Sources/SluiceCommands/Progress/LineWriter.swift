@@ -11,10 +11,10 @@ final class LineWriter: Sendable {
 
     init(limit: Int = LineBacklog.newsLimit) { backlog = Lock(LineBacklog(limit: limit)) }
 
-    /// One or several complete lines. Doesn't block.
+    /// Adds one or more complete lines. Doesn't block.
     func add(_ lines: String, _ kind: LineBacklog.Kind) {
         backlog.withLock { $0.add(lines, kind) }
-        // If the queue is full, the writing task is already told.
+        // If the bell's queue is full, the writing task has been told already.
         _ = bell.trySend(())
     }
 
@@ -24,8 +24,8 @@ final class LineWriter: Sendable {
     /// The number of bytes after which collected lines are written: the capacity of a pipe (pipe(7)).
     private static let writeSize = 64 << 10
 
-    /// Runs until ``finish()``. Lines that are waiting together are written together. `dropped` returns the line that replaces a number of
-    /// dropped lines.
+    /// Writes lines until ``finish()``. Lines that are waiting at the same time are written together. `dropped` returns the line that
+    /// replaces a number of dropped lines.
     func run(dropped: (Int) -> String?, write: (String) async throws -> Void) async rethrows {
         for await _ in bell.elements {
             let batch = backlog.withLock { $0.take() }
@@ -43,10 +43,10 @@ final class LineWriter: Sendable {
 
 // MARK: - The lines that wait
 
-/// The lines that wait to be written. Their number is bounded even if the reader has stopped.
+/// The lines that are waiting to be written. Their number is bounded even if the reader has stopped.
 ///
 /// Results (one for each file), messages and the summary are always kept. Of the news (the start of an attempt, a response, a failed
-/// attempt that is repeated) only the latest ``newsLimit`` are kept. Older news are dropped and counted.
+/// attempt that will be retried), only the latest lines are kept, ``newsLimit`` by default. Older news lines are dropped and counted.
 ///
 /// Adding a line takes amortized O(1).
 struct LineBacklog: Sendable {
@@ -58,20 +58,20 @@ struct LineBacklog: Sendable {
     }
 
     struct Batch: Sendable, Equatable {
-        /// The number of news that were dropped since the last batch, all from before `lines`.
+        /// The number of news lines that were dropped since the last batch. They are older than the news lines in `lines`.
         var dropped = 0
         var lines: [String] = []
     }
 
     private typealias Numbered = (number: Int, line: String)
 
-    /// The largest number of waiting news: several for each running download, unless very many run concurrently.
+    /// The maximum number of waiting news lines: several for each running download, unless very many run concurrently.
     static let newsLimit = 1024
 
     private let limit: Int
     private var lastNumber = 0
     private var results: [Numbered] = []
-    /// The latest news; when full, a ring with the oldest element at `oldest`.
+    /// The latest news lines; when full, a ring with the oldest element at `oldest`.
     private var news: [Numbered] = []
     private var oldest = 0
     private var dropped = 0

@@ -25,7 +25,7 @@ enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
 protocol ProgressReporter: Sendable {
     /// Records an event of the request at this index. Doesn't block.
     func report(_ index: Int, _ event: DownloadEvent)
-    /// Shows a message of the program with the progress. Doesn't block.
+    /// Shows a message from the program along with the progress. Doesn't block.
     func announce(_ message: String)
     /// Whether ``note(_:)`` has an effect.
     var showsCounts: Bool { get }
@@ -66,7 +66,7 @@ extension ProgressReporter {
     }
 }
 
-/// The numbers at the end of a progress.
+/// The numbers that are shown at the end.
 struct ProgressSummary: Sendable, Equatable {
     var done = 0
     var skipped = 0
@@ -74,7 +74,7 @@ struct ProgressSummary: Sendable, Equatable {
     var unfinished = 0
     var retries = 0
     var bytes: Int64 = 0
-    /// The files whose bytes came from the cache; `nil` without a cache.
+    /// The number of files whose bytes came from the cache; `nil` without a cache.
     var cached: Int?
 }
 
@@ -93,7 +93,7 @@ extension ProgressSummary {
 
 // MARK: - The names of the files
 
-/// The names of the files that a progress shows.
+/// The names of the files that a progress reporter shows.
 enum ProgressNames: Sendable, ExpressibleByArrayLiteral {
     /// By the index in a list of requests.
     case list([String])
@@ -121,7 +121,7 @@ enum ProgressNames: Sendable, ExpressibleByArrayLiteral {
     }
 }
 
-/// The names of the downloads that a worker of a queue works on.
+/// The names of the downloads that a queue's worker is working on.
 final class QueueNames: Sendable {
     private let names = Lock<[Int: String]>([:])
 

@@ -79,7 +79,7 @@ struct QueueAddCommand: ConsoleCommand {
         guard lists.count(where: { $0 == "-" }) <= 1 else {
             throw refuse("-i -: Standard input can be read only once. Pass it once.")
         }
-        // The store keeps priorities in 64 bits, with room for their order.
+        // More levels than anyone needs, and well within the 64 bits of the store.
         guard priority.magnitude <= 1_000_000_000 else {
             throw refuse("--priority \(priority): The number must be from -1000000000 to 1000000000.")
         }
@@ -94,7 +94,7 @@ struct QueueAddCommand: ConsoleCommand {
 
 /// One run of `sluice queue add`.
 private struct QueueAdd: Sendable {
-    /// What was done with the requests, and the JSON of the command.
+    /// What was done with the requests. Its JSON is the output of the command.
     struct Result: Sendable, Encodable {
         struct Conflict: Sendable, Encodable {
             var url: String
@@ -125,13 +125,13 @@ private struct QueueAdd: Sendable {
     var isJSON: Bool
     var console: Console
 
-    /// The number of requests that are stored in one step.
+    /// The number of requests that are stored at a time.
     private static let chunk = 500
-    /// Further problems are only counted.
+    /// The number of problems that are shown. Any others are only counted.
     private static let shownProblems = 20
 
     func run() async throws -> ExitStatus {
-        // Before the lists are read: standard input may take long.
+        // Checks the name before the lists are read, because standard input may take a long time.
         _ = try database.store()
         let entries = try await QueueEntries(urls: urls, lists: lists)
         try await check(entries)
@@ -152,7 +152,7 @@ private struct QueueAdd: Sendable {
         RequestMaker(directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute)
     }
 
-    /// Throws a ``CommandFailure`` with all problems.
+    /// Checks all entries. Throws a ``CommandFailure`` with the first problems and the number of the others.
     private func check(_ entries: QueueEntries) async throws {
         var maker = requestMaker
         do throws(RequestMaker.Problem) { try maker.checkDirectory() } catch {
@@ -185,7 +185,7 @@ private struct QueueAdd: Sendable {
         }
     }
 
-    /// Stops between two chunks if the task is cancelled.
+    /// Adds the entries in chunks. Stops between two chunks if the task is cancelled.
     private func add(_ entries: QueueEntries, to downloads: DownloadCoordinator) async throws -> Result {
         var result = Result()
         var maker = requestMaker
@@ -212,7 +212,7 @@ private struct QueueAdd: Sendable {
             if !requests.isEmpty { try await add(requests, to: downloads, &result) }
             for problem in problems { await console.report(problem) }
         } catch is CancellationError {
-            // The chunks so far are in the queue.
+            // The chunks that were added stay in the queue.
             result.isInterrupted = true
         }
         return result
@@ -271,7 +271,7 @@ private struct QueueAdd: Sendable {
 
 // MARK: - Arguments and lists
 
-/// The entries of arguments and lists, which can be read several times: a checking pass before the one that uses them.
+/// The entries of arguments and lists. They can be read several times: first to check them, and then to use them.
 ///
 /// Only one line of a regular file is in memory at a time. Other inputs, such as pipes, can be read only once, so they are kept in memory.
 private struct QueueEntries: Sendable {
@@ -283,7 +283,7 @@ private struct QueueEntries: Sendable {
 
     private var sources: [Source]
 
-    /// Opens no regular file, and reads others to their end.
+    /// Reads pipes and other special files to their end. Doesn't open regular files.
     init(urls: [String], lists: [String], files: FileIO = .shared) async throws {
         sources = [.entries(urls.map { GetList.Entry(url: $0, place: "") })]
         for list in lists {
@@ -307,8 +307,8 @@ private struct QueueEntries: Sendable {
         }
     }
 
-    /// Passes each entry to `body`, in order. Returns the problems of the lists, one line each, at most `limit` of them and the number of
-    /// the others.
+    /// Passes each entry to `body`, in order. Returns the first `limit` problems, one line each, and the number of the others. `body` can
+    /// return a problem with its entry.
     ///
     /// - Throws: ``CommandFailure`` if a list can't be read; the error of `body`.
     func read(

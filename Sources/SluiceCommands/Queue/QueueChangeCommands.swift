@@ -196,7 +196,7 @@ enum QueueChangeHelp {
 
 // MARK: - The selected downloads
 
-/// The options that select downloads. Exactly one selection is required, so that a forgotten option doesn't mean all downloads.
+/// The options that select downloads. Exactly one selection is required, so that forgetting an option doesn't select all downloads.
 struct QueueSelectionOptions: ParsableArguments {
     @Flag(help: "All downloads.")
     var all = false
@@ -219,7 +219,8 @@ struct QueueSelectionOptions: ParsableArguments {
     @Argument(help: .init("The numbers of downloads, as 'sluice queue list' shows them.", valueName: "id"))
     var ids: [Int64] = []
 
-    /// Returns the only selection; `isWaiting` is the option `--waiting`, which some commands have.
+    /// Returns the selection, and throws unless there is exactly one. `isWaiting` is the option `--waiting`, or `nil` for a command without
+    /// it.
     func selection(for command: String, isWaiting: Bool? = nil) throws(CommandFailure) -> QueuedDownload.Selection {
         func refuse(_ line: String) -> CommandFailure {
             CommandFailure(.usage, "\(line) See 'sluice queue \(command) --help'.")
@@ -253,7 +254,7 @@ struct QueueSelectionOptions: ParsableArguments {
 
 // MARK: - One run
 
-/// What a command does with the selected downloads, and its words.
+/// What a command does with the selected downloads, and the words for it.
 enum QueueAction: String, Sendable {
     case pause, resume, cancel, retry, remove
 
@@ -301,7 +302,7 @@ private struct QueueActionRun: Sendable {
         var continuing = 0
         /// How many of them haven't stopped yet, because the command was interrupted.
         var running = 0
-        /// The numbers that no download has.
+        /// The numbers from the command line that no download has.
         var unknown: [Int64] = []
     }
 
@@ -346,7 +347,7 @@ private struct QueueActionRun: Sendable {
         if case .user = selection { true } else { false }
     }
 
-    /// Waits until workers have stopped these downloads. Returns how many still run if the task is cancelled.
+    /// Waits until workers have stopped these downloads. If the task is cancelled, returns how many are still running.
     private func runningAfterWait(_ ids: [QueuedDownload.ID], _ downloads: DownloadCoordinator) async throws -> Int {
         do {
             try await downloads.waitUntilStopped(ids)

@@ -15,9 +15,9 @@ import Foundation
 
 /// The queue that an argument names.
 struct QueueDatabase: Sendable {
-    /// The argument. It may contain a password: messages use ``title``.
+    /// The argument. It may contain a password, so messages use ``title``.
     let name: String
-    /// The option of the argument, for messages.
+    /// The option that has the argument, for messages.
     var option = "--db"
     /// The command, for messages.
     let command: String
@@ -59,7 +59,7 @@ struct QueueDatabase: Sendable {
 
     private var helpName: String { command == "get" ? command : "queue \(command)" }
 
-    /// The queue for people, without a password: the argument, or `postgres://ann@db.example/sluice#songs`.
+    /// The name of the queue for people, without a password: the argument, or `postgres://ann@db.example/sluice#songs`.
     var title: String { names.title }
 
     /// The last part of the title, which leaves room for other text in a line: `queue.db`, or `sluice#songs`.
@@ -104,7 +104,7 @@ struct QueueDatabase: Sendable {
         try await withStore { try await checkExistence(of: $0) }
     }
 
-    /// Whether two names lead to the same queue. False if that can't be found out.
+    /// Whether two names lead to the same queue. `false` if that can't be determined.
     func isSame(as other: QueueDatabase) async -> Bool {
         guard let mine = try? await identity(), let theirs = try? await other.identity() else { return false }
         return mine == theirs
@@ -185,7 +185,7 @@ enum QueueAddress: Sendable, Equatable {
 
     static let defaultQueue = "default"
 
-    /// A message about an argument that names nothing. It doesn't contain the argument, which may have a password.
+    /// A message about an invalid argument. It doesn't contain the argument, which may contain a password.
     struct Problem: Error, Equatable {
         /// What the message is about; empty for an empty argument.
         var subject: String
@@ -201,7 +201,7 @@ enum QueueAddress: Sendable, Equatable {
             self = .file(URL(filePath: argument, directoryHint: .notDirectory))
             return
         }
-        // libpq knows the schemes only in lowercase.
+        // libpq accepts the schemes only in lowercase.
         let url = scheme + argument.dropFirst(scheme.count)
         // libpq accepts `#` in a user name and in a password, which end at `@`.
         guard let mark = url.lastIndex(of: "#"), !url[mark...].contains("@") else {

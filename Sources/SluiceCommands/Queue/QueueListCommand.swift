@@ -63,10 +63,10 @@ struct QueueListCommand: ConsoleCommand {
 
 // MARK: - The state
 
-/// The state of a queue as `list` and `watch` show it, and their JSON. It contains no secrets.
+/// The state of a queue, as `list` and `watch` show it and print it as JSON. It contains no secrets.
 ///
-/// The names are those of `QueueSnapshot` and `QueuedDownload`, and of their JSON. A download's request isn't nested, so that a script
-/// finds `.failed[].file`.
+/// The names are the same as in `QueueSnapshot` and `QueuedDownload`, and in their JSON. A download's request isn't nested, so that a
+/// script can use `.failed[].file`.
 struct QueueReport: Sendable, Equatable, Encodable {
     struct Member: Sendable, Equatable, Encodable {
         var user: String?
@@ -81,7 +81,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         var message: String
         var remedy: String?
         var status: Int?
-        /// All of it as one text, for the table.
+        /// The whole error as text, for the table.
         var text: String
 
         enum CodingKeys: String, CodingKey {
@@ -98,7 +98,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         var priority: Int
         var members: [Member]
         var failureCount: Int
-        /// The number of bytes that a running download has.
+        /// The number of bytes that a running download has received.
         var receivedBytes: Int64?
         /// The size of the file of a running download, if it is known.
         var totalBytes: Int64?
@@ -109,7 +109,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         var notBefore: Date?
     }
 
-    /// The number of downloads in each state, by the name of the state.
+    /// The number of downloads in each state. The keys are the names of the states.
     var counts: [String: Int]
     var running: [Download]
     var waiting: [Download]
@@ -175,7 +175,7 @@ extension QueueReport {
     /// The number of ended downloads that a queue keeps by default.
     private static let historyCount = 10_000
 
-    /// Reads the queue. With `findingFailures`, failed downloads are also listed if many others have ended after them.
+    /// Reads the queue. With `findingFailures`, lists failed downloads even if many others have ended since.
     static func read(_ downloads: DownloadCoordinator, limit: Int, findingFailures: Bool) async throws -> QueueReport {
         var snapshot = try await downloads.snapshot(listing: limit)
         let found = snapshot.ended.count { $0.state == .failed }
@@ -188,7 +188,7 @@ extension QueueReport {
     /// Adds the progress of downloads that other processes run, from their partial files.
     func addingProgress(of snapshot: QueueSnapshot) async -> QueueReport {
         var report = self
-        // A worker has relative targets in its directory, which may be the current one.
+        // Relative targets are in the worker's directory, which may be the current directory.
         let directory = URL.currentDirectory()
         let requests = snapshot.running.prefix(running.count).map { $0.download.request.resolved(in: directory) }
         let names = requests.map { ($0.directory, $0.partialTarget.lastPathComponent) }
@@ -213,7 +213,7 @@ extension QueueReport {
 
 // MARK: - The lines
 
-/// The lines of a ``QueueReport`` for a terminal or a text file. All texts from URLs, names and servers are sanitized.
+/// The lines of a ``QueueReport`` for a terminal or a text file. Text from URLs, names and servers is sanitized.
 ///
 /// ```text
 /// RUNNING
@@ -228,7 +228,7 @@ struct QueueTable {
     var width: Int?
     var now = Date.now
 
-    /// The sections with a title each, separated by empty lines.
+    /// The sections, each with a title, separated by empty lines.
     var sections: [String] {
         let sections: [(title: String, downloads: [QueueReport.Download], count: Int)] = [
             ("RUNNING", report.running, report.count(in: .running)),
@@ -295,7 +295,7 @@ struct QueueTable {
         TerminalText.sanitized(String(download.file.split(separator: "/").last ?? ""))
     }
 
-    /// The users, each with the batch: "ann (top 500), bob".
+    /// The users, each with its batch: "ann (top 500), bob".
     private func members(of download: QueueReport.Download) -> String {
         let texts = download.members.map { member in
             let pause = member.isPaused && download.state != "paused" ? "paused" : nil

@@ -67,16 +67,16 @@ struct QueueWatchCommand: ConsoleCommand {
     }
 }
 
-/// The different states of a queue, one after another.
+/// The successive states of a queue.
 struct QueueReports: Sendable {
     var downloads: DownloadCoordinator
     var limit: Int
 
-    /// Passes each state, until `body` returns `false` or the task is cancelled.
+    /// Passes each state to `body`, until `body` returns `false` or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - onlyChanged: Whether states are skipped that equal the one before. There is one at least every second.
-    ///   - body: A function that uses the state, and returns whether to go on.
+    ///   - onlyChanged: Whether to skip states that are equal to the one before. If not, there is a state at least every second.
+    ///   - body: A function that uses the state, and returns whether to continue.
     func forEach(onlyChanged: Bool, _ body: (QueueReport) async throws -> Bool) async throws {
         var latest: QueueReport?
         for try await snapshot in downloads.snapshots(listing: limit) {
@@ -92,12 +92,12 @@ struct QueueReports: Sendable {
 
 /// A full screen that shows a queue until the user quits.
 ///
-/// Three tasks change the state: the reader of the queue, the reader of keys, and signals. A fourth draws the latest state. A slow terminal
-/// makes it skip states.
+/// One task reads the queue, one reads keys, and a third draws the latest state. If the terminal is slow, the third task skips states.
+/// Signals change the state, too, on the thread that waits for them.
 final class WatchScreen: Sendable {
     private struct State {
         var report: QueueReport?
-        /// The bytes of the running downloads at a time, to compute the rate.
+        /// The bytes of the running downloads, and when they were read, to compute the rate.
         var sample: (bytes: [Int64: Int64], time: ContinuousClock.Instant)?
         var rate = 0.0
         var offset = 0
@@ -108,7 +108,7 @@ final class WatchScreen: Sendable {
     private let title: String
     private let console: Console
     private let state = Lock(State())
-    /// Tells the drawing task that there is something to draw. One element stands for all changes before it is received.
+    /// Tells the drawing task that there is something to draw. One element stands for all changes that were made before it is received.
     private let bell = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
 
     init(title: String, console: Console) {
@@ -116,13 +116,13 @@ final class WatchScreen: Sendable {
         self.console = console
     }
 
-    /// Returns when the user quits, or when the task is cancelled.
+    /// Shows the queue until the user quits or the task is cancelled.
     func show(_ reports: QueueReports) async throws -> ExitStatus {
         let responses = Interruption.Responses(
             leaveTerminal: leave, returnToTerminal: enter, resized: { [self] in ring() })
         return try await console.interruption.responding(responses) { [self] in
             enter()
-            // The terminal is restored after a failure, too.
+            // Restore the terminal even after a failure.
             defer { leave() }
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
                 group.addTask { [self] in
@@ -168,12 +168,12 @@ final class WatchScreen: Sendable {
     // MARK: The state
 
     private func ring() {
-        // If the queue is full, the drawing task is already told.
+        // If the bell's queue is full, the drawing task has been told already.
         _ = bell.trySend(())
     }
 
     private func follow(_ reports: QueueReports) async throws {
-        // Delays count down, and the rate falls to zero, without a change of the queue.
+        // Unchanged states count, too: delays count down, and the rate falls to zero.
         try await reports.forEach(onlyChanged: false) { report in
             let time = ContinuousClock.now
             state.withLock { state in
@@ -196,7 +196,7 @@ final class WatchScreen: Sendable {
     private func readKeys() async throws -> Bool {
         var keys = WatchKeys()
         while true {
-            // Input that can't be read is as good as none: Ctrl-C still works.
+            // If the input can't be read, there are no keys, but Ctrl-C still works.
             guard let bytes = try? await console.readKeys(), !bytes.isEmpty else { return false }
             for key in keys.read(bytes) {
                 if key == .quit { return true }
@@ -246,19 +246,19 @@ final class WatchScreen: Sendable {
 
 // MARK: - Its lines
 
-/// The lines of a full screen that shows a queue: a head, the part of the table that fits, and the keys.
+/// The lines of a full screen that shows a queue: a heading, the part of the table that fits, and the keys.
 struct WatchFrame {
     var title: String
-    /// `nil` before the first one.
+    /// `nil` before the first state.
     var report: QueueReport?
     /// The bytes per second of all running downloads.
     var rate = 0.0
     var size: Console.Size
-    /// The first line of the table to show. It is limited so that the screen is as full as possible.
+    /// The first line of the table to show. It is limited so that the table fills the screen.
     var offset = 0
     var now = Date.now
 
-    /// As many as the screen has rows, each at most as wide as the screen.
+    /// One line for each row of the screen, none wider than the screen.
     var lines: [String] {
         let width = max(size.columns, 1)
         guard let report, size.rows > 3 else {
@@ -277,7 +277,7 @@ struct WatchFrame {
             + [TerminalText.truncated("q quit   ↑ ↓ PgUp PgDn scroll\(place)", toWidth: width)]
     }
 
-    /// The rows of the table.
+    /// The number of rows that the table can take.
     var roomForTable: Int { max(size.rows - 3, 0) }
 
     /// The largest offset that is useful.
@@ -298,11 +298,11 @@ enum WatchKey: Sendable, Equatable {
     case quit, up, down, pageUp, pageDown, first, last
 }
 
-/// Reads keys from the bytes that a terminal sends: a pure value. A sequence may arrive in several parts.
+/// Decodes the bytes that a terminal sends into keys. An escape sequence may arrive in several parts.
 struct WatchKeys: Sendable {
     private var sequence: [UInt8] = []
 
-    /// Returns the keys that are complete. Unknown keys are ignored.
+    /// Returns the keys that these bytes complete. Unknown keys are ignored.
     mutating func read(_ bytes: some Sequence<UInt8>) -> [WatchKey] {
         bytes.compactMap { read($0) }
     }

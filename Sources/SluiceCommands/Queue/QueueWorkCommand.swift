@@ -82,7 +82,7 @@ struct QueueWorkCommand: ConsoleCommand {
 private struct QueueWork: Sendable {
     var database: QueueDatabase
     var end: DownloadCoordinator.RunEnd
-    /// The directory of relative targets; `nil` for the current one.
+    /// The base directory for relative downloads; `nil` for the current directory.
     var directory: URL?
     var settings: TransferSettings
     var console: Console
@@ -118,7 +118,7 @@ private struct QueueWork: Sendable {
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch let error as TransferError {
-            // A full disk or an unusable directory ends the run, because each further download would fail, too.
+            // A full disk or an unusable directory ends the run, because every other download would fail, too.
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
@@ -165,8 +165,8 @@ private struct QueueWork: Sendable {
         return try result.get()
     }
 
-    /// Counting a long queue takes milliseconds, so it is done at most twice a second. While the queue can't be reached, the last counts
-    /// stay.
+    /// Passes the counts of the queue to the reporter. Counting a long queue takes milliseconds, so this happens at most twice a second.
+    /// While the queue can't be reached, the reporter keeps showing the last counts.
     private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async {
         while !Task.isCancelled {
             do {
@@ -188,7 +188,7 @@ private struct WorkTally: Sendable {
     var summary = ProgressSummary()
     /// The statuses of the failures.
     var statuses: Set<ExitStatus> = []
-    /// The downloads that this worker has given back.
+    /// The downloads that this worker has given back to the queue.
     private var released: Set<QueuedDownload.ID> = []
 
     mutating func note(_ event: DownloadEvent) {
@@ -214,10 +214,10 @@ private struct WorkTally: Sendable {
     }
 }
 
-/// Passes the events of a worker to its reporter, with the names of their files.
+/// Passes the events of a worker to its reporter, together with the names of the files.
 ///
-/// An event has only the number of its download. The first event of a download therefore needs a look into the queue, which one task makes
-/// for all events that have arrived meanwhile.
+/// An event has only the number of its download, so the first event of each download requires a query for the name. One task makes one
+/// query for all events that have arrived in the meantime.
 private final class WorkFeed: Sendable {
     private let downloads: DownloadCoordinator
     private let names: QueueNames
@@ -241,7 +241,7 @@ private final class WorkFeed: Sendable {
             var batch = [event]
             while let next = events.tryDequeue() { batch.append(next) }
             let unknown = Set(batch.compactMap(\.download)).filter { !names.contains(Int($0.rawValue)) }
-            // Without its name, a download is shown by its number.
+            // If the query fails, the downloads are shown by their numbers.
             let found = try? await downloads.downloads(.ids(Array(unknown)), atMost: unknown.count)
             for download in found ?? [] {
                 names[Int(download.id.rawValue)] = download.request.name
@@ -258,7 +258,7 @@ private final class WorkFeed: Sendable {
 }
 
 extension DownloadEvent {
-    /// Whether the worker has no more to do with the download.
+    /// Whether the worker is done with the download.
     fileprivate var leavesWorker: Bool {
         switch self {
         case .finished, .paused, .released, .retrying: true

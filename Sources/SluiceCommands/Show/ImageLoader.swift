@@ -12,9 +12,9 @@ import Foundation
 
 /// Loads the images of a document: files through `FileIO`, images on servers through a ``ResourceCache``.
 ///
-/// Files and servers have separate limits of concurrency, so that a slow server doesn't delay a file. Each load takes bounded time and
-/// memory: only regular files that aren't empty are opened (no FIFO, no device, nothing in /proc), and there are limits for each image
-/// and for all.
+/// Files and servers have separate concurrency limits, so that a slow server doesn't delay a file. Each load takes bounded time and memory:
+/// only regular files that aren't empty are opened (no FIFO, no device, nothing in /proc), and there are limits for each image and for all
+/// images together.
 final class ImageLoader: Sendable {
     struct Limits: Sendable {
         var count = 100
@@ -22,7 +22,7 @@ final class ImageLoader: Sendable {
         var totalBytes = 64 << 20
         var time = Duration.seconds(30)
         var connectTime = Duration.seconds(10)
-        /// The longest time without bytes from a server.
+        /// The maximum time without bytes from a server.
         var stallTime = Duration.seconds(15)
         var fileConcurrency = 4
         var fetchConcurrency = 6
@@ -42,11 +42,10 @@ final class ImageLoader: Sendable {
     private let cacheDirectory: URL?
     private let files: FileIO
     private let arrived: @Sendable (Arrival) -> Void
-    /// The number of bytes that remain of `Limits.totalBytes`.
+    /// The number of bytes that are left of `Limits.totalBytes`.
     private let budget: Lock<Int>
 
-    /// Without a directory for cached responses (`cacheDirectory`), nothing is fetched. `arrived` is called for each image, in any order and
-    /// from any task.
+    /// Without a `cacheDirectory`, nothing is fetched. `arrived` is called for each image, in any order and from any task.
     init(
         limits: Limits = Limits(), cacheDirectory: URL?, files: FileIO = .shared,
         arrived: @escaping @Sendable (Arrival) -> Void
@@ -58,8 +57,8 @@ final class ImageLoader: Sendable {
         budget = Lock(limits.totalBytes)
     }
 
-    /// Returns when the last image has arrived or failed. An image's number is its index in `sources`. After cancellation, the method
-    /// returns soon, and images that haven't arrived by then are left out.
+    /// Loads the images, and returns when the last one has arrived or failed. An image's number is its index in `sources`. After
+    /// cancellation, the method returns soon and leaves out the images that haven't arrived by then.
     func load(_ sources: [ImageSource]) async {
         var local: [(number: Int, file: URL)] = []
         var remote: [(number: Int, url: URL)] = []
@@ -100,7 +99,7 @@ final class ImageLoader: Sendable {
         guard status.kind == .file else {
             throw Failure(line: "'\(path)' isn't a regular file. Name an image file.")
         }
-        // Files in /proc have the size 0, too. Reading some of them blocks.
+        // Files in /proc have the size 0, too, and reading some of them blocks.
         guard status.size > 0 else { throw Failure(line: "'\(path)' is empty. Replace it with an image.") }
         guard status.size <= Int64(limits.bytes) else { throw tooLarge("'\(path)'") }
         return try await Data(asyncContentsOf: file, maximumSize: limits.bytes, using: files)

@@ -1,23 +1,23 @@
 import NativeMark
 
-/// The output for a document on a terminal, with images that arrive one after the other.
+/// The output for a document on a terminal, with images that arrive one after another.
 ///
 ///     var screen = ImageScreen(text: text, renderer: renderer, size: size, firstID: 1)
 ///     write(screen.text)                                     // no image yet
 ///     write(screen.add([(number: 0, loadedImage)], on: size))    // draws the changed lines again, with an image
 ///     write(screen.end())                                    // the images that didn't fit
 ///
-/// While the whole document is on the screen, an image is inserted by drawing the document again from the first line that changes.
-/// An image that doesn't fit on the screen follows below the text, after its description. All images do so if the text alone is
-/// longer than the screen, and after the terminal's size has changed, except small images among text: their descriptions in the text
+/// While the whole document fits on the screen, an image is inserted by redrawing the document from the first line that changes. An image
+/// that doesn't fit is shown below the text, under its description. If the text alone is longer than the screen, or after the size of the
+/// terminal has changed, so are all further images. Small images among text are left out instead, because their descriptions in the text
 /// say enough.
 struct ImageScreen {
-    /// The limit on the bytes of the images in the text, counted for each of their places.
+    /// The limit on the bytes of the images in the text. An image counts once for each of its places.
     private static let maximumOutput = ImageLoader.Limits().totalBytes
 
     typealias Numbered = (number: Int, loadedImage: TerminalRenderer.Image)
 
-    /// The images, each once, in the order of the document.
+    /// The images in the order of the document, without duplicates.
     let images: [StyledText.Image]
     let text: String
 
@@ -25,11 +25,11 @@ struct ImageScreen {
     private let renderer: TerminalRenderer
     private let size: Console.Size
     private let numbers: [String: Int]
-    /// The number of places of each image. The terminal gets the bytes for each.
+    /// The number of places of each image. The terminal gets the bytes once for each place.
     private let placeCounts: [Int]
     /// The sources of images that are alone in a paragraph.
     private let alone: Set<String>
-    /// Whether the document can be drawn again in its place.
+    /// Whether the document can be redrawn in place.
     private var isInPlace: Bool
     /// The lines on the screen, if the document is drawn in place.
     private var lines: [Substring] = []
@@ -66,7 +66,7 @@ struct ImageScreen {
         if isInPlace { lines = Self.lines(of: output) }
     }
 
-    /// The largest size of an image. Rows for its description and the prompt remain.
+    /// The maximum size of an image. It leaves rows for the description and the prompt.
     var room: (columns: Int, rows: Int) {
         (min(renderer.width, size.columns), max(size.rows - 4, 1))
     }
@@ -173,14 +173,14 @@ struct ImageScreen {
 
 // MARK: - Writing
 
-/// Text for a terminal with images, in pieces, so that an image can be left out without damage to the text around it.
+/// Text with images for a terminal, split into pieces, so that an image can be left out without damaging the text around it.
 ///
-/// A terminal takes what follows an unfinished escape sequence, including the next prompt, as a part of that sequence. Writing must
-/// therefore stop between two pieces, or write ``closing`` after an unfinished image.
+/// A terminal takes everything after an unfinished escape sequence, including the next prompt, for a part of that sequence. So writing must
+/// stop between two pieces, or write ``closing`` after an unfinished image.
 struct ImageOutput: Sendable, Hashable {
     enum Piece: Sendable, Hashable {
         case text(Substring)
-        /// Shows one image. Afterward, the cursor is where it was before.
+        /// Shows one image, and leaves the cursor where it was.
         case loadedImage(Substring)
     }
 
@@ -202,7 +202,7 @@ struct ImageOutput: Sendable, Hashable {
 }
 
 extension Console {
-    /// Writes the text in any case, and images only while the task isn't cancelled.
+    /// Writes all of the text, but images only while the task isn't cancelled.
     func write(_ output: ImageOutput) async {
         for piece in output.pieces {
             switch piece {

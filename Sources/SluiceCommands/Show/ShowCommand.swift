@@ -120,14 +120,14 @@ private struct ShowRun {
     let options: ShowCommand
     let console: Console
 
-    /// The largest document in bytes, which fits into memory several times.
+    /// The maximum size of a document in bytes. Several copies of it fit into memory.
     private static let largestDocument = 256 << 20
     private static let largestStyle = 1 << 20
-    /// The default limit of columns: longer lines are hard to read.
+    /// The default limit on columns: longer lines are hard to read.
     private static let comfortableWidth = 100
 
     func run() async throws -> ExitStatus {
-        // The style comes first: a mistake in it is reported before the command waits for standard input.
+        // The style comes first, so that a mistake in it is reported before the command waits for standard input.
         let style = try await self.style()
         let text = try await Self.read(options.file, limit: Self.largestDocument)
         let screen = screen(text, style)
@@ -158,7 +158,7 @@ private struct ShowRun {
         do {
             text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
         } catch let failure as CommandFailure where failure.status == .localFile && !path.contains("/") {
-            // A mistyped name, most likely.
+            // Most likely, the name is mistyped.
             throw CommandFailure(
                 .usage,
                 "--style \(path): There is no style sheet and no readable file with this name. Pass the path of a JSON "
@@ -204,12 +204,12 @@ private struct ShowRun {
         return heading ?? String(options.file.split(separator: "/").last ?? "")
     }
 
-    /// Returns the document with places for images; `nil` if the output doesn't show images.
+    /// Returns the document with places for images; `nil` if the output can't show images.
     private func screen(_ markdown: String, _ style: StyleSheet) -> ImageScreen? {
         guard options.format == .terminal, !options.noImages, console.outputImages != .none,
             let size = console.outputSize()
         else { return nil }
-        // Random: the names of images are shared with all other programs on this terminal.
+        // Random, because all programs on this terminal share the numbers of images.
         return ImageScreen(
             text: styled(Document(markdown), style), renderer: renderer(console.outputImages), size: size,
             firstID: .random(in: 1 << 24...1 << 31))
@@ -226,7 +226,7 @@ private struct ShowRun {
         var renderer = TerminalRenderer(
             width: width, color: console.outputColor, hyperlinks: hyperlinks && console.outputHyperlinks, images: images
         )
-        // The end of a command that is cut off couldn't be copied.
+        // Code that is cut off couldn't be copied.
         renderer.longCode = .wrap
         return renderer
     }
@@ -237,7 +237,7 @@ private struct ShowRun {
         options.width ?? console.outputSize().map { min($0.columns, Self.comfortableWidth) } ?? 80
     }
 
-    /// Returns the pager only if the output is a terminal that is too small for the text and the prompt after it.
+    /// Returns the pager if the output is a terminal that is too small for the text and the prompt after it; otherwise `nil`.
     private func pager(for shown: String) -> Pager? {
         guard !options.noPager, let size = console.outputSize() else { return nil }
         let rows = shown.utf8.count { $0 == UInt8(ascii: "\n") }

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Loads the images of a document after its text was written, and shows each when it arrives.
+/// Loads the images of a document after its text is written, and shows each one when it arrives.
 struct ShowImages: Sendable {
     var document: String
     var fetches: Bool
@@ -32,9 +32,9 @@ struct ShowImages: Sendable {
         var waiting = 0
     }
 
-    /// Failures are reported in one line and don't change the status.
+    /// Shows the images of the document. Failures are reported in one line and don't change the status.
     func run(_ screen: ImageScreen) async -> ExitStatus {
-        // Without --remote-images, images on servers aren't missing: the text has their addresses.
+        // Without --remote-images, images on servers don't count as missing: the text has their addresses.
         let wanted = screen.images.enumerated().map { number, image in
             Wanted(number: number, source: ImageSource(image.source, besides: document))
         }.filter { fetches || !$0.source.isRemote }.map { wanted in
@@ -110,7 +110,7 @@ struct ShowImages: Sendable {
         return outcome
     }
 
-    /// Throws if the terminal can't show the image.
+    /// Returns the image in the size in which it is shown. Throws if the terminal can't show it.
     private func loadedImage(
         _ bytes: [UInt8], of source: ImageSource, room: (columns: Int, rows: Int)
     ) throws(ImageLoader.Failure) -> TerminalRenderer.Image {
@@ -129,8 +129,7 @@ struct ShowImages: Sendable {
 
 /// The image formats that a terminal decodes, and what the user can do with images in other formats.
 ///
-/// Images aren't converted: a decoder is a large piece of code for untrusted input, and so is a program such as magick that `show` would
-/// have to run.
+/// Images aren't converted, because a decoder is a lot of code to run on untrusted input. So is a program such as magick.
 private struct ShownFormats: Sendable {
     private let formats: [ImageHeader.Format]
 
@@ -146,7 +145,8 @@ private struct ShownFormats: Sendable {
         return formats.contains(format) ? nil : refusal(of: format.rawValue, source)
     }
 
-    /// Returns one line if the image needn't be fetched, because its name says that the terminal doesn't decode it; otherwise `nil`.
+    /// Returns one line if the name of an image on a server shows that the terminal can't decode it, so that it needn't be fetched;
+    /// otherwise `nil`.
     func refusal(of source: ImageSource) -> String? {
         guard case .remote(let url) = source, let format = Self.formats[url.pathExtension.lowercased()],
             !formats.contains(where: { $0.rawValue == format })
@@ -160,7 +160,7 @@ private struct ShownFormats: Sendable {
             + remedy(for: source)
     }
 
-    /// A command is given only for names that need no quotes in a shell.
+    /// Suggests a command only for names that need no quotes in a shell.
     private func remedy(for source: ImageSource) -> String {
         guard case .local(let file) = source else { return "Open it in a browser." }
         let name = file.lastPathComponent
@@ -196,10 +196,11 @@ private struct ShownFormats: Sendable {
 // MARK: - Sizes
 
 extension ImageHeader {
-    /// The size in pixels as a terminal shows the image.
+    /// Returns the size in pixels in which a terminal shows the image.
     ///
-    /// iTerm2 decodes images with AppKit, which applies the orientation; its documentation says nothing about it. WezTerm (20240203) doesn't
-    /// apply it: there, such a photo lies, and is smaller than its cells. The terminals with kitty's protocol decode PNG without metadata.
+    /// iTerm2 decodes images with AppKit, which applies the orientation; its documentation says nothing about it. WezTerm (20240203)
+    /// doesn't apply it: there, such a photo lies on its side and doesn't fill its cells. The terminals with kitty's protocol decode PNG
+    /// without metadata.
     func shownSize(by images: TerminalRenderer.ImageProtocol) -> (width: Int, height: Int) {
         images == .iTerm2 ? orientedSize : (width, height)
     }
@@ -219,7 +220,7 @@ extension ImageHeader {
         return (fitted(wanted.columns, columns), fitted(wanted.rows, rows))
     }
 
-    /// Returns the columns of an image at a height of one row, larger or smaller than it is; `nil` if the image is higher than two rows or
+    /// Returns the columns that an image takes when it is scaled to a height of one row; `nil` if the image is higher than two rows or
     /// wouldn't fit into a line. Badges are 20 pixels high, which is one or two rows.
     static func columnsInLine(
         for size: (width: Int, height: Int), of cell: Console.CellSize, columns: Int

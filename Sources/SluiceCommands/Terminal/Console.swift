@@ -30,7 +30,7 @@ package struct Console: Sendable {
         }
     }
 
-    /// The pixels of one character of a terminal. The defaults are for terminals that don't report it.
+    /// The size of one character cell in pixels. The defaults are for terminals that don't report it.
     package struct CellSize: Sendable, Hashable {
         package var width = 8
         package var height = 16
@@ -38,30 +38,30 @@ package struct Console: Sendable {
         package init() {}
     }
 
-    /// Whether the error stream is a terminal that supports cursor movements.
+    /// Whether the error stream is a terminal that supports cursor movement.
     package var isTerminal: Bool
     package var hasColor: Bool
     /// The current size of the error stream's terminal, which changes when the user resizes the window.
     package var size: @Sendable () -> Size
     /// The current size of the output's terminal; `nil` if the output isn't a terminal.
     package var outputSize: @Sendable () -> Size? = { nil }
-    /// Whether the output is a terminal that supports cursor movements.
+    /// Whether the output is a terminal that supports cursor movement.
     package var canShowScreen: Bool { outputSize() != nil && isScreen }
     package var isScreen = false
     package var outputColor = TerminalRenderer.Color.none
     package var outputImages = TerminalRenderer.ImageProtocol.none
     package var outputHyperlinks = false
     var imageLimits = ImageLoader.Limits()
-    /// The program that shows texts that are longer than the output's screen.
+    /// The program that shows text that doesn't fit on the screen.
     package var pager: Pager?
     package var cacheDirectory: URL?
     /// The limit of the cache in bytes.
     package var cacheLimit = CacheLocation.maximumDiskSize
     /// Stops the terminal from showing typed input until the returned closure is called; `nil` if there is no terminal.
     package var silenceInput: @Sendable () -> (@Sendable () -> Void)? = { nil }
-    /// Lets typed keys be read one by one, without showing them, until the returned closure is called; `nil` if there is no terminal.
+    /// Makes typed keys readable one at a time, without showing them, until the returned closure is called; `nil` if there is no terminal.
     package var takeKeys: @Sendable () -> (@Sendable () -> Void)? = { nil }
-    /// Returns typed bytes, and no bytes at the end of the input.
+    /// Returns typed bytes; empty at the end of the input.
     package var readKeys: @Sendable () async throws -> Data = { Data() }
     /// Writes a short text to a terminal immediately, from any thread. Used to restore the terminal when the process ends.
     package var emit: @Sendable (String, Stream) -> Void = { _, _ in }
@@ -80,7 +80,7 @@ package struct Console: Sendable {
         self.sink = sink
     }
 
-    /// Writes text unchanged, unless the task is cancelled. A failure becomes the command's status: see ``ConsoleLosses``.
+    /// Writes text unchanged, unless the task is cancelled. A failure affects the exit status of the command: see ``ConsoleLosses``.
     package func write(_ text: String, to stream: Stream) async {
         // A program that reads the output can't use the text after a gap.
         if stream == .output, losses.isLost(stream) { return }
@@ -96,8 +96,8 @@ package struct Console: Sendable {
         await Task { await write(text, to: stream) }.value
     }
 
-    /// Writes a message as one line, even if the task is cancelled. Control characters of the message are replaced, and the URLs in it lose
-    /// their secrets: a message may repeat an argument, or the text of a library.
+    /// Writes a message as one line, even if the task is cancelled. Replaces control characters and removes secrets from URLs, because a
+    /// message may repeat an argument or a library's text.
     package func report(_ message: String) async {
         await writeWhole(Self.line(message), to: .error)
     }
@@ -155,7 +155,7 @@ extension Console {
         return console
     }
 
-    /// `sluice` in `XDG_CACHE_HOME`, or else in `.cache` of the home directory (on macOS, `Library/Caches`). A relative path is ignored
+    /// Returns `sluice` in `XDG_CACHE_HOME`, or else in the home directory's `.cache` (on macOS, `Library/Caches`). Ignores a relative path
     /// (XDG Base Directory Specification).
     static func cacheDirectory(environment: [String: String]) -> URL? {
         #if os(macOS)
@@ -213,7 +213,7 @@ final class ConsoleLosses: Sendable {
 }
 
 extension Console {
-    /// Reports failed writes, and returns the status of the command with them taken into account.
+    /// Reports failed writes, and returns the status of the command, which they can change.
     func settle(_ status: ExitStatus, wasInterrupted: Bool) async -> ExitStatus {
         if let error = losses.failure(of: .output) {
             await report("\(error)")

@@ -8,7 +8,7 @@ import Foundation
 
 /// A program that shows long text a screen at a time: `$PAGER`, or less(1).
 ///
-/// No thread is blocked while the text is written and while the pager runs.
+/// Writing the text and waiting for the pager block no thread.
 package struct Pager: Sendable {
     let command: String
     let environment: [String: String]
@@ -25,7 +25,7 @@ package struct Pager: Sendable {
     /// Returns whether the pager passes hyperlinks on to the terminal: less(1) from version 566 with -R, or any pager if `FORCE_HYPERLINK`
     /// isn't empty.
     ///
-    /// Runs `less --version`, because older versions show the sequences as text.
+    /// Runs `less --version`, because older versions show hyperlinks as escape sequences.
     package func passesHyperlinks(using files: FileIO = .shared) async -> Bool {
         guard (environment["FORCE_HYPERLINK"] ?? "").isEmpty else { return true }
         let words = command.split(separator: " ", maxSplits: 1)
@@ -44,8 +44,8 @@ package struct Pager: Sendable {
         return version.flatMap { Int($0.prefix { ("0"..."9").contains($0) }) } ?? 0 >= 566
     }
 
-    /// Returns when the pager has ended; `false`, without showing anything, if the pager can't be run. Cancellation asks the pager to end
-    /// (SIGTERM) and waits for its end.
+    /// Shows the text, and returns when the pager has ended. Returns `false`, without showing anything, if the pager can't be run.
+    /// Cancellation sends SIGTERM to the pager and waits until it ends.
     package func show(_ text: String, using files: FileIO = .shared) async -> Bool {
         guard let child = ProcessTerminal.spawn(shell: command, environment: environment) else { return false }
         // Fails with EPIPE if the user quits the pager before the end of the text.

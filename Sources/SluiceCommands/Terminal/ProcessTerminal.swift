@@ -12,7 +12,7 @@ package enum ProcessTerminal {
         isatty(descriptor) == 1
     }
 
-    /// The size from TIOCGWINSZ (ioctl_tty(2)); `nil` if there is no terminal.
+    /// Returns the size of the terminal (TIOCGWINSZ, ioctl_tty(2)); `nil` if there is no terminal.
     static func size(of descriptor: Int32) -> Console.Size? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
@@ -28,7 +28,7 @@ package enum ProcessTerminal {
     /// Stops a terminal from showing typed input until the returned closure is called (termios(3)). Returns `nil` if there is no terminal,
     /// or if the process is in the background, where changing the terminal would stop it (tcgetpgrp(3)).
     ///
-    /// With `byKey`, input can also be read after each key, instead of after each line. Keys such as Ctrl-C still send signals.
+    /// With `byKey`, input can be read after each key instead of after each line. Keys such as Ctrl-C still send signals.
     static func silence(_ descriptor: Int32, byKey: Bool = false) -> (@Sendable () -> Void)? {
         var before = termios()
         guard tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &before) == 0 else { return nil }
@@ -49,8 +49,8 @@ package enum ProcessTerminal {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Raises a soft limit of open files below 10,240 to that number, or to the hard limit, and returns the limit; `nil` if there is none
-    /// (getrlimit(2)). The usual soft limit of 1,024 exists for programs that call select(2).
+    /// Raises the soft limit on open files to 10,240, or to the hard limit if that is lower (getrlimit(2)). A higher limit stays. Returns
+    /// the limit, or `nil` if there is none. The usual soft limit of 1,024 is for programs that call select(2).
     static func allowOpenFiles() -> Int? {
         #if os(Linux)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -74,13 +74,13 @@ package enum ProcessTerminal {
     struct Child: Sendable {
         let id: Int32
         let input: Int32
-        /// The reading end of a pipe that ends when the child does. It has the child's output if that is captured.
+        /// The read end of a pipe that closes when the child ends. It carries the child's output if that is captured.
         let life: Int32
     }
 
     /// Starts a shell command that shares this process's standard output, unless the output is captured; returns `nil` if that fails
-    /// (posix_spawn(3)). The child has no blocked signals and the default action for SIGPIPE. It would inherit both from this process
-    /// (exec(3)).
+    /// (posix_spawn(3)). The child starts without blocked signals and with the default action for SIGPIPE, because it would otherwise
+    /// inherit both from this process (exec(3)).
     static func spawn(
         shell command: String, environment: [String: String], capturesOutput: Bool = false
     ) -> Child? {
@@ -136,14 +136,14 @@ package enum ProcessTerminal {
         return Child(id: id, input: input[1], life: life[0])
     }
 
-    /// The process has exited or is about to. Returns its exit status; -1 if a signal ended it (waitpid(2)).
+    /// Waits for a child that has exited or is about to. Returns its exit status; -1 if a signal ended it (waitpid(2)).
     static func reap(_ child: Child) -> Int32 {
         var status: Int32 = 0
         while waitpid(child.id, &status, 0) < 0, errno == EINTR {}
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
     }
 
-    /// Asks a process to end (SIGTERM). Call it before ``reap(_:)``; afterwards the system may reuse the process's number.
+    /// Asks a process to end (SIGTERM). Call it before ``reap(_:)``; afterward the system may reuse the process ID.
     static func terminate(_ child: Child) {
         kill(child.id, SIGTERM)
     }
@@ -158,7 +158,7 @@ package enum ProcessTerminal {
         #endif
     }
 
-    /// Runs no exit handlers and flushes no streams.
+    /// Ends the process without running exit handlers or flushing streams.
     package static func exitImmediately(_ status: ExitStatus) -> Never {
         _exit(status.rawValue)
     }
