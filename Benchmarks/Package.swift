@@ -1,16 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package, so that the peers aren't dependencies of a package that uses Sluice. The root has an explicit name, because its
-// directory may have any name.
+// A separate package, so that packages that use Sluice don't depend on the peers. The root package is named explicitly, because its
+// directory can have any name.
 
 /// `SLUICE_ONLY=SluiceConcurrency` or `SLUICE_ONLY=SluiceFiles` builds only the rows of that module and their dependencies, in one or two
-/// minutes instead of ten. The root package reads it too.
+/// minutes instead of ten. The root package reads this variable, too.
 let only = Context.environment["SLUICE_ONLY"]
 let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
 let withAll = only == nil
-/// `SLUICE_TRAITS=PostgreSQL` builds the rows of the queue on PostgreSQL too, which need libpq.
+/// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq.
 let withPostgres = withAll && Context.environment["SLUICE_TRAITS"] == "PostgreSQL"
 
 var settings: [SwiftSetting] = [
@@ -82,7 +82,7 @@ let package = Package(
         // A small program that starts child processes and measures their memory.
         .executableTarget(name: "ChildUsage"),
     ]
-        // The program that is compared with cmark, for its memory.
+        // The program whose memory is compared with cmark's.
         + (withAll
             ? [
                 .executableTarget(

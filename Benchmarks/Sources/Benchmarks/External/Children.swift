@@ -18,7 +18,7 @@ struct Children {
 
     /// The path of ChildUsage, which starts the programs, resets their signals and ends them if they hang.
     let childUsage: URL
-    /// The file for the report of ChildUsage.
+    /// The file for ChildUsage's report.
     let report: URL
 
     /// Runs a program until it exits, and throws if its status isn't 0. Its standard output is discarded.

@@ -63,19 +63,19 @@ struct Download {
             ])
     }
 
-    /// The same program without work, counted as that many operations.
+    /// Runs sluice without work, and counts the run as that many operations.
     func idle(operations: Int = 1) async throws -> Sample {
         try await children.run(sluice, ["--help"]).sample(operations: operations, bytes: 0)
     }
 
-    /// Downloads the files that ``sluiceWithNothingToDo()`` finds.
+    /// Downloads the files, so that ``sluiceWithNothingToDo()`` finds them.
     func prepareTargets() async throws {
         _ = try await children.run(
             sluice, ["get", "-q", "--durability", "none", "-j", "8", "-d", target.path, "-i", list.path])
         try await checkFiles()
     }
 
-    /// Runs sluice when all files exist.
+    /// Runs sluice while all files exist.
     func sluiceWithNothingToDo() async throws -> Sample {
         let usage = try await children.run(
             sluice,
@@ -116,8 +116,8 @@ struct Download {
         return data.prefix(size)
     }
 
-    /// Checks the names and sizes of all files, and every byte of the first and the last one.
-    /// (Scripts/checks/get-from-nginx.py compares every byte of all files.)
+    /// Checks the names and sizes of all files, and every byte of the first and the last one. (Scripts/checks/get-from-nginx.py compares
+    /// every byte of every file.)
     private func checkFiles() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: target.path)
         try check(names.count, count)

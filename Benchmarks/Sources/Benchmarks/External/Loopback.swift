@@ -8,7 +8,7 @@ import Musl
 
 /// Ports on 127.0.0.1.
 enum Loopback {
-    /// Returns a port that is free now.
+    /// Returns a port that is currently free.
     static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, stream, 0)
         defer { close(descriptor) }

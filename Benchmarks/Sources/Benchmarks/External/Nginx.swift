@@ -3,7 +3,7 @@ import SluiceFiles
 
 /// An nginx server on 127.0.0.1.
 enum Nginx {
-    /// Serves the files in `root` on a free port while `body` runs. The files of the server are in `work`.
+    /// Serves the files in `root` on a free port while `body` runs. The server's own files are in `work`.
     ///
     /// `childUsage` starts the server, and stops it when its standard input ends. That also happens when this process is killed.
     static func serve(
@@ -41,7 +41,7 @@ enum Nginx {
         throw RowFailure.missing("nginx did not start: \(String(decoding: errors, as: UTF8.self))")
     }
 
-    /// Closes the input of the server and waits. ChildUsage kills a server that doesn't stop in time.
+    /// Closes the server's input and waits. ChildUsage kills a server that doesn't stop in time.
     private static func stop(_ server: Process, _ input: Pipe) async throws {
         try input.fileHandleForWriting.close()
         for _ in 0..<1_000 {

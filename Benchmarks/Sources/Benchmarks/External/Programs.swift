@@ -2,7 +2,7 @@ import Foundation
 
 /// Programs outside the package.
 enum Programs {
-    /// Finds a program in `PATH` and in the directories of servers.
+    /// Finds a program in `PATH` or in the directories where servers are installed.
     static func found(_ name: String) throws -> URL {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         for directory in path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"] {

@@ -1,7 +1,7 @@
 import Foundation
 import SluiceFiles
 
-/// A cache of Python, whose hits `Peers/cache-hits.py` times in its own process.
+/// A Python cache. `Peers/cache-hits.py` times its hits in its own process.
 struct PythonPeer {
     private let name: String
     private let children: Children

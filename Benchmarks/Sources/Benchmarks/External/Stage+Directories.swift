@@ -2,12 +2,12 @@ import Foundation
 import SluiceFiles
 
 extension Stage {
-    /// Creates a directory for `body`, in memory if the system has such a file system, and removes it.
+    /// Creates a directory for `body`, and removes it afterward. The directory is in memory if the system has such a file system.
     func withDirectory(_ body: (URL) async throws -> Void) async throws {
         try await withDirectory(in: Self.memory, body)
     }
 
-    /// Creates a directory for `body` in the system's directory for temporary files (`TMPDIR`), and removes it.
+    /// Creates a directory for `body` in the system's directory for temporary files (`TMPDIR`), and removes it afterward.
     func withDirectoryOnDisk(_ body: (URL) async throws -> Void) async throws {
         try await withDirectory(in: nil, body)
     }

@@ -4,7 +4,7 @@ import Synchronization
 struct Crowd: Sendable {
     /// Waits until released, and returns 1.
     let wait: @Sendable () async -> Int
-    /// Returns the number of waiting tasks; nil if a release also resumes tasks that wait later.
+    /// Returns the number of waiting tasks; nil if a release also resumes tasks that start to wait later.
     let count: (@Sendable () -> Int)?
     /// Resumes all waiting tasks, or the first one if each task then resumes the next.
     let release: @Sendable () -> Void
@@ -31,7 +31,7 @@ struct Crowd: Sendable {
         }
     }
 
-    /// The same for tasks with a cancellation handler.
+    /// The same as ``allTogether()``, for tasks with a cancellation handler.
     static func cancellable() -> Crowd {
         let line = RawLine()
         return Crowd {
@@ -62,7 +62,7 @@ struct Crowd: Sendable {
     }
 }
 
-/// Lets `count` tasks wait in a crowd, and measures the time from their release until they have ended. Repeats this until about `total`
+/// Makes `count` tasks wait in a crowd, and measures the time from their release until they have ended. Repeats this until about `total`
 /// tasks have waited.
 func drain(_ count: Int, total: Int, _ make: () -> Crowd) async throws -> Sample {
     var sum = Sample(operations: 0, seconds: 0, processorSeconds: 0)
@@ -83,7 +83,7 @@ func drain(_ count: Int, total: Int, _ make: () -> Crowd) async throws -> Sample
     return sum
 }
 
-/// Measures the memory of `count` tasks that wait in a crowd, the tasks included; see `Unit.bytesEach`.
+/// Measures the memory of `count` tasks that wait in a crowd, including the tasks themselves; see `Unit.bytesEach`.
 private func memory(of count: Int, _ make: () -> Crowd) async throws -> Sample {
     let crowd = make()
     let before = Memory.now.allocated
@@ -101,7 +101,7 @@ private func memory(of count: Int, _ make: () -> Crowd) async throws -> Sample {
     }
 }
 
-/// A row that compares the memory of a waiting task with that of a task in a raw continuation.
+/// Returns a row that compares the memory of a waiting task with the memory of a task in a raw continuation.
 func memoryRow(_ name: String, cancellable: Bool = false, _ make: @escaping (_ count: Int) -> Crowd) -> Row {
     let peer = cancellable ? "continuations with a cancellation handler" : "continuations"
     return Row(name, .bytesEach, against: peer) { stage, rounds in

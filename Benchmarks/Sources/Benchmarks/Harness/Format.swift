@@ -2,7 +2,7 @@ import Foundation
 
 /// Formats numbers for the table.
 enum Format {
-    /// Three significant digits, with separators of thousands: 0.123, 4.56, 78.9, 1,234.
+    /// Three significant digits, with thousands separators: 0.123, 4.56, 78.9, 1,234.
     static func number(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
         let size = abs(value)

@@ -19,14 +19,14 @@ struct RowResult: Codable, Sendable {
     var peer: String
     var ours: Spread
     var peers: Spread
-    /// The ratio of ours to the peer's, per round.
+    /// The ratio of ours to the peer's in each round.
     var ratio: Spread
     var figure: String?
     var isMet: Bool?
-    /// Processor seconds for each operation, medians.
+    /// Medians of the processor seconds per operation.
     var oursProcessorSeconds: Double
     var peersProcessorSeconds: Double
-    /// Peak memory in bytes of child processes, medians.
+    /// Medians of the peak memory of child processes, in bytes.
     var oursPeakBytes: Double?
     var peersPeakBytes: Double?
 

@@ -21,8 +21,8 @@ struct Row {
     let peer: String
     /// The figure that the design requires; nil if it requires none.
     let figure: Figure?
-    /// How often the pair is timed in each round. The medians count. Use more than one slice if the operation takes less than a time slice
-    /// of the scheduler, so that one interruption doesn't distort a round.
+    /// How many times each contender is timed in a round. The round's result is the median. Use more than one slice if the operation takes
+    /// less time than a time slice of the scheduler, so that one interruption doesn't distort a round.
     let slices: Int
     let body: (Stage, Rounds) async throws -> Void
 
@@ -45,7 +45,7 @@ enum Figure: Sendable {
     case atMost(Double)
     /// The ratio of ours to the peer's is at least this. For rates.
     case atLeast(Double)
-    /// The difference of ours and the peer's is at most this, in the row's unit.
+    /// Ours exceeds the peer's by at most this, in the row's unit.
     case atMostMore(Double)
     /// Ours is below this, in the row's unit, independent of the peer.
     case below(Double)
@@ -69,7 +69,7 @@ enum Figure: Sendable {
     }
 }
 
-/// The reason why a row has no numbers.
+/// Why a row has no numbers.
 enum RowFailure: Error, CustomStringConvertible {
     /// A program outside the package is missing; the text names it and its source.
     case missing(String)

@@ -7,10 +7,9 @@ final class Runner {
         self.stage = stage
     }
 
-    /// Runs a row: one round to warm up, which doesn't count, and then the measured rounds.
+    /// Runs a row: one warm-up round that doesn't count, and then the measured rounds.
     ///
-    /// Each round times both contenders, one immediately after the other, and their order alternates. So other load on the machine affects
-    /// both.
+    /// Each round times both contenders, one immediately after the other, in alternating order. So other load on the machine affects both.
     func run(_ row: Row) async -> Outcome {
         var ours: [Sample] = []
         var peers: [Sample] = []

@@ -20,7 +20,7 @@ struct Sample: Sendable {
 
 /// Times `body` and checks its result.
 ///
-/// Runs on the caller's isolation. `bytes` is the number of bytes for rates in MB/s.
+/// Runs on the caller's isolation. Rates in MB/s are computed from `bytes`.
 func timed(
     _ operations: Int, bytes: Int = 0, expecting expected: Int, _ body: () async throws -> Int
 ) async throws -> Sample {

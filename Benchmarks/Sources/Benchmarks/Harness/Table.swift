@@ -1,7 +1,7 @@
 import Foundation
 
-/// A table of results, aligned as plain text and valid Markdown. The first cells of a row are written when it starts and the others when it
-/// has been measured, so a hang loses no results and the table shows the row.
+/// A table of results that is aligned as plain text and valid as Markdown. The first cells of a row are written when it starts, and the
+/// others when it has been measured. So a hang loses no results, and the table shows which row hangs.
 struct Table {
     private enum Column: Int, CaseIterable {
         case row, peer, unit, ours, peers, ratio, range, figure, verdict, processor, peaks
@@ -32,7 +32,7 @@ struct Table {
 
     private let widths: [Column: Int]
 
-    /// Makes columns wide enough for the known texts of these rows and for numbers of eight digits.
+    /// Makes columns that are wide enough for the known texts of these rows and for numbers with eight digits.
     init(_ rows: [Row]) {
         widths = .init(
             uniqueKeysWithValues: Column.allCases.map { column in
@@ -100,6 +100,6 @@ struct Table {
         return " " + (column.isNumber ? space + text : text + space) + " |"
     }
 
-    /// Writes without the buffer of `print`, which isn't flushed per line if the output is not a terminal.
+    /// Writes without the buffer of `print`, which isn't flushed after each line if the output isn't a terminal.
     private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

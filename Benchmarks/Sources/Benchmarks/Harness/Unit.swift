@@ -1,4 +1,4 @@
-/// The value of a sample that a row shows. If the figure of a row is a ratio of rates, the row shows rates.
+/// The value that a row shows for a sample. If the figure of a row is a ratio of rates, the row shows rates.
 struct Unit: Sendable {
     let label: String
     let value: @Sendable (Sample) -> Double
@@ -13,7 +13,7 @@ struct Unit: Sendable {
     /// Memory for each operation.
     static let bytesEach = Unit(label: "B each") { Double($0.bytes) / Double($0.operations) }
 
-    /// The share of operations that succeeded. Their number is that of the bytes.
+    /// The share of operations that succeeded. `Sample.bytes` is the number of successes.
     static let percent = Unit(label: "%") { 100 * Double($0.bytes) / Double($0.operations) }
 
     /// Operations per second, with the name of the operation, such as `files` or `reads`.

@@ -28,7 +28,7 @@ struct Report {
         }
     }
 
-    /// Compares the measured rows with a list of `row, against peer` lines. A difference is a failure.
+    /// Compares the measured rows with a list of lines of the form `row, against peer`. A difference is a failure.
     mutating func compare(with expected: [String]) {
         let measured = results.map { "\($0.row), against \($0.peer)" }
         let missing = expected.filter { !measured.contains($0) }.map { "missing: \($0)" }

@@ -1,4 +1,4 @@
-/// Every row, in the order of the table. A new group adds its line here, a new row one to its group.
+/// Every row, in the order of the table. Add a line here for a new group, and a line in its group for a new row.
 ///
 /// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL` adds one; see `Package.swift` of this package.
 enum Catalog {

@@ -63,7 +63,7 @@ enum BroadcastRows {
     }
 }
 
-/// The numbers below `count`, after the condition `start`.
+/// The numbers below `count`, once the condition `start` is signaled.
 private struct Numbers: AsyncSequence, Sendable {
     let count: Int
     let start: Condition

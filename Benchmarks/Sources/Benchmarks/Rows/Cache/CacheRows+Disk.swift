@@ -28,7 +28,7 @@ extension CacheRows {
         }
     }
 
-    /// The first lookups by a process compare the digests.
+    /// The first lookups by a process check the digests.
     private static func first(_ size: Int) -> Row {
         Row("cache/first \(name(size).dropFirst(6))", .microseconds, against: "SluiceFiles, as many files") {
             stage, rounds in
@@ -67,7 +67,7 @@ extension CacheRows {
         try await stage.withDirectoryOnDisk { directory in
             let cache = directory.appending(path: "cache")
             try await ResourceCache.withCache(directory: cache, configuration: .init(maximumMemorySize: 0)) { cache in
-                // 64 MiB or some thousand lookups.
+                // 64 MiB or a few thousand lookups.
                 let passes = stage.count(size < 1 << 20 ? 40 : 4, quick: size < 1 << 20 ? 8 : 1)
                 let entries = EntriesOnDisk(cache: cache, size: size, passes: passes, directory: directory)
                 try await entries.store()
@@ -93,7 +93,7 @@ private struct EntriesOnDisk {
         }
     }
 
-    /// Returns the files of the bodies, or others with as many bytes if the bodies are in the index.
+    /// Returns the files of the bodies, or other files of the same size if the bodies are in the index.
     func files() async throws -> [URL] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: cache.directory.path)
         var files = names.filter { $0.contains("/") }.map { cache.directory.appending(path: $0) }

@@ -1,8 +1,8 @@
 import Foundation
 import SluiceCache
 
-/// The share of lookups that a full cache answers. The trace has popular keys by Zipf's law, and scans over keys that are looked up once,
-/// as when a long list is scrolled through.
+/// The share of lookups that a full cache answers. The trace has keys whose popularity follows Zipf's law, and scans over keys that are
+/// looked up once, as when a user scrolls through a long list.
 extension CacheRows {
     static var hitRates: [Row] {
         [

@@ -40,7 +40,7 @@ extension CacheRows {
     }
 }
 
-/// The directory of a cache that is full.
+/// The directory of a full cache.
 private struct FullDirectory {
     private static let size = 4 << 10
     private let directory: URL
@@ -57,7 +57,7 @@ private struct FullDirectory {
         }
         let queue = try DatabaseQueue(path: directory.appending(path: "index.db").path)
         try await queue.write { database in
-            // The rows are like the last one, but used later.
+            // The rows are copies of the last one, with later uses.
             let columns = try String.fetchAll(
                 database, sql: "SELECT name FROM pragma_table_info('entry') WHERE name NOT IN ('id', 'key', 'accessed')"
             ).joined(separator: ", ")
@@ -83,7 +83,7 @@ private struct FullDirectory {
         try check(try await cache.store(Data(repeating: 1, count: size), for: url(number)) ? 1 : 0, 1)
     }
 
-    /// Times the opening of the cache with the first lookup.
+    /// Times opening the cache and the first lookup.
     func start() async throws -> Sample {
         var cache: ResourceCache?
         let sample = try await timed(1, expecting: Self.size) {

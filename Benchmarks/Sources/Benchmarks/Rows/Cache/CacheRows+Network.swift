@@ -8,7 +8,7 @@ import Synchronization
 
 /// Requests that the cache can't answer.
 extension CacheRows {
-    /// The peer fetches the same files with the same transport, and stores nothing. The URLs of each round are new.
+    /// The peer fetches the same files with the same transport, and stores nothing. Each round uses new URLs.
     static func misses(_ size: Int) -> Row {
         Row(
             "cache/1,000 misses of \(size >> 10) KiB, 10 concurrent", .microseconds, against: "HTTPTransport",

@@ -2,7 +2,7 @@ import Foundation
 import SluiceCache
 import Synchronization
 
-/// Hits in a cache of 1,000 entries under keys as long as a URL.
+/// Hits in a cache with 1,000 entries, whose keys are as long as a URL.
 enum CacheRows {
     static var all: [Row] {
         [againstDictionary, againstNSCache, fromTasks] + hitRates + onDisk + [

@@ -2,16 +2,16 @@ import DequeModule
 
 /// A cache without values, for hit rates.
 protocol EvictionPolicy {
-    /// Looks the key up, and inserts it if it is missing. Returns whether it was there.
+    /// Looks up the key, and inserts it if it is missing. Returns whether it was there.
     mutating func use(_ key: Int) -> Bool
 }
 
-/// Evicts the key whose last use is longest ago.
+/// Evicts the least recently used key.
 struct LeastRecentlyUsed: EvictionPolicy {
     private let maximumCount: Int
     /// The time of the last use.
     private var uses: [Int: Int] = [:]
-    /// All uses in order. Those that aren't the last ones of their keys are skipped.
+    /// All uses in order. A use is skipped if its key was used again later.
     private var line: Deque<(key: Int, time: Int)> = []
     private var time = 0
 
@@ -29,12 +29,12 @@ struct LeastRecentlyUsed: EvictionPolicy {
     }
 }
 
-/// S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023): a small queue of a tenth for new keys, a main queue
-/// for those that are used again, and a list of the keys that left the small one.
+/// S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023): a small queue with a tenth of the space for new
+/// keys, a main queue for keys that are used again, and a list of the keys that have left the small queue.
 struct S3FIFO: EvictionPolicy {
     private let smallCount: Int
     private let maximumCount: Int
-    /// The uses since the insertion, at most 3.
+    /// The number of uses since the insertion, at most 3.
     private var uses: [Int: Int] = [:]
     private var small: Deque<Int> = []
     private var main: Deque<Int> = []

@@ -2,7 +2,7 @@ enum ConditionRows {
     static var all: [Row] { waiting + pingPong + drained }
 }
 
-/// A peer: a one-shot event made of an AsyncStream.
+/// A peer: a one-shot event built from an AsyncStream.
 struct StreamEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation

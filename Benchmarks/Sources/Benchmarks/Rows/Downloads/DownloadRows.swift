@@ -27,7 +27,7 @@ enum DownloadRows {
         }
     }
 
-    /// In the directory for temporary files, because a sync has no effect in memory.
+    /// Uses the directory for temporary files, because a sync has no effect in memory.
     private static var smallFilesDurable: Row {
         Row("get/2,000 files of 16 KiB, by default", .perSecond("files"), against: "\(curl), then sync of each") {
             stage, rounds in
@@ -39,7 +39,7 @@ enum DownloadRows {
         }
     }
 
-    /// The difference is the cost per file without its bytes.
+    /// The difference is the cost of a file without its bytes.
     private static var presentFiles: Row {
         Row(
             "get/2,000 files that are there, --no-clobber", .microseconds, against: "sluice --help",

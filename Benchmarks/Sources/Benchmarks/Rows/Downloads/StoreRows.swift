@@ -45,7 +45,7 @@ enum StoreRows {
     }
 }
 
-/// The jobs of a queue. Each job fails before its request, so only the queue is measured: claiming jobs and recording their ends.
+/// The jobs of a queue. Each job fails before its request, so only the queue is measured: claiming jobs and recording their outcomes.
 final class FailingJobs {
     private struct Refusal: Error {}
 
@@ -58,7 +58,7 @@ final class FailingJobs {
 
     /// Creates the queue, with limits per user that allow eight running jobs.
     ///
-    /// Its store is `store`, whose jobs are for any machine, or a database in `directory`.
+    /// The store is `store`, whose jobs can run on any machine, or a database in `directory`.
     init(
         _ count: Int, users: Int, in directory: URL, name: String? = nil, store: DownloadStore? = nil
     ) async throws {
@@ -73,12 +73,12 @@ final class FailingJobs {
         for start in stride(from: 0, to: count, by: 10_000) { try await enqueue(min(10_000, count - start)) }
     }
 
-    /// The limit for each user, with which eight jobs can run.
+    /// The limit per user that allows eight running jobs.
     static func perUser(_ users: Int) -> Int { users < 8 ? 8 : 1 }
 
     func enqueue(_ count: Int) async throws { try await downloads.enqueue(requests(count)) }
 
-    /// Returns requests for new jobs, which go to the users in turn.
+    /// Returns requests for new jobs. The users take turns.
     func requests(_ count: Int) -> [DownloadRequest] {
         defer { enqueued += count }
         return (enqueued..<enqueued + count).map { number in
@@ -98,7 +98,7 @@ final class FailingJobs {
         }
     }
 
-    /// Runs the queue until `count` times eight jobs have ended. Eight jobs are one operation.
+    /// Runs the queue until eight times `count` jobs have ended. Eight jobs are one operation.
     func work(times count: Int) async throws -> Sample {
         let ends = AsyncQueue<Void>()
         return try await timed(count, expecting: 8 * count) { [downloads] in

@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// The lateness of a task that wakes every millisecond, while 64 other tasks read uncached files and FIFOs without data.
+/// How late a task wakes that should wake every millisecond, while 64 other tasks read uncached files and FIFOs without data.
 extension FileRows {
     static var heartbeat: [Row] {
         [
@@ -24,7 +24,7 @@ extension FileRows {
                         { await beat(beats) })
                 }
             },
-            // Without FIFOs: this peer would wait in them forever.
+            // Without FIFOs, because this peer would wait for their data forever.
             Row(
                 "files/a 1 ms heartbeat beside 64 readers of cold files, p99.9", .milliseconds,
                 against: "the same with Data(contentsOf:)"
@@ -40,7 +40,7 @@ extension FileRows {
         ]
     }
 
-    /// Runs the heartbeat beside the readers, and then cancels the readers.
+    /// Runs the heartbeat while the readers run, and then cancels the readers.
     private static func beside(
         _ files: ColdFiles, _ beats: Int, _ read: @escaping @Sendable () async throws -> Void
     ) async throws -> Sample {

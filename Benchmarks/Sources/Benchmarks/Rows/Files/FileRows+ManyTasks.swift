@@ -11,7 +11,7 @@ extension FileRows {
         ]
     }
 
-    /// The growth of the cost with the number of tasks that read 4 KiB each, and with the size of one file.
+    /// How the cost grows with the number of tasks that read 4 KiB each, and with the size of one file.
     static var growth: [Row] {
         [1, 10, 100, 1000].map { tasks in
             row(
@@ -32,14 +32,14 @@ extension FileRows {
             passes: { $0.count(40, quick: 10) })
     }
 
-    /// The row that the design requires. Its peer on "as many threads" is Foundation on the threads of the cooperative pool.
+    /// The row that the design requires. The peer on "as many threads" is Foundation on the cooperative thread pool.
     private static func tenThousand(against peer: Reader, _ figure: Figure) -> Row {
         row(
             "files/10,000 of 4 KiB, by 64 tasks", 4 << 10, tasks: 64, against: peer, figure: figure,
             files: { $0.count(10_000, quick: 2_000) })
     }
 
-    /// A file system without non-blocking reads: each file is a job of the pool.
+    /// A file system without non-blocking reads, so each file is a job for the thread pool.
     private static var tenThousandInMemory: Row {
         row(
             "files/10,000 of 4 KiB on tmpfs, by 64 tasks", 4 << 10, tasks: 64, against: .nio, onDisk: false,

@@ -80,7 +80,7 @@ extension DispatchIO {
         try await withCheckedThrowingContinuation { continuation in
             nonisolated(unsafe) var length = 0
             nonisolated(unsafe) var first: UInt8?
-            // The calls of the handler are serial, on one queue.
+            // The handler is called serially, on one queue.
             read(offset: off_t(offset), length: count, queue: .global()) { isDone, data, error in
                 if let data, !data.isEmpty {
                     if first == nil { first = data.first }

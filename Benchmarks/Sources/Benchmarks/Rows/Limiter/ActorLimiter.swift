@@ -1,6 +1,6 @@
 import DequeModule
 
-/// A peer: a simple limiter, made of an actor with a line of continuations.
+/// A peer: a simple limiter, built from an actor with a line of continuations.
 actor ActorLimiter {
     private var free: Int
     private var line: Deque<CheckedContinuation<Void, Never>> = []

@@ -43,7 +43,7 @@ extension LimiterRows {
         }
     }
 
-    /// Works for some tens of nanoseconds and yields, so that other tasks find the place taken.
+    /// Works for a few tens of nanoseconds and yields, so that other tasks find the place taken.
     private static func work() async -> Int {
         var state: UInt64 = 88_172_645_463_325_252
         for _ in 0..<16 {

@@ -1,13 +1,13 @@
 import SluiceConcurrency
 import Synchronization
 
-/// Tasks that wait in line for one permit. The time counts from the release of the permit until the last task has run.
+/// Tasks that wait in line for one permit. The time is measured from the release of the permit until the last task has run.
 extension LimiterRows {
     static var drained: [Row] {
         let long = [
             // The peer of the figure: each resumed task resumes the next, as a limit of 1 requires.
             line(against: "continuations, one resumes the next", figure: .atMost(1.3)) { .handingOver() },
-            // Cheaper for the peer, but not possible for a limiter: all tasks run concurrently.
+            // Cheaper for the peer, but a limiter can't do this: all tasks run concurrently.
             line(against: "continuations, all resumed together") { .allTogether() },
             line(against: "an actor's line") { try await actorsLine() },
         ]

@@ -1,6 +1,6 @@
 import SluiceConcurrency
 
-/// What a task that waits takes, with the task itself, which is the same for the peer.
+/// The memory of a waiting task, including the task itself, which is the same for the peer.
 extension LimiterRows {
     static var memory: [Row] {
         [

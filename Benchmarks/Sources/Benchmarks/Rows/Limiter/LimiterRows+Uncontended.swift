@@ -1,7 +1,7 @@
 import SluiceConcurrency
 import Synchronization
 
-/// `run` with a place free.
+/// `run` when a place is free.
 extension LimiterRows {
     static var uncontended: [Row] { Home.allCases.flatMap { [againstPair(in: $0), againstActor(in: $0)] } }
 

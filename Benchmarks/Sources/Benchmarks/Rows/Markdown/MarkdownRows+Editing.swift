@@ -1,6 +1,6 @@
 import NativeMark
 
-/// An edit of a parsed text, compared with a parse of the edited text.
+/// Editing a parsed text, compared with parsing the edited text.
 extension MarkdownRows {
     static var editing: [Row] {
         [
@@ -11,7 +11,7 @@ extension MarkdownRows {
         ]
     }
 
-    /// Each key goes to another paragraph. Keys at the end of a paragraph change only that one.
+    /// Each keystroke goes to another paragraph. A keystroke at the end of a paragraph changes only that paragraph.
     private static func editing(_ name: String, text: @escaping () -> String) -> Row {
         Row("markdown/editing: \(name)", .milliseconds, against: "one parse", figure: .below(1), slices: 5) {
             _, rounds in
@@ -19,7 +19,7 @@ extension MarkdownRows {
             let start = Document(text)
             let ends = start.root.children.map(\.sourceRange.upperBound)
             let keys = 20
-            // From the last to the first, so that the keys don't move the positions.
+            // From the last to the first, so that the keystrokes don't move the positions.
             let positions = (1...keys).map { ends[ends.count * (keys - $0) / keys] }
             try await rounds(
                 {

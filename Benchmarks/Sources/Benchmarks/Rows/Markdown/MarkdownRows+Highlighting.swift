@@ -1,7 +1,7 @@
 import Foundation
 import NativeMark
 
-/// The tokens of code, compared with the program highlight (andre-simon.de), which also writes them as text with escape sequences.
+/// Finding the tokens of code, compared with the program highlight (andre-simon.de), which also writes them as text with escape sequences.
 extension MarkdownRows {
     static var highlighting: Row {
         // 20 MB/s.
@@ -27,7 +27,7 @@ extension MarkdownRows {
         }
     }
 
-    /// The source files of NativeMark one after another, repeated up to a size.
+    /// The concatenated source files of NativeMark, repeated up to a size.
     private static func sources(_ size: Int) throws -> String {
         let root = Programs.project.appending(path: "Sources/NativeMark")
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }

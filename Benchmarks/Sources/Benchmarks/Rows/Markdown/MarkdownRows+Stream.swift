@@ -1,6 +1,6 @@
 import NativeMark
 
-/// A text that arrives in small pieces, compared with one parse of the whole text.
+/// Text that arrives in small pieces, compared with one parse of the whole text.
 extension MarkdownRows {
     static var stream: [Row] {
         [

@@ -22,7 +22,7 @@ enum MarkdownRows {
 
     // MARK: HTML
 
-    /// The peer is a process. It also starts, reads its file and writes to /dev/null, which takes a millisecond.
+    /// The peer is a process, so its time includes starting, reading its file and writing to /dev/null, which takes a millisecond.
     private static func html(
         _ name: String, figure: Figure? = nil, isComparable: Bool = true, _ text: @escaping (Stage) throws -> String
     ) -> Row {

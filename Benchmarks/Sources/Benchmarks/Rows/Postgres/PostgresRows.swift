@@ -2,8 +2,8 @@ import Foundation
 import SluiceDownloads
 import SluicePostgres
 
-/// A queue in PostgreSQL, beside pgbench, which calls the same functions of the store and does nothing else. The server is that of
-/// Scripts/checks/postgres.sh.
+/// A queue in PostgreSQL, compared with pgbench, which calls the store's functions in the database and does nothing else.
+/// Scripts/checks/postgres.sh starts the server.
 enum PostgresRows {
     static var all: [Row] { [1, 8, 64].map(working) + [100_000, 1_000_000].map(claiming) + [enqueueing] }
 
@@ -18,7 +18,7 @@ enum PostgresRows {
                 let waiting = stage.count(100_000, quick: 10_000)
                 let ours = try await bench.jobs(waiting, users: lanes)
                 let peer = try await bench.jobs(waiting, users: lanes)
-                // It holds jobs before each round, as ours does from its first exchange on.
+                // The peer holds jobs before each round, as ours does after its first exchange.
                 try await bench.run(Bench.claiming(perUser: FailingJobs.perUser(lanes)), on: peer, times: 1)
                 try await rounds(
                     {
@@ -37,7 +37,7 @@ enum PostgresRows {
         }
     }
 
-    /// The claim alone, without the store's client. The claimed jobs go on running, and are settled between the rounds.
+    /// The claim alone, without the store's client. The claimed jobs keep running until they are settled between the rounds.
     private static func claiming(waiting: Int) -> Row {
         Row(
             "postgres/pgbench: claim of 8 jobs, \(Format.number(Double(waiting))) waiting in 10,000 lanes",
@@ -96,7 +96,7 @@ enum PostgresRows {
 
 /// Runs pgbench.
 ///
-/// Its statements fail, by dividing by zero, if they do less than they are measured for. Then pgbench exits with 2.
+/// The statements fail, by dividing by zero, if they do less than what is measured. Then pgbench exits with 2.
 private struct Bench {
     let url: String
     let pgbench: URL
@@ -131,7 +131,7 @@ private struct Bench {
             .sample(operations: count * jobs, bytes: 0)
     }
 
-    /// Claims eight jobs `count` times, and then, when the time has been taken, settles them all.
+    /// Claims eight jobs `count` times, and settles them all after the time has been taken.
     func claim(on queue: FailingJobs, times count: Int) async throws -> Sample {
         let sample = try await run(Self.claiming(perUser: nil), on: queue, times: count, waitsForDisk: false)
         try await run(Self.settling, on: queue, times: 1)
