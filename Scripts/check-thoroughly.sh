@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Repeats the checks of CI with more rounds, more file systems and other seeds, after a clean build. Takes hours and needs all system
-# packages. Runs every step even if one fails, and prints a table at the end.
+# Repeats CI's checks with more rounds, more file systems and other seeds, after a clean build. Takes hours and needs all system packages.
+# Runs every step even if one fails, and prints a table at the end.
 #
 #     Scripts/check-thoroughly.sh
 #     Scripts/check-thoroughly.sh stress mutations     # only these steps, with the existing build
@@ -31,7 +31,7 @@ cold_build() {
 # The last three rounds run with a load on each processor.
 tests_ten_times() {
     loads=()
-    # Not local: the trap ends them in every case when the process of this step exits.
+    # Not local, because the trap kills them when the process of this step exits, however it exits.
     trap '((${#loads[@]} == 0)) || kill "${loads[@]}"' EXIT
     for round in {1..10}; do
         if ((round == 8)); then

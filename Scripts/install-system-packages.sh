@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the missing system packages on Debian, Ubuntu and Fedora. The Swift toolchain must be there already. Needs root or sudo if a
-# package is missing, and otherwise does nothing.
+# Installs the missing system packages on Debian, Ubuntu and Fedora. The Swift toolchain must already be installed. Needs root or sudo if a
+# package is missing; otherwise does nothing.
 #
 #     Scripts/install-system-packages.sh             # for building, testing and all checks of CI
 #     Scripts/install-system-packages.sh --build     # for building and testing
@@ -13,7 +13,7 @@ build=(
     "/usr/include/openssl/evp.h libssl-dev openssl-devel"
 )
 checks=(
-    # For the package trait PostgreSQL, which the debug builds of the checks have.
+    # For the package trait PostgreSQL, which the checks' debug builds have.
     "/usr/include/postgresql/libpq-fe.h|/usr/include/libpq-fe.h libpq-dev libpq-devel"
     "/usr/lib/postgresql/*/bin/initdb|/usr/bin/initdb postgresql postgresql-server"
     "/usr/sbin/pgbouncer|/usr/bin/pgbouncer pgbouncer pgbouncer"

@@ -38,7 +38,7 @@ gzip -9nc CHANGELOG.md >"$root/usr/share/doc/sluice/changelog.gz"
 install -m 644 LICENSE "$root/usr/share/doc/sluice/copyright"
 install -m 644 docs/cli.md "$root/usr/share/doc/sluice/cli.md"
 
-# dpkg-shlibdeps reads a source package's control file, and finds the packages of the libraries and their least versions.
+# dpkg-shlibdeps reads a source package's control file, and finds the packages of the libraries and their minimum versions.
 install -d "$out/debian"
 printf 'Source: sluice\n\nPackage: sluice\nArchitecture: any\n' >"$out/debian/control"
 depends=$(cd "$out" && dpkg-shlibdeps -O root/usr/bin/sluice 2>/dev/null | sed 's/^shlibs:Depends=//')
@@ -68,7 +68,7 @@ trap 'rm -rf --one-file-system "$system"' EXIT
 debootstrap --variant=minbase "$VERSION_CODENAME" "$system" >"$out/debootstrap.log" 2>&1 || { tail -5 "$out/debootstrap.log" >&2; exit 1; }
 cp "$package" "$system/tmp/"
 cp /etc/resolv.conf "$system/etc/resolv.conf"
-# In a mount namespace of its own, which unmounts /proc when it ends. Swift reads the arguments of a program there.
+# In a separate mount namespace, so that /proc is unmounted when it ends. Swift reads a program's arguments from /proc.
 unshare --mount bash -euo pipefail -c '
     mount -t proc proc "$1/proc"
     chroot "$1" sh -euc "

@@ -7,9 +7,9 @@
 #     SLUICE_TRAITS=PostgreSQL Scripts/checks/postgres.sh Scripts/run-benchmarks.sh --filter postgres/
 #     Scripts/run-benchmarks.sh --install-peers                    # only installs the Python packages that the rows cache/ compare with
 #
-# The benchmarks are a separate package, built into the root's directory, so that Sluice and its dependencies are built once. The root
-# is built first, because the rows of `sluice get` run its program. Without the option, SwiftPM would reuse the build plan of the package
-# that was built last into that directory.
+# The benchmarks are a separate package, built into the root's directory, so that Sluice and its dependencies are built once. The root is
+# built first, because the rows of `sluice get` run its program. Without --disable-build-manifest-caching, SwiftPM would reuse the build
+# plan of the package that was last built into that directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [[ ${1:-} == --install-peers ]]; then
@@ -29,18 +29,18 @@ if [[ -n ${SLUICE_ONLY:-} ]]; then
         echo "SLUICE_ONLY=$SLUICE_ONLY: set it to SluiceConcurrency or SluiceFiles; other modules can't be built alone here."
         exit 1
     fi
-    # Another package graph needs a separate directory, or each build undoes the other.
+    # A different package graph needs a separate directory, or each build undoes the other.
     scratch=.build-only-benchmarks-$SLUICE_ONLY
 else
     traits=()
     if [[ -n ${SLUICE_TRAITS:-} ]]; then
         traits=(--traits "$SLUICE_TRAITS")
-        # Otherwise the next build without it would compile all targets again.
+        # Otherwise the next build without the trait would compile all targets again.
         scratch=.build-benchmarks-$SLUICE_TRAITS
     fi
     swift build -c release --static-swift-stdlib --product sluice --scratch-path "$scratch" --disable-build-manifest-caching "${traits[@]}"
 fi
 swift build -c release --static-swift-stdlib --package-path Benchmarks --scratch-path "$scratch" --disable-build-manifest-caching
-# With --require-all, a row that is missing from the catalog is an error too.
+# With --require-all, a row that is missing from the catalog is an error, too.
 [[ " $* " == *" --require-all "* ]] && set -- "$@" --expected Benchmarks/expected-rows.txt
 exec "$scratch/release/Benchmarks" "$@"

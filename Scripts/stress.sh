@@ -6,11 +6,12 @@
 #     Scripts/stress.sh --filter limiter/ --rounds 2000000
 #     Scripts/stress.sh --self-check             # proves that inserted faults are reported
 #
-# From 10,000 rounds on, a scenario fails if the same side won every race. The program is a release build, because a debug build has
-# different races.
+# With 10,000 rounds or more, a scenario also fails if the same side wins every race. The program is a release build, because a debug build
+# has different races.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Built alone, in a directory of its own: linked statically, as the other release builds are, the program gets no arguments (Swift 6.3).
+# Built alone, in its own directory: if it were linked statically, as the other release builds are, the program would get no arguments
+# (Swift 6.3).
 scratch=.build-stress
 SLUICE_ONLY=SluiceConcurrency swift build -c release --scratch-path "$scratch" --product ConcurrencyStress >&2
 program=$scratch/release/ConcurrencyStress

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proves that SluiceFiles works on different file systems: overlayfs, ext4, xfs, btrfs, vfat and tmpfs if they can be mounted, and small
-# ones that fill up. Also runs its tests with some system calls denied, as in the sandbox of a container.
+# ones that fill up. Also runs its tests with some system calls denied, as in a container's sandbox.
 #
 #     swift build --build-tests
 #     Scripts/checks/file-systems.sh
@@ -31,7 +31,7 @@ case $only in
 esac
 failed=0
 
-# skip WHAT WHY: reports what is not tested. With --require that is an error.
+# skip WHAT WHY: reports what isn't tested. With --require, that is an error.
 skip() {
     if [[ -n $required ]]; then
         echo "not tested, and --require was passed: $1: $2"
@@ -47,7 +47,7 @@ if [[ -z ${SLUICE_MOUNTS:-} ]]; then
         exit 1
     fi
     SLUICE_MOUNTS=$(mktemp -d)
-    # Tests become another user, and reach the file systems as that one.
+    # Some tests become another user, who must be able to reach the file systems.
     chmod 711 "$SLUICE_MOUNTS"
     export SLUICE_MOUNTS
     trap 'rm -rf "$SLUICE_MOUNTS"' EXIT

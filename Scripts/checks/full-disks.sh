@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the download queue and the cache survive full disks: the file of a queue, the targets, the directory of a cache, and a
-# PostgreSQL server's tables and log.
+# Proves that the download queue and the cache survive full disks. The disks hold a queue's file, the targets, a cache's directory, or a
+# PostgreSQL server's tables or log.
 #
 #     swift build --build-tests --traits PostgreSQL
 #     Scripts/checks/full-disks.sh

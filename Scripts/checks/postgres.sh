@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts PostgreSQL servers on 127.0.0.1 and runs a command with their URLs in its environment. Then stops them, also after a signal.
+# Starts PostgreSQL servers on 127.0.0.1 and runs a command with their URLs in its environment. Stops them afterward, even after a signal.
 #
 #     Scripts/checks/postgres.sh swift test --traits PostgreSQL
 #
@@ -7,19 +7,19 @@
 #     SLUICE_PGBOUNCER         pgbouncer in front of it, in transaction mode
 #     SLUICE_POSTGRES_MORTAL   a server that one test kills: "$SLUICE_POSTGRES_CONTROL kill" and "… start"
 #
-# SLUICE_MORTAL_DATA and SLUICE_MORTAL_WAL name the directories of that server's tables and of its log, instead of temporary ones. With
-# SLUICE_POSTGRES_ADDRESS the servers also listen on that address, for its network.
+# SLUICE_MORTAL_DATA and SLUICE_MORTAL_WAL name the directories for that server's tables and its log, instead of temporary ones. With
+# SLUICE_POSTGRES_ADDRESS, the servers also listen on that address, and accept clients from its network.
 #
-# The user of the URLs owns its database and isn't a superuser. As root the servers run as the user postgres, because they refuse to run
-# as root. fsync is off: kill -9 of a server loses nothing that the kernel has, no test cuts the power, and the directory is deleted. Set
-# SLUICE_POSTGRES_FSYNC=on to measure with it.
+# The user in the URLs owns the database and isn't a superuser. If the script runs as root, the servers run as the user postgres, because
+# they refuse to run as root. fsync is off: kill -9 of a server loses nothing that the kernel has, no test cuts the power, and the directory
+# is deleted. Set SLUICE_POSTGRES_FSYNC=on to measure with fsync.
 #
-# If a program is missing, the command runs without the variables, and its tests are skipped. With CI or SLUICE_REQUIRE_SERVERS set, that
+# If a program is missing, the command runs without the variables, and its tests are skipped. If CI or SLUICE_REQUIRE_SERVERS is set, that
 # is an error.
 set -euo pipefail
 shopt -s inherit_errexit
 
-# as_server COMMAND...: runs it as a user that may run the servers, and replaces this shell.
+# as_server COMMAND...: runs the command as a user who may run the servers, and replaces this shell.
 as_server() {
     if [[ $(id -u) == 0 ]]; then
         exec setpriv --reuid=postgres --regid=postgres --init-groups --inh-caps=-all env HOME=/nonexistent "$@"
@@ -27,12 +27,12 @@ as_server() {
     exec "$@"
 }
 
-# control kill|start DIRECTORY: ends a server as a crash does, or starts it again on the same port.
+# control kill|start DIRECTORY: ends a server as a crash would, or restarts it on the same port.
 control() {
     case $1 in
     kill)
-        # The leader is stopped first: it would start a new session for a waiting client. Each session leads a process group of its own, and
-        # the next server refuses to start while one of them has the shared memory.
+        # The leader is stopped first, because it would start a new session for a waiting client. Each session leads its own process group,
+        # and the next server refuses to start while a session still has the shared memory.
         local leader sessions process
         leader=$(head -1 "$2/data/postmaster.pid")
         kill -STOP "$leader"
@@ -41,11 +41,11 @@ control() {
         for process in $sessions $leader; do
             while [[ $(ps -o stat= -p "$process") == [!Z]* ]]; do sleep 0.02; done
         done
-        # Where process 1 is slow to collect zombies, the server would take its predecessor for alive.
+        # If process 1 is slow to reap zombies, the next server would think that this one is still alive.
         rm "$2/data/postmaster.pid"
         ;;
     start)
-        # The server would keep descriptors of the caller open. Bash reads this script from number 255.
+        # Otherwise the server would keep the caller's descriptors open. Bash reads this script from descriptor 255.
         local descriptor
         for descriptor in $(ls /proc/$$/fd 2>/dev/null); do
             ((descriptor <= 2 || descriptor == 255)) || eval "exec $descriptor>&-"
@@ -195,10 +195,10 @@ export SLUICE_POSTGRES_MORTAL=postgres://sluice:$password@127.0.0.1:$mortal_port
 export SLUICE_PGBOUNCER=postgres://sluice:$password@127.0.0.1:$pooler_port/sluice
 SLUICE_POSTGRES_CONTROL="$(cd "$(dirname "$0")" && pwd)/postgres.sh --control $root/mortal"
 export SLUICE_POSTGRES_CONTROL
-# Debian's commands in /usr/bin are scripts that start these, which takes time that benchmarks measure.
+# Debian's commands in /usr/bin are scripts that start these programs. That takes time, which benchmarks would include.
 [[ $binaries == /usr/bin ]] || PATH=$binaries:$PATH
 
-# In a process group of its own, so that a signal reaches the children of the command too.
+# In its own process group, so that a signal also reaches the command's children.
 set -m
 "$@" &
 command_pid=$!

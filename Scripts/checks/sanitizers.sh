@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the suites of modules cause no report of a sanitizer.
+# Proves that the test suites of the modules cause no sanitizer reports.
 #
 #     Scripts/checks/sanitizers.sh thread SluiceConcurrency
 #     Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers
@@ -8,15 +8,15 @@
 #
 # - Each module is built with SLUICE_ONLY, because there is less to instrument without the modules above it. The builds are in
 #   .build-thread and .build-address.
-# - thread: SLUICE_PTHREAD_LOCK bases `Lock` on a pthread mutex, which the sanitizer knows. It doesn't see the futex below
+# - thread: SLUICE_PTHREAD_LOCK bases `Lock` on a pthread mutex, which the sanitizer knows. The sanitizer doesn't see the futex in
 #   `Synchronization.Mutex`, and would report everything that the lock protects.
 # - thread: no race is suppressed. False reports are below, with their reasons.
-# - thread: the explorers of interleavings use one thread. --explorers runs them too, which takes four minutes.
-# - address: 'Faults of every call' is skipped, because it repeats for minutes the memory operations of the other suites. Tests that
-#   explore pure values, two of very large trees, and those that measure memory or address space of a process are skipped too.
+# - thread: the explorers of interleavings are skipped, because they use one thread. --explorers runs them, which takes four minutes.
+# - address: 'Faults of every call' is skipped, because it spends minutes on repeating the memory operations of the other suites. Also
+#   skipped are tests that explore pure values, two tests of very large trees, and tests that measure a process's memory or address space.
 # - address: leaks in other libraries are below, with their reasons.
 #
-# At the end the script proves that the sanitizer works: it must report an inserted fault, built with the same flags.
+# At the end, the script proves that the sanitizer works: it must report an inserted fault that is built with the same flags.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sanitizer=${1:-} modules=() filter=() explorers='nterleaving|state machine' explore=""
@@ -45,18 +45,19 @@ thread)
     cat >"$suppressions" <<'END'
 # False reports of ThreadSanitizer, each matched as narrowly as possible, with its reason.
 
-# `Array(deque)` of an empty Deque, for example in AsyncQueue.snapshot: the standard library writes "0 elements" to the one empty array
-# that the whole process shares (_swiftEmptyArrayStorage), which has that value already. This matches only the writes of that initializer
-# (race_top), and not those of its closure.
+# `Array(deque)` of an empty Deque, for example in AsyncQueue.snapshot: the standard library writes "0 elements" to the one empty array that
+# the whole process shares (_swiftEmptyArrayStorage), which has that value already. This matches only the writes of that initializer
+# (race_top), and not the writes of its closure.
 race_top:ContiguousArrayV27unsafeUninitializedCapacity
 
-# A snapshot of a queue is a copy of its buffer, taken under the lock and read after it (FIFOBuffer.items, PriorityBuffer.items). The reader
-# releases the shared storage by the reference count. The queue changes it in place once it has the only reference. Atomics of the Swift
-# runtime order the two, which the sanitizer doesn't see. This matches only reports that contain that read.
+# A snapshot of a queue is a copy of its buffer, taken under the lock and read after the lock is released (FIFOBuffer.items,
+# PriorityBuffer.items). The reader releases its reference to the shared storage. The queue changes the storage in place once it has the
+# only reference. The Swift runtime orders the two with atomics, which the sanitizer doesn't see. This matches only reports that contain
+# that read.
 race:P5itemsSay4ItemQzGvgTW
 
-# A continuation that is resumed on another thread before its task has suspended. The task then continues without a switch, and the
-# runtime tells the sanitizer nothing about that order. The report is between the read of the continuation's context in
+# A continuation that is resumed on another thread before its task has suspended. The task then continues without a switch, and the runtime
+# doesn't tell the sanitizer about that order. The report is between the read of the continuation's context in
 # `UnsafeContinuation.resume(returning:)` and the part of `withUnsafeContinuation` after the suspension. A program with nothing but the
 # standard library shows it: four tasks that each wait 100,000 times for a continuation that a dispatch queue resumes.
 race_top:ss22withUnsafeContinuation9isolation_xScA_pSgYi_ySccyxs5NeverOGXEtYalFTY0_
@@ -71,7 +72,7 @@ address)
     cat >"$suppressions" <<'END'
 # Leaks in other libraries, each with its reason. First those in the tests of SluiceFiles.
 
-# Foundation's Data(contentsOf:), which the tests use: for an empty file it loses its buffer of 4 KiB.
+# Foundation's Data(contentsOf:), which the tests use: for an empty file, it leaks its 4 KiB buffer.
 leak:FoundationEssentials17readBytesFromFile
 
 # Leaks in the tests of SluiceHTTP.
@@ -136,7 +137,7 @@ address_SluiceFiles() {
 }
 
 # All suites of the transport; and the handles and descriptors of libcurl after 10,000 requests, alone in the process. URLSession isn't
-# tested: for each request swift-corelibs-foundation frees a parsed URL without its parts (CFURLSessionCurlHostIsEqual). This leak can't be
+# tested: for each request, swift-corelibs-foundation frees a parsed URL without its parts (CFURLSessionCurlHostIsEqual). This leak can't be
 # suppressed, because Debian's libcurl has no frame pointers, and the slow unwinder takes too long.
 address_SluiceHTTP() {
     local -x SLUICE_TESTED_TRANSPORT=libcurl

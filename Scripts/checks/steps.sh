@@ -3,16 +3,16 @@
 #     most_minutes=40
 #     step "tests" 10 swift test      # a name, a limit in minutes, and a command or a function
 #
-# A step that fails or exceeds its limit ends the script; with `keep_going` it is only recorded. All steps together may take
-# `most_minutes`. A table of the minutes is printed in every case.
+# A step that fails or exceeds its limit ends the script; with `keep_going` it is only recorded. All steps together may take `most_minutes`.
+# A table of the minutes is always printed.
 set -euo pipefail
 
-# The same in all builds: a change of it would compile our modules again.
+# The same in all builds, because a change would compile our modules again.
 export SLUICE_WARNINGS_AS_ERRORS=1
-# All builds share this directory, with debug/ and release/ in it. A step with another package graph uses a separate one.
+# All builds share this directory, with debug/ and release/ in it. A step with a different package graph uses a separate one.
 export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
 
-# For a command on another package than the one built last into this directory: SwiftPM would reuse that package's build plan.
+# For a command on a different package than the last one built into this directory. SwiftPM would reuse that package's build plan.
 export other_package=--disable-build-manifest-caching
 
 steps_began=$SECONDS
@@ -70,7 +70,7 @@ trap '[[ -z $step_running ]] || kill -TERM "$step_running"; exit 130' INT TERM H
 
 format() { git ls-files -z '*.swift' | xargs -0 swift format lint --strict; }
 
-# With a misspelled word it must fail.
+# It must fail on misspelled words.
 spelling() {
     git ls-files -z | xargs -0 codespell -D - -D Scripts/checks/spelling.txt
     if echo "te""h whoso""ever" | codespell -D - -D Scripts/checks/spelling.txt - >/dev/null; then

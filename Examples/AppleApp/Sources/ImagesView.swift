@@ -24,7 +24,7 @@ struct ImagesView: View {
     }
 }
 
-/// An image from the cache, with its progress until it is there.
+/// An image from the cache. Shows the progress until the image is there.
 struct CachedImage: View {
     let url: URL
     let images: DecodedCache<PlatformImage>
@@ -33,7 +33,7 @@ struct CachedImage: View {
     var body: some View {
         ZStack {
             Rectangle().fill(.quaternary)
-            // An image in memory is there in the first frame.
+            // An image in memory appears in the first frame.
             if let image = state.value.value ?? images.valueInMemory(for: url) {
                 Image(decorative: image.cgImage, scale: 1)
                     .resizable()
@@ -46,7 +46,7 @@ struct CachedImage: View {
         }
         .frame(height: 120)
         .clipped()
-        // When the view disappears, its task is cancelled, and so is the request if no other view waits for it.
+        // When the view disappears, its task is cancelled. So is the request, unless another view is waiting for it.
         .task(id: url) { await state.follow(images.states(of: url)) }
     }
 }

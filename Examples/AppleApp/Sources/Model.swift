@@ -3,15 +3,15 @@ import Observation
 import SluiceCache
 import SluiceDownloads
 
-/// The download queue and the cache of images of the app.
+/// The app's download queue and image cache.
 @MainActor @Observable
 final class Model {
     let downloads: DownloadCoordinator
-    /// What the views show of the queue.
+    /// The part of the queue that the views show.
     let list: DownloadList
-    /// The cache of images; `nil` until it is open.
+    /// The image cache; `nil` until it is open.
     private(set) var images: DecodedCache<PlatformImage>?
-    /// What went wrong last, for an alert.
+    /// The latest problem, for an alert.
     private(set) var problem: String?
     /// Whether the alert is shown.
     var hasProblem: Bool {
@@ -20,20 +20,21 @@ final class Model {
     }
 
     init() {
-        // On macOS, this directory may be missing. If it can't be created, the list has a failure.
+        // On macOS, this directory may be missing. If it can't be created, the list shows a failure.
         let support = URL.applicationSupportDirectory
         try? FileManager.default.createDirectory(at: support, withIntermediateDirectories: true)
-        // The system may move the app's directories between two launches, so the requests have paths relative to one of them.
+        // The system may move the app's directories between two launches, so the requests use paths relative to one of them.
         downloads = DownloadCoordinator(
             store: .sqlite(at: support.appending(path: "downloads.db")),
             limits: .init(total: 4, perHost: 2),
             configuration: .init(directory: .documentsDirectory))
         list = DownloadList(downloads)
-        // Until the app ends. If the disk is full, for example, the list has a failure until the queue can go on.
+        // Runs until the app ends. If the queue can't continue, for example because the disk is full, the list shows a failure until it
+        // can.
         downloads.start()
     }
 
-    /// Opens the cache. Each window calls it.
+    /// Opens the cache. Each window calls this method.
     func openImages() async {
         guard images == nil else { return }
         do {

@@ -68,7 +68,7 @@ private struct RunningRow: View {
     }
 }
 
-/// A download that waits, is paused or has ended.
+/// A download that is waiting or paused, or has ended.
 private struct DownloadRow: View {
     let download: QueuedDownload
     let model: Model

@@ -36,10 +36,10 @@ struct CachingProxy: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Each response must be the one of the requested URL, and what the client didn't send isn't added.
+        // A response must be for the requested URL, so redirects aren't followed. A request contains only what the client sent.
         let settings = HTTPTransport.Configuration(redirects: .unfollowed, userAgent: "")
         try await HTTPTransport.withTransport(configuration: settings) { transport in
-            // The clients decide whether to try again.
+            // The clients decide whether to retry.
             let configuration = ResourceCache.Configuration(
                 concurrency: 64, concurrencyPerHost: 64, maximumResponseSize: Proxy.maximumBodySize,
                 retries: RetryPolicy(maximumRetries: 0))
@@ -65,7 +65,7 @@ struct CachingProxy: AsyncParsableCommand {
             try await proxy.respond(to: request, writer)
         } onServerRunning: { channel in
             let line = "Listening on http://127.0.0.1:\(channel.localAddress?.port ?? port)\n"
-            // Unlike `print`, this writes immediately, also into a pipe.
+            // Unlike `print`, this writes immediately, even to a pipe.
             FileHandle.standardOutput.write(Data(line.utf8))
         }
         var configuration = ServiceGroupConfiguration(

@@ -2,11 +2,11 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Adapts SwiftNIO and Hummingbird to a proxy, which must forward each method, and answer `HEAD` without knowing a length.
+/// Adapts SwiftNIO and Hummingbird for a proxy, which must forward every method, and answer `HEAD` without knowing a length.
 ///
-/// - SwiftNIO's parser refuses methods that it doesn't know. So it gets another method, and this handler restores the client's.
-/// - SwiftNIO's encoder doesn't know the request. It sends a response without `Content-Length` chunked, and after the head of a response to
-///   `HEAD` it would write the last chunk, which the client would take for the next response. This handler drops that chunk.
+/// - SwiftNIO's parser refuses unknown methods. So it gets another method, and this handler restores the client's method.
+/// - SwiftNIO's encoder doesn't know the request. It sends a response without `Content-Length` as chunks. After the head of a response to
+///   `HEAD`, it would write the last chunk, which the client would take for the next response. This handler drops that chunk.
 final class ProxiedConnection: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -33,7 +33,7 @@ final class ProxiedConnection: ChannelDuplexHandler, RemovableChannelHandler {
             if let method = lines.takeReplacedMethod() { head.method = method }
             let named = head.headerFields.namesInConnection
             if named.contains("close") || lines.isVersion10 && !named.contains("keep-alive") {
-                // Hummingbird closes the connection only if that is the whole value. It doesn't know the version.
+                // Hummingbird closes the connection only if `close` is the whole value, and it doesn't know the HTTP version.
                 head.headerFields.removeAll { named.contains($0.name.canonicalName) || $0.name == .connection }
                 head.headerFields[.connection] = "close"
             }
@@ -54,19 +54,20 @@ final class ProxiedConnection: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// Replaces methods that SwiftNIO's parser doesn't know, before that parser.
+/// Replaces methods that SwiftNIO's parser doesn't know, before the parser sees them.
 ///
-/// The parser gets one request at a time, so that the handler knows where the next one starts: what it emits tells how its body ends.
+/// The parser gets one request at a time, so that the handler knows where the next one starts: the head that the parser emits tells how the
+/// body ends.
 private final class RequestLines: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private enum State {
         case head
-        /// The parser has the head of a request and hasn't emitted it.
+        /// The parser has received the head of a request and hasn't emitted it yet.
         case parsing
         case body(left: Int)
-        /// A chunked body. It ends with a line.
+        /// A chunked body, which is passed on line by line.
         case lines
         /// The parser has refused a request.
         case failed
@@ -78,9 +79,9 @@ private final class RequestLines: ChannelInboundHandler, RemovableChannelHandler
     /// The parser refuses longer heads.
     private static let maximumHeadSize = 1 << 17
 
-    /// The client's method of the request that the parser is about to emit, if it was replaced.
+    /// The client's method in the request that the parser is about to emit, if that method was replaced.
     private var replacedMethod: HTTPRequest.Method?
-    /// Whether the last request is one of HTTP/1.0, whose client waits for the end of the connection.
+    /// Whether the last request uses HTTP/1.0. Its client waits for the end of the connection.
     private(set) var isVersion10 = false
     private var state = State.head
     private var received = ByteBuffer()

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The fields without those that are for the next recipient only (RFC 9110, section 7.6.1).
+    /// The fields without the ones that are only for the next recipient (RFC 9110, section 7.6.1).
     var withoutConnectionFields: HTTPFields {
         let removed = Self.aboutConnection.union(namesInConnection)
         return HTTPFields(

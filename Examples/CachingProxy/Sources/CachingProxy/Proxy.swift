@@ -7,7 +7,7 @@ import SluiceHTTP
 
 /// Forwards requests to one origin, through a cache.
 struct Proxy: Sendable {
-    /// The largest body of a request or a response. Both are held in memory.
+    /// The maximum size of a request body or a response body in bytes. Both are held in memory.
     static let maximumBodySize = 64 << 20
 
     private let origin: String
@@ -70,7 +70,7 @@ private struct Refusal: Error {
     init(_ status: HTTPResponse.Status, _ reason: String) { (self.status, self.reason) = (status, reason) }
 }
 
-/// A response in the form of the server.
+/// A response in the form that the server needs.
 private struct CachedReply {
     var head: HTTPResponse
     var body: HummingbirdCore.ResponseBody
@@ -78,7 +78,7 @@ private struct CachedReply {
     init(_ response: CachedResponse, to method: HTTPRequest.Method) {
         head = HTTPResponse(status: response.status, headerFields: response.headerFields.withoutConnectionFields)
         body = response.body.isEmpty ? .init() : .init(byteBuffer: ByteBuffer(bytes: response.body))
-        // For HEAD, this field is the length of the body that GET would get. The server removes it from a 204 and a 304.
+        // In a response to HEAD, this field is the length of the body that GET would get. The server removes it from a 204 and a 304.
         if method != .head { head.headerFields[.contentLength] = "\(response.body.count)" }
         // A proxy adds a missing date (RFC 9110, section 6.6.1). Stored responses have one.
         if head.headerFields[.date] == nil { head.headerFields[.date] = Self.date() }
@@ -96,7 +96,7 @@ private struct CachedReply {
         }
     }
 
-    /// A response of the proxy itself.
+    /// A response from the proxy itself.
     init(_ status: HTTPResponse.Status, _ text: String, to method: HTTPRequest.Method) {
         let bytes = ByteBuffer(string: text + "\n")
         head = HTTPResponse(status: status, headerFields: [.contentType: "text/plain; charset=utf-8"])
@@ -115,8 +115,8 @@ extension Request {
 }
 
 extension String {
-    /// The target of a request with what a URL can't contain percent-encoded, such as `|` and a `%` without digits. `URL` would then encode
-    /// each `%` again.
+    /// The target of a request, in which everything that a URL can't contain is percent-encoded, such as `|` and a `%` without digits. If
+    /// this were left to `URL`, it would encode each `%` again.
     fileprivate var validForURL: String {
         var rest = utf8[...]
         var valid: [UInt8] = []
@@ -131,7 +131,7 @@ extension String {
         return String(decoding: valid, as: UTF8.self)
     }
 
-    /// Unreserved characters, and those with a meaning in a path or query (RFC 3986, sections 3.3 and 3.4).
+    /// Unreserved characters, and characters with a meaning in a path or query (RFC 3986, sections 3.3 and 3.4).
     private static let allowed = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?".utf8)
 

@@ -14,19 +14,19 @@ struct Unexpected: Error, CustomStringConvertible {
 }
 
 extension Karaoke {
-    /// Checks what the queue promises: the limit held, no song is lost, and what two guests want is downloaded once.
+    /// Checks what the queue promises: the limit holds, no song is lost, and a song that two guests want is downloaded once.
     func check(_ orders: Orders, _ shop: SongShop) async throws {
         let counts = shop.counts
         guard counts.maximumPerGuest == 1 else {
             throw Unexpected("A guest had \(counts.maximumPerGuest) songs concurrently; the limit is 1.")
         }
-        // The results below would wait for songs that haven't ended.
+        // Otherwise, the results below would wait for songs that haven't ended.
         let last = try await downloads.snapshot()
         guard last.openCount == 0, last.paused.isEmpty else {
             throw Unexpected("\(last.openCount) songs wait and \(last.count(in: .paused)) are paused after the end.")
         }
 
-        // What Ann and Ben wanted is there, byte for byte.
+        // The songs that Ann and Ben wanted are there, byte for byte.
         var there: Set<String> = []
         for handle in orders.anns + orders.bens {
             let song = try await handle.result
@@ -41,7 +41,7 @@ extension Karaoke {
             throw Unexpected("Ann and Ben didn't share \(shared.title).")
         }
 
-        // Each song of the playlist was done before Ben went home, or is cancelled for him.
+        // Each song of the playlist was either done before Ben went home, or cancelled for him.
         var cancelledCount = 0
         for handle in orders.playlist {
             let song = try await handle.result
@@ -52,7 +52,7 @@ extension Karaoke {
             }
         }
 
-        // No other file is there, and no partial file.
+        // There are no other files and no partial files.
         let files = try Set(FileManager.default.contentsOfDirectory(atPath: songs.path))
         guard files == there else {
             throw Unexpected("These files are missing or too many: \(files.symmetricDifference(there).sorted()).")

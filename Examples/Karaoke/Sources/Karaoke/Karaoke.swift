@@ -22,7 +22,7 @@ struct Karaoke {
 
     static func open(in directory: URL) async throws {
         let shop = SongShop()
-        // Four songs concurrently, but one at a time for each guest.
+        // At most four songs at a time, and one per guest.
         let downloads = DownloadCoordinator(
             store: .sqlite(at: directory.appending(path: "queue.db")), transport: shop,
             limits: .init(total: 4, perHost: nil, perUser: 1),
@@ -39,21 +39,21 @@ struct Karaoke {
 
     func evening(_ screen: Screen) async throws -> Orders {
         defer { screen.clear() }
-        // Both want Waterloo. It is downloaded once, and each of them has a handle.
+        // Both want Waterloo. It is downloaded once, and each of them gets a handle.
         let anns = try await order(["Waterloo", "Fernando", "Angeleyes"], for: "ann")
         let bens = try await order(["Waterloo"], for: "ben")
-        // Ben also asks for a playlist, and Ann for a song that is in it.
+        // Ben also orders a playlist, and Ann orders a song that is in it.
         let playlist = try await order(SongShop.playlist, for: "ben", batch: "the 80s")
         let shared = try await order(["Dancing Queen"], for: "ann")
         for handle in [anns[0], bens[0]] { try await sing(handle, screen) }
 
-        // Ann takes a break in the middle of a song, which keeps its partial file. Ben's songs go on.
+        // Ann takes a break in the middle of a song, which keeps its partial file. Ben's songs continue.
         for await case .received(_, let bytes) in anns[1].events() where bytes > 400_000 { break }
         try await downloads.pause(.user("ann"))
         screen.say("Ann takes a break.")
         try await Task.sleep(for: .seconds(1))
 
-        // This cancels only Ben's requests: Dancing Queen stays in the queue, because Ann wants it too.
+        // This cancels only Ben's requests: Dancing Queen stays in the queue, because Ann wants it, too.
         try await downloads.cancel(.batch("the 80s"))
         screen.say("Ben goes home. His playlist is cancelled, but not the song that Ann wants too.")
 
@@ -63,13 +63,13 @@ struct Karaoke {
         return Orders(anns: anns + shared, bens: bens, playlist: playlist)
     }
 
-    /// Adds songs to the queue. It doesn't wait for the downloads: the handles do.
+    /// Adds songs to the queue, without waiting for the downloads. The handles do that.
     func order(_ titles: [String], for guest: String, batch: String? = nil) async throws -> [DownloadHandle] {
         let requests = titles.map { DownloadRequest(SongShop.url(of: $0), to: songs, user: guest) }
         return try await downloads.enqueue(requests, batch: batch)
     }
 
-    /// Waits until a song is there.
+    /// Waits until a song is downloaded.
     func sing(_ handle: DownloadHandle, _ screen: Screen) async throws {
         let song = try await handle.result
         guard song.state == .done else { throw Unexpected("\(song.title) is \(song.state)") }

@@ -2,7 +2,7 @@ import Foundation
 import Observation
 import SluiceDownloads
 
-/// Shows a `DownloadList`: redrawn in place in a terminal, and otherwise a line whenever other songs run.
+/// Shows a `DownloadList`. In a terminal, redraws it in place. Otherwise, prints a line whenever other songs run or the counts change.
 ///
 /// In an app, a SwiftUI view reads the same properties, and SwiftUI observes them.
 @MainActor final class Screen {
@@ -29,7 +29,7 @@ import SluiceDownloads
         if isTerminal { shown = [] }
     }
 
-    /// Draws the queue, and draws it again after each change of a property that this has read.
+    /// Draws the queue, and redraws it after each change to a property that was read here.
     private func draw() {
         let lines = withObservationTracking {
             isTerminal ? table() : [summary()]
@@ -44,7 +44,7 @@ import SluiceDownloads
 
     private func show(_ lines: [String]) {
         shown = lines
-        // Without line wrapping: each line must take one row, so that `clear` finds the first one.
+        // Turn off line wrapping: each line must take one row, so that `clear` finds the first line.
         let text = lines.joined(separator: "\n")
         print(isTerminal ? "\u{1B}[?7l\(text)\u{1B}[?7h" : text)
         fflush(nil)
@@ -80,7 +80,7 @@ import SluiceDownloads
 extension QueuedDownload {
     var title: String { request.url.deletingPathExtension().lastPathComponent }
 
-    /// The guests that want the song, in the order in which they asked for it.
+    /// The guests who want the song, in the order in which they asked for it.
     var guests: String {
         members.map { ($0.user ?? "?") + ($0.isPaused ? " (paused)" : "") }.joined(separator: ", ")
     }

@@ -4,11 +4,11 @@ import SluiceHTTP
 import Synchronization
 
 extension HTTPField.Name {
-    /// The guest that a song is downloaded for. The shop counts the songs of each guest.
+    /// The guest who gets the song. The shop counts each guest's songs.
     static let guest = Self("X-Guest")!
 }
 
-/// A shop that needs no network and sends its songs slowly: a custom `Transport`.
+/// A shop that sends its songs slowly and needs no network: a custom `Transport`.
 ///
 /// It also counts, so that the program can check the limits where they matter: at the server.
 final class SongShop: Transport {
@@ -16,7 +16,7 @@ final class SongShop: Transport {
         var running: [String: Int] = [:]
         var maximumPerGuest = 0
         var requests: [String: Int] = [:]
-        /// The songs of which the rest was requested.
+        /// The songs whose downloads were resumed.
         var resumed: Set<String> = []
     }
 
@@ -40,7 +40,7 @@ final class SongShop: Transport {
         let song = request.url.deletingPathExtension().lastPathComponent
         let guest = request.headerFields[.guest] ?? ""
         let contents = Self.contents(of: song)
-        // A download that continues asks for the rest of its file: `Range: bytes=262144-`.
+        // A resumed download requests the rest of its file: `Range: bytes=262144-`.
         let first = request.headerFields[.range].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
 
         var fields: HTTPFields = [.eTag: "\"\(song)\"", .contentLength: "\(contents.count - first)"]
@@ -56,7 +56,7 @@ final class SongShop: Transport {
             status: first > 0 ? .partialContent : .ok, headerFields: fields, url: request.url, body: ResponseBody(body))
     }
 
-    /// A song that arrives with 40 kB every 40 ms.
+    /// A song that sends 40 kB every 40 ms.
     private final class Song: ResponseBodySource {
         private let rest: Mutex<Data>
         private let onEnd: @Sendable () -> Void

@@ -1,7 +1,7 @@
 import SluiceConcurrency
 import Synchronization
 
-/// A thousand requests, and the check of what the server promises.
+/// Sends a thousand requests, and checks what the server promises.
 @main
 struct Load {
     static func main() async throws {
@@ -77,7 +77,7 @@ struct Wrong: Error, CustomStringConvertible {
     var description: String
 }
 
-/// How many answers of each kind there were.
+/// The number of answers of each kind.
 final class Answers: Sendable {
     private let counts = Mutex<[Response: Int]>([:])
 

@@ -31,7 +31,7 @@ final class ReportServer: Sendable {
         self.rates = rates.mapValues { RateLimiter(rate: $0, per: .seconds(1), burst: max(1, $0 / 4)) }
     }
 
-    /// The reports that are finished from now on. A slow subscriber receives the number of reports that it missed.
+    /// Subscribes to the reports that are finished from now on. A slow subscriber receives the number of reports that it missed.
     func subscribe() -> Broadcast<Report, Never>.Subscription {
         finished.subscribe(buffering: .newest(64))
     }
@@ -58,10 +58,10 @@ final class ReportServer: Sendable {
         }
     }
 
-    /// Renders a report, or waits for the task that renders the same report already.
+    /// Renders a report, or waits for a task that is already rendering the same report.
     private func report(_ name: String, for user: String) async throws -> Report {
         try await flights.run(for: Report(user: user, name: name)) { [self] in
-            // The rendering task takes a place. The tasks that wait for it take none.
+            // The task that renders takes a place. Tasks that wait for it don't.
             try await places.run(for: user) {
                 let report = try await gauge.measure(user) { try await render(name, for: user) }
                 finished.send(report)
@@ -75,7 +75,7 @@ final class ReportServer: Sendable {
         return Report(user: user, name: name)
     }
 
-    /// Refuses new requests, gives the running ones some time, cancels those that take longer, and ends the subscriptions.
+    /// Refuses new requests, gives the running ones some time to finish, cancels the ones that take longer, and ends the subscriptions.
     ///
     /// - Parameter requests: The task that handles the requests.
     func shutDown(cancelling requests: Task<Void, Never>) async {
@@ -93,7 +93,7 @@ final class ReportServer: Sendable {
     }
 }
 
-/// Counts the concurrent renderings.
+/// Counts concurrent renderings.
 final class Gauge: Sendable {
     struct Counts: Sendable {
         var running: [String: Int] = [:]
