@@ -6,14 +6,14 @@ remedies, descriptions, help texts, and the other strings of two or more words. 
     Scripts/list-messages.py SluiceFiles      # one or more modules
     Scripts/list-messages.py --kind trap      # one kind
 
-A line has the place, what the text is passed to, and the text. `\\(…)` stands for any longer interpolation, and literals that are joined
-with `+` are one text.
+A line has the place, what the text is passed to, and the text. `\\(…)` stands for a longer interpolation, and literals that are joined with
+`+` are one text.
 """
 import argparse, collections, pathlib, re, sys
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "Sources"
 
-# A kind, and the calls, labels and declarations around a string of this kind. The first kind that matches is taken.
+# A kind, and the calls, labels and declarations around a string of this kind. The first kind that matches is used.
 KINDS = [
     ("trap", re.compile(r"precondition\w*|fatalError|assert\w*")),
     ("help", re.compile(r"CommandConfiguration|Option|Flag|Argument|OptionGroup|ArgumentHelp|help|abstract|discussion|usage|valueName")),

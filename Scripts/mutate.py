@@ -32,7 +32,7 @@ def use(name: str) -> None:
 
 
 def copy_sources() -> None:
-    """Updates the copy. Unchanged files keep their dates, so that only changed files are compiled."""
+    """Updates the copy. Unchanged files keep their modification dates, so that only changed files are compiled."""
     names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split("\n")
     wanted = {name for name in names if name and (ROOT / name).is_file()}
@@ -52,7 +52,7 @@ def scratch() -> str:
 
 
 def build() -> str | None:
-    """Returns the first error of the compiler, or None."""
+    """Returns the compiler's first error, or None."""
     result = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", scratch()], cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True)
     if result.returncode == 0:
         return None

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Shows how many workers one queue in PostgreSQL serves: where more of them no longer give more exchanges.
+"""Shows how many workers one queue in PostgreSQL can serve: the number from which more workers no longer make more exchanges.
 
     swift build --traits PostgreSQL
     Scripts/checks/postgres.sh Scripts/queue-knee.py --json knee.json
 
-An exchange settles a worker's jobs and claims others, in one transaction that holds the queue's lock. The script measures the time that
-it takes, c, with 8 connections that wait for nothing else. Then up to 1,000 workers run, each with a connection through pgbouncer, and
-each pauses after an exchange as long as a transfer takes. The knee is where the workers want more exchanges than 1/c per second.
+An exchange settles a worker's jobs and claims others, in one transaction that holds the queue's lock. The script first measures the time c
+of an exchange, with 8 connections that do nothing else. Then up to 1,000 workers run, each with a connection through pgbouncer. After each
+exchange, a worker pauses for as long as a transfer takes. The knee is where the workers want more exchanges than 1/c per second.
 
-The store calls an exchange a turn (`QueueStore.takeTurn`). The script sends the store's own functions, in one round trip. The tables are
-made by `sluice queue add`.
+The store calls an exchange a turn (`QueueStore.takeTurn`). The script calls the store's own functions, in one round trip. `sluice queue
+add` creates the tables.
 """
 
 import argparse
@@ -59,7 +59,7 @@ class Queue:
         self.url, self.pooler = url, pooler
         self.filled = 0
         if self.sql("SELECT to_regclass('sluice.queue') IS NULL") == "t":
-            # Creates the tables. No worker runs the queue that the job is in.
+            # Creates the tables. No worker runs this job's queue.
             if subprocess.run([sluice, "queue", "add", "--db", url, "-d", "knee", "https://host.example/knee"],
                               stdout=subprocess.DEVNULL).returncode:
                 sys.exit(f"{sluice} failed. Build it with --traits PostgreSQL, or name another one with --sluice.")
@@ -74,20 +74,20 @@ class Queue:
         return int(self.sql(f"SELECT count(*) FROM sluice.job WHERE queue = {self.number} AND state = 0"))
 
     def fill(self, count):
-        """Adds jobs until at least `count` wait."""
+        """Adds jobs until at least `count` are waiting."""
         for _ in range(-(-(count - self.waiting()) // 10_000)):
             self.sql(FILL.format(queue=self.number, lanes=LANES, start=self.filled + 1))
             self.filled += 10_000
 
     def exchanges(self, batch, clients, seconds, pause=0.0, pooled=False):
-        """Returns the number of exchanges per second, and the mean time of one in milliseconds, with the wait for the lock."""
-        # The jobs of the workers of the measurement before.
+        """Returns the exchanges per second, and the mean time of an exchange in milliseconds, including the wait for the lock."""
+        # The jobs of the previous measurement's workers.
         self.sql(f"SET search_path = sluice; SELECT detach({self.number}, NULL, worker) FROM "
                  f"(SELECT DISTINCT worker FROM job WHERE queue = {self.number} AND state = 1) AS held")
         script = EXCHANGE.replace("QUEUE", str(self.number)).replace("BATCH", str(batch))
         if pause:
             microseconds = round(1e6 * pause)
-            # First, so that the workers don't begin together.
+            # Pauses first, so that the workers don't all begin at the same time.
             script = f"\\set pause random(0, {2 * microseconds})\n\\sleep :pause us\n" + script
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
             file.write(script)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Times hits on disk in a cache of Python, for the rows cache/ of the benchmarks.
+"""Times disk hits in a Python cache, for the rows cache/ of the benchmarks.
 
     cache-hits.py PEER DIRECTORY SIZE ENTRIES PASSES REPORT
 
-Stores the entries, looks all of them up once, which doesn't count, and then PASSES times. Writes the seconds, the processor seconds and the
+Stores the entries, looks all of them up once, which isn't timed, and then PASSES times. Writes the seconds, the processor seconds and the
 bytes of the counted lookups to REPORT. `Scripts/run-benchmarks.sh --install-peers` installs the packages.
 """
 
@@ -13,7 +13,7 @@ import time
 
 
 def with_diskcache(directory, body, entries):
-    """diskcache with its defaults: bodies from 32 KiB in files, smaller ones in SQLite. It doesn't know HTTP."""
+    """diskcache with its defaults: bodies of at least 32 KiB in files, smaller ones in SQLite. It doesn't know HTTP."""
     import diskcache
 
     cache = diskcache.Cache(os.path.join(directory, "diskcache"))

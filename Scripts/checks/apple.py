@@ -4,15 +4,16 @@
     Scripts/checks/apple.py
     Scripts/checks/apple.py --self-check     # also inserts mistakes, and fails if one isn't found
 
-The compiler compiles for Apple's platforms: it decides `os(…)` and `canImport(…)`, and refuses API that is newer than the platforms of the
-manifest. Modules of Apple that Linux lacks are the stubs in Tests/AppleStubs. Their README says where the others come from, and what this
-check doesn't prove. It needs a debug build (`swift build --traits PostgreSQL`) in `SLUICE_SCRATCH` for the modules of the dependencies.
+The compiler compiles for Apple's platforms: it evaluates `os(…)` and `canImport(…)`, and refuses API that is newer than the manifest's
+platforms. Tests/AppleStubs has stubs for Apple's modules that Linux lacks. Its README says where the other modules come from, and what this
+check doesn't prove. The check needs a debug build (`swift build --traits PostgreSQL`) in `SLUICE_SCRATCH` for the modules of the
+dependencies.
 
-Beside the modules, it checks the C targets, code of an app (Tests/AppleStubs/Use), the samples with `Apple` in their path or with views,
-the steps of the tutorial, and the example app.
+In addition to the modules, it checks the C targets, code of an app (Tests/AppleStubs/Use), the samples with `Apple` in their path or with
+views, the steps of the tutorial, and the example app.
 
-With `--self-check`, a mistake is inserted into each arm of each `#if` that Linux doesn't compile. Each must be found on at least one
-platform. Arms that no platform compiles are listed.
+With `--self-check`, a mistake is inserted into each arm of each `#if` that Linux doesn't compile. Each mistake must be found on at least
+one platform. Arms that no platform compiles are listed.
 """
 import argparse, concurrent.futures, dataclasses, pathlib, re, subprocess, sys, tempfile
 from apple_platforms import Compiler, Platform, platforms
@@ -25,11 +26,11 @@ FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "Exis
 STRICT = ["-swift-version", "6", "-warnings-as-errors", "-package-name", "sluice", "-enable-experimental-feature", "Lifetimes",
           *(word for feature in FEATURES for word in ("-enable-upcoming-feature", feature))]
 STUB = ["-swift-version", "6", "-suppress-warnings"]
-# The modules that every platform has, lowest layer first, and those of the command line.
+# The modules that every platform has, lowest layer first, and the modules of the command line.
 LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase", "SluiceCache", "SluiceDownloads",
              "SluiceService"]
 OF_MACOS = ["SluicePostgres", "LoopbackOrigin", "SluiceCommands", "sluice"]
-# What the tests use, except files that import Testing: the toolchain has no compiled module of that.
+# What the tests use, except files that import Testing: the toolchain has no compiled module for Testing.
 OF_TESTS = {"TestSupport": "Tests/TestSupport", "ConcurrencyStress": "Tests/Stress", "FileWorker": "Tests/FileWorker",
             "CacheWorker": "Tests/CacheWorker", "MarkdownWorker": "Tests/MarkdownWorker",
             "SmallStack": "Tests/NativeMarkTests/Support/SmallStack.swift",
@@ -43,8 +44,8 @@ def modules_of(platform: Platform) -> list[str]:
 
 
 def rewritten(text: str) -> str:
-    """Returns a source file with the names of the stubs, line for line."""
-    # The modules of Linux are there, because the dependencies need them.
+    """Returns a source file in which the names of modules are replaced by those of the stubs. The line numbers don't change."""
+    # Hide the Linux modules, which are there because the dependencies need them.
     text = re.sub(r"\bcanImport\((Glibc|Musl|FoundationEssentials|FoundationNetworking)\)", "false", text)
     text = re.sub(r"^((?:\w+ )?import )(Glibc|Musl|FoundationEssentials|FoundationNetworking)$", r"\1\2OfLinux", text, flags=re.M)
     text = re.sub(r"^((?:\w+ )?import )(Foundation|Dispatch)$", r"\1Apple\2", text, flags=re.M)
@@ -83,8 +84,8 @@ def emit_stubs(compiler: Compiler) -> None:
              "AppleFoundation": ["AppleFoundation.swift"], "AppleDispatch": ["AppleDispatch.swift"],
              "CoreGraphics": ["CoreGraphics.swift"], "ImageIO": ["ImageIO.swift"], "CryptoKit": ["CryptoKit.swift"], **kits}
     for module, files in stubs.items():
-        # Except in the C library: an enumeration may get more cases later, so a switch needs @unknown default, and each declaration says
-        # when it was introduced.
+        # As in Apple's modules, except the C library: an enumeration may get more cases later, so a switch needs @unknown default, and each
+        # declaration says when it was introduced.
         strict = [] if module.startswith("Darwin") else ["-enable-library-evolution", "-require-explicit-availability=error"]
         if output := compiler.emit(module, *STUB, *strict, *(STUBS / file for file in files)):
             sys.exit(f"for {compiler.platform.name}, the stub of {module} does not compile:\n{output}")
@@ -93,7 +94,7 @@ def emit_stubs(compiler: Compiler) -> None:
 def check_modules(compiler: Compiler) -> list[str]:
     for module in modules_of(compiler.platform):
         words = [*STRICT, *flags(FLAGS), *copied(compiler, module)]
-        # Only what another module imports is emitted. That also finds mistakes in the flow of data.
+        # Only modules that another module imports are emitted. Emitting also finds mistakes in the data flow.
         is_imported = module not in OF_TESTS or module == "TestSupport"
         if output := compiler.emit(module, *words) if is_imported else compiler.typecheck(module, "-parse-as-library", *words):
             return [f"for {compiler.platform.name}, {module} does not compile:\n{output}"]
@@ -101,7 +102,7 @@ def check_modules(compiler: Compiler) -> list[str]:
 
 
 def check_app(compiler: Compiler) -> list[str]:
-    """Checks code that uses the modules: the declarations for a platform must be there."""
+    """Checks code that uses the modules: the declarations for the platform must exist."""
     name, kits = compiler.platform.name, compiler.platform.kits
     uses = [("Queue", ["Queue.swift"])]
     if name != "watchOS":
@@ -120,7 +121,7 @@ def check_app(compiler: Compiler) -> list[str]:
 
 
 def check_tutorial(compiler: Compiler) -> list[str]:
-    """Checks each step of the tutorial: a file of the model alone, and a view with the last state of the model."""
+    """Checks each step of the tutorial: a file of the model alone, and a view together with the last state of the model."""
     steps = sorted((ROOT / "docs/Sluice.docc/Tutorial").glob("*.swift"))
     if not steps:
         return ["The tutorial has no steps."]
@@ -156,7 +157,7 @@ def check_samples(compiler: Compiler) -> list[str]:
 
 HEADERS = ROOT / "Tests/AppleStubs/include"
 C_TARGETS = ("CSluiceFiles", "CSluiceHTTP", "CSluicePostgres")
-# Headers of other projects, from this machine. Apple's SDKs have the first two.
+# Headers of other projects, from this machine. Apple's SDKs include the first two.
 OTHER_HEADERS = ("curl", "sqlite3.h", "postgresql", "libpq-fe.h", "openssl")
 HEADER_PLACES = ("/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu")
 C_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else)\b")
@@ -171,7 +172,7 @@ def compiled_c(target: str, words: list, file: pathlib.Path, others: pathlib.Pat
 
 def c_options(platform: Platform, others: pathlib.Path) -> list:
     words = ["-nostdlibinc", "-isystem", HEADERS]
-    # The queue on PostgreSQL is for servers.
+    # The PostgreSQL queue is for servers.
     return words + (["-DSLUICE_POSTGRESQL", "-isystem", others / "postgresql"] if platform.name == "macOS" else [])
 
 
@@ -192,7 +193,7 @@ def check_c(platforms: list[Platform], self_check: bool) -> list[str]:
 
 
 def check_c_mistakes(platforms: list[Platform], directory: pathlib.Path, others: pathlib.Path) -> list[str]:
-    """Inserts a mistake after each directive. Those that this machine doesn't compile must be found on a platform of Apple."""
+    """Inserts a mistake after each directive. The ones that this machine doesn't compile must be found on one of Apple's platforms."""
     places, of_linux, of_apple = set(), set(), set()
     for name in C_TARGETS:
         for path in sorted((ROOT / "Sources" / name).rglob("*.[ch]")):
@@ -200,7 +201,7 @@ def check_c_mistakes(platforms: list[Platform], directory: pathlib.Path, others:
             copy.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_text().split("\n")
             for number, line in enumerate(lines):
-                # An arm that only explains what is missing is a mistake itself.
+                # An arm that only reports what is missing is itself an error.
                 if C_DIRECTIVE.match(line) and not lines[number + 1].lstrip().startswith("#error"):
                     place = f"{path.relative_to(ROOT)}:{number + 1}"
                     places.add(place)
@@ -226,7 +227,7 @@ def check_c_mistakes(platforms: list[Platform], directory: pathlib.Path, others:
 
 # Modules that only Apple's platforms have.
 OF_APPLE = {"AppKit", "CoreGraphics", "CryptoKit", "Darwin", "ImageIO", "SwiftUI", "UIKit"}
-# Modules of this machine that Apple's platforms lack. Musl is the C library of other Linux systems, which no check compiles.
+# Modules of this machine that Apple's platforms lack. Musl is the C library of other Linux systems, for which no check compiles.
 OF_LINUX = {"Glibc", "Musl", "FoundationEssentials", "FoundationNetworking"}
 FLAGS = {"DEBUG", "PostgreSQL"}
 
@@ -242,7 +243,7 @@ class Arm:
 
     @property
     def is_of_linux(self) -> bool:
-        """Whether this machine compiles it. Its builds have every combination of our own flags."""
+        """Whether this machine compiles the arm. Its builds have every combination of our own flags."""
         conditions = [condition for condition in self.conditions if re.search(r"\b(os|canImport)\(", condition)]
         return all(holds(condition, "Linux", OF_LINUX - {"Musl"} | {"Dispatch"}, FLAGS | {"SLUICE_URLSESSION"})
                    for condition in conditions)
@@ -260,7 +261,7 @@ def holds(condition: str, system: str, modules: set[str], flags: set[str]) -> bo
 
 
 def arms(path: pathlib.Path) -> list[Arm]:
-    """Returns the arms of a file, and their conditions with those of the arms around them."""
+    """Returns the arms of a file, each with its conditions and the conditions of the arms around it."""
     found: list[Arm] = []
     open_arms: list[tuple[list[str], str]] = []     # for each #if: the conditions that were false before, and that of this arm
     for number, line in enumerate(path.read_text().split("\n"), 1):
@@ -281,7 +282,8 @@ def arms(path: pathlib.Path) -> list[Arm]:
 
 
 def with_mistakes(text: str, lines: set[int]) -> tuple[str, dict[int, int]]:
-    """Inserts a mistake after these lines. Returns the text, and for each mistake's line the line before it in the given text."""
+    """Inserts a mistake after each of these lines. Returns the text, and maps the line of each mistake to the line before it in the
+    original."""
     result, places = [], {}
     for number, line in enumerate(text.split("\n"), 1):
         result.append(line)
@@ -292,7 +294,8 @@ def with_mistakes(text: str, lines: set[int]) -> tuple[str, dict[int, int]]:
 
 
 def check_mistakes(compiler: Compiler, module: str, wanted: set, more_flags: set[str] = set()) -> tuple[set, set]:
-    """Inserts a mistake into the arms of a module that this platform compiles, and returns those arms and those that were found."""
+    """Inserts a mistake into each arm of a module that this platform compiles. Returns these arms, and the arms whose mistakes were
+    found."""
     modules = OF_APPLE - {"AppKit", "UIKit"} | set(compiler.platform.kits) | {"Dispatch"}
     inserted, files, places = set(), [], {}
     for path in sources(module):
@@ -312,7 +315,7 @@ def self_check(compilers: list[Compiler]) -> list[str]:
     wanted = {arm for module in [*LIBRARIES, *OF_MACOS, *OF_TESTS] for path in sources(module) for arm in arms(path)
               if not arm.is_of_linux and not arm.is_of_musl}
     tried, found = set(), set()
-    # A platform checks the arms that those before it don't compile.
+    # Each platform checks the arms that the platforms before it don't compile.
     for compiler in compilers:
         jobs = [(module, set()) for module in modules_of(compiler.platform)] + [("SluiceLock", {"SLUICE_PTHREAD_LOCK"})]
         for more_tried, more_found in side_by_side(lambda job: check_mistakes(compiler, job[0], wanted - tried, job[1]), jobs):

@@ -1,14 +1,14 @@
 """Compiles Swift for Apple's platforms where Apple's SDKs are missing, for apple.py.
 
-The compiler has Apple's platforms as targets on every machine: it evaluates `os(…)`, `canImport(…)` and availability for them. It lacks
-their modules. A copy of the modules of this machine takes their place: in each, the target that the compiler wrote is replaced with
-Apple's. The modules of the toolchain declare the availability of the standard library, Observation and Synchronization on all platforms.
-C headers are read as on this machine.
+On every machine, the compiler has Apple's platforms as targets: it evaluates `os(…)`, `canImport(…)` and availability for them. It lacks
+their modules. Copies of this machine's modules take their place. In each copy, the target that the compiler wrote is replaced with Apple's.
+The modules of the toolchain declare the availability of the standard library, Observation and Synchronization on all platforms. C headers
+are read as on this machine.
 """
 import dataclasses, json, pathlib, re, shutil, subprocess
 from builds import ROOT, SCRATCH, modules_of_build
 
-# The toolchain is beside the compiler: bin/swiftc, lib/swift.
+# The toolchain's modules are next to the compiler: bin/swiftc, lib/swift.
 TOOLCHAIN = pathlib.Path(shutil.which("swiftc") or "swiftc").resolve().parents[1] / "lib/swift"
 INFORMATION = json.loads(subprocess.run(["swiftc", "-print-target-info"], capture_output=True, check=True).stdout)
 HOST = INFORMATION["target"]["moduleTriple"]
@@ -18,12 +18,12 @@ LIBRARIES = TOOLCHAIN / INFORMATION["target"]["platform"]
 VISION = {f"{major}.{minor}": "1.0" for major in range(2, 18) for minor in range(10)}
 VISION |= {"17.4": "1.1", "17.5": "1.2"} | {f"18.{minor}": f"2.{minor}" for minor in range(7)}
 VISION |= {f"26.{minor}": f"26.{minor}" for minor in range(10)}
-# Our C modules that Swift code for Apple's platforms imports. The second tuple names those that are empty elsewhere than on macOS.
+# Our C modules that Swift code for Apple's platforms imports. The second tuple names the ones that are empty except on macOS.
 C_MODULES = ("CSluiceFiles", "CSluiceHTTP", "CSluicePostgres")
 C_MODULES_OF_MACOS = ("CSluiceHTTP", "CSluicePostgres")
 
-# The headers of this machine's C library aren't included, because Swift code would see all their names. This is what they declare for ours,
-# beside types of other widths on Apple's platforms.
+# The headers of this machine's C library aren't included, because Swift code would see all their names. These are the declarations that
+# ours need from them, apart from types that have other widths on Apple's platforms.
 PIECES = """
 #ifndef SLUICE_IOVEC
 #define SLUICE_IOVEC
@@ -56,7 +56,8 @@ def platforms(manifest: str) -> list[Platform]:
 
 
 def retargeted(file: pathlib.Path, copy: pathlib.Path, platform: Platform) -> None:
-    """Copies a module, and replaces the target that it was compiled for. The compiler wrote that with its length, which must not change."""
+    """Copies a module, and replaces the target that it was compiled for. The compiler wrote the target with its length, which must not
+    change."""
     oldest = f"arm64-apple-{platform.system}1."
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_bytes(file.read_bytes().replace(HOST.encode(), (oldest + "0" * (len(HOST) - len(oldest))).encode()))
@@ -80,12 +81,12 @@ class Compiler:
         for path in SCRATCH.glob("debug/Modules/*.swiftmodule"):
             if path.stem not in ours:
                 retargeted(path, self.modules / path.name, platform)
-        # Not the root directory: the compiler would take all our modules for those of an SDK.
+        # Not the root directory, because the compiler would take all our modules for an SDK's.
         sdk = directory / "sdk"
         sdk.mkdir()
         for name in ("usr", "lib", "lib64"):
             (sdk / name).symlink_to(f"/{name}")
-        # As in Apple's SDK. Declarations name versions of iOS.
+        # As in Apple's SDK, because declarations name versions of iOS.
         (sdk / "SDKSettings.json").write_text(json.dumps({
             "CanonicalName": platform.system + platform.version, "DisplayName": platform.name, "Version": platform.version,
             "MaximumDeploymentTarget": "99.0",
@@ -104,7 +105,7 @@ class Compiler:
                       "-I", self.modules, *modules_of_dependencies(), *self.headers()]
 
     def headers(self) -> list[str]:
-        """Copies the headers of our C modules with the types of Apple's platforms, and returns the options that find them."""
+        """Copies the headers of our C modules, changed to the types of Apple's platforms, and returns the options that find them."""
         words = []
         for module in C_MODULES:
             if self.platform.name != "macOS" and module in C_MODULES_OF_MACOS:
@@ -122,7 +123,7 @@ class Compiler:
         return words
 
     def run(self, *words: object) -> str | None:
-        """Returns the output of the compiler if it fails, or None."""
+        """Returns the compiler's output if it fails, or None."""
         result = subprocess.run(["swiftc", "-frontend", *map(str, [*words, *self.words])], capture_output=True, text=True)
         return None if result.returncode == 0 else (result.stdout + result.stderr).replace(f"{self.directory}/", "")
 
@@ -139,6 +140,6 @@ def module_system(platform: Platform) -> str:
 
 
 def modules_of_dependencies() -> list[str]:
-    """The options for the C modules of the dependencies, without the Swift modules of the build."""
+    """Returns the options for the C modules of the dependencies, without the Swift modules of the build."""
     return [word for path in modules_of_build() if path.startswith("-fmodule") and not re.search(r"/C(Sluice|TestSupport)", path)
             for word in ("-Xcc", path)]

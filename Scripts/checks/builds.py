@@ -9,7 +9,7 @@ SCRATCH = ROOT / os.environ.get("SLUICE_SCRATCH", ".build")
 
 
 def program(name: str, configuration: str = "debug") -> pathlib.Path:
-    """Returns the path of an executable of the build. Ends the script if it is missing."""
+    """Returns the path of an executable in the build. Ends the script if it is missing."""
     path = SCRATCH / configuration / name
     if not os.access(path, os.X_OK):
         build = "swift build" if configuration == "debug" else f"swift build -c {configuration}"
@@ -20,7 +20,7 @@ def program(name: str, configuration: str = "debug") -> pathlib.Path:
 def modules_of_build(scratch: pathlib.Path = SCRATCH) -> list[str]:
     """Returns the compiler options for the modules of a debug build, including those of the dependencies."""
     maps = [*glob.glob(f"{scratch}/debug/*.build/module.modulemap"),
-            # C modules with their own map, and system libraries, which Swift modules of the dependencies import.
+            # C modules that have their own module map, and system libraries. Swift modules of the dependencies import them.
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/include/module.modulemap"),
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/module.modulemap")]
     return ["-I", f"{scratch}/debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}"))]

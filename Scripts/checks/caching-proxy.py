@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Proves that Examples/CachingProxy caches as RFC 9111 says, forwards the rest unchanged, and starts and stops cleanly.
+"""Proves that Examples/CachingProxy caches as RFC 9111 specifies, forwards the rest unchanged, and starts and stops cleanly.
 
     swift build --build-tests
     swift build --package-path Examples/CachingProxy --scratch-path .build
     Scripts/checks/caching-proxy.py                   # about a minute
     Scripts/checks/caching-proxy.py --only "5861 3"   # the cases of RFC 9111 whose section and claim contain the text
 
-An origin on loopback gives each case's responses and records the bytes that it gets.
+An origin on loopback sends each case's responses and records the bytes that it gets.
 
-The cases of RFC 9111 are those of Tests/SluiceCacheTests/Policy, which the tests write as JSON. The proxy's clock stands still, and the
-check moves it. Fails if a request or a response differs, or if fewer than 500 cases can be run. Cases that need something that a client
-can't send are counted by reason.
+The cases of RFC 9111 come from Tests/SluiceCacheTests/Policy. The tests write them as JSON. The proxy's clock stands still unless the check
+moves it. Fails if a request or a response differs, or if fewer than 500 cases pass. Cases that can't be run through a proxy are counted by
+reason.
 """
 import argparse, collections, email.utils, json, os, pathlib, re, signal, socket, subprocess, sys, tempfile, threading, time
 
@@ -35,7 +35,7 @@ def expect(actual, expected, what: str):
 
 
 class Session:
-    """A proxy and an origin whose next response a check sets."""
+    """A proxy, and an origin whose next response a check sets."""
 
     def __init__(self, directory: pathlib.Path):
         self.directory = directory
@@ -68,7 +68,7 @@ def forwards_methods_and_bodies(session: Session):
                 expect(got.get("Content-Length"), str(len(sent)), "Content-Length")
             elif method == "GET":
                 expect(got.get("Content-Length"), None, "Content-Length")
-    # A chunked body has its length at the origin. A line end in it doesn't end a request.
+    # The origin gets a chunked body with its length. A line end in the body doesn't end the request.
     chunked = b"5\r\nab\r\nc\r\n4;x=y\r\nFROB\r\n0\r\nX-Trailer: 1\r\n\r\n"
     _, got = session.ask("PUT", "/chunked", [("Transfer-Encoding", "chunked")], chunked)
     expect((got.body, got.get("Transfer-Encoding"), got.get("Content-Length")), (b"ab\r\ncFROB", None, "9"), "a chunked body")
@@ -81,7 +81,7 @@ def forwards_targets(session: Session):
     ]:
         _, got = session.ask("GET", target)
         expect(got.target, target, "the target")
-    # A URL has no such characters. They are percent-encoded.
+    # A URL can't contain these characters, so they are percent-encoded.
     _, got = session.ask("GET", '/a%20|b"c%?{d}^%zz[%7c]%f')
     expect(got.target, "/a%20%7Cb%22c%25?%7Bd%7D%5E%25zz%5B%7c%5D%25f", "the target")
     _, got = session.ask("GET", "http://other.test/absolute?x")
@@ -104,7 +104,7 @@ def forwards_fields(session: Session):
     expect(added, {"host", "via"}, "what the proxy adds")
     expect(got.get("Host"), f"127.0.0.1:{session.origin.port}", "Host")
     _, got = session.ask("GET", "/fields")
-    # Neither of the two changes what the request means.
+    # Neither of the two added fields changes the meaning of the request.
     expect(got.get("Accept"), "*/*", "Accept")
     expect({name.lower() for name, _ in got.fields}, {"host", "via", "accept", "accept-encoding"}, "the fields of a request without fields")
 
@@ -169,7 +169,7 @@ def announces_lengths(session: Session):
 
 
 def keeps_connections_in_step(session: Session):
-    """Several requests over one connection, in one write and byte by byte, with all kinds of framing."""
+    """Sends several requests over one connection, in one write and byte by byte, with all kinds of framing."""
     session.next = response(200, [("X", "1")], None)
     parts = [
         request("HEAD", "/1"), request("FROB", "/2"), request("PUT", "/3", [], b"FROB / HTTP/1.1\r\n\r\n"), b"\r\n" + request("GET", "/4"),
@@ -190,7 +190,7 @@ def keeps_connections_in_step(session: Session):
         expect([got.method for got in session.origin.taken()], methods, "the methods")
     for method in ["GET", "HEAD", "FROB"]:
         with session.proxy.connect() as connection:
-            # A client of HTTP/1.0 waits for the end of the connection.
+            # An HTTP/1.0 client waits for the end of the connection.
             connection.sendall(f"{method} /old HTTP/1.0\r\n\r\n".encode())
             reader = Reader(connection)
             expect((reader.message(method).status, reader.rest()), (200, b""), "the response to HTTP/1.0")
@@ -217,7 +217,7 @@ def continues_and_limits_bodies(session: Session):
         with session.proxy.connect() as connection:
             connection.sendall(request("PUT", "/large", [("Content-Length", str(LIMIT + 1)), *expectation]))
             expect(Reader(connection).message("PUT").status, 413, "the response to a body that is too large")
-    # Without an announced length, the proxy notices it later.
+    # Without an announced length, the proxy notices only later that the body is too large.
     chunk = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
     with session.proxy.connect() as connection:
         connection.sendall(request("PUT", "/large", [("Transfer-Encoding", "chunked")]))
@@ -266,7 +266,7 @@ def ends_gracefully(session: Session):
             running.sendall(request("GET", "/last"))
             waits.wait(PATIENCE)
             proxy.process.send_signal(number)
-            # The end of the idle connection tells that the proxy is ending.
+            # When the idle connection ends, the proxy is shutting down.
             expect(Reader(idle).rest(), b"", "what an idle connection gets")
             goes_on.set()
             expect(Reader(running).message("GET").body, b"last", "the response to the running request")
@@ -345,7 +345,8 @@ class Runner:
     # The origin
 
     def answer(self, request: Message) -> bytes:
-        """The next response of the script. Without one, the origin closes the connection: the case is only about the request."""
+        """Returns the next response of the script. If there is none, the origin closes the connection, because the case is only about the
+        request."""
         bytes_sent = b""
         while self.script:
             message = self.script.pop(0)
@@ -365,7 +366,7 @@ class Runner:
             if request.method == "HEAD" or status in (204, 304):
                 return bytes_sent + response(status, fields, None)
             if first == "cut" and not any(name.lower() == "content-length" for name, _ in fields):
-                # Chunks without a last one.
+                # Chunks without the last chunk.
                 head = response(status, [*fields, ("Transfer-Encoding", "chunked")], None)
                 return bytes_sent + head + b"%x\r\n%b\r\n" % (len(body), body)
             return bytes_sent + response(status, fields, body)
@@ -375,7 +376,7 @@ class Runner:
         return [(field["name"], self.text(field["value"])) for field in fields if field.get("value") is not None]
 
     def text(self, value: str) -> str:
-        """Fills in dates, and the origin in place of example.test."""
+        """Fills in dates, and replaces example.test with the origin."""
         value = re.sub(r"(?i)(http)://example\.test(:80)?(?=[/#?]|$)", rf"\g<1>{self.origin.url[4:]}", value)
         return re.sub(
             r"@(-?\d+)", lambda match: email.utils.formatdate(self.clock.now + int(match[1]), usegmt=True), value)
@@ -383,7 +384,7 @@ class Runner:
     # The client
 
     def run(self, case: dict) -> None:
-        """Raises Failed if the proxy does something else than the case tells."""
+        """Raises Failed if the proxy does anything other than what the case says."""
         self.clock.set(START)
         targets = set()
         try:
@@ -394,7 +395,7 @@ class Runner:
                     raise Failed(f"step {self.number}, {step['line']}: {problem}") from None
         finally:
             self.script = []
-            # The cache forgets what an unsafe request has changed.
+            # Empty the cache: it invalidates the target of an unsafe request.
             for target in targets:
                 self.script = [{"words": ["204"], "fields": []}]
                 self.proxy.ask("DELETE", target)
@@ -408,7 +409,7 @@ class Runner:
         target = "/" + (rest[0] if rest else "").lstrip("/").split("#")[0]
         fields = self.fields(step["request"]["fields"])
         if "(cacheOnly)" in words:
-            # The mode has the meaning of these directives.
+            # The mode means the same as these directives.
             fields.append(("Cache-Control", "only-if-cached, max-stale"))
         sent = self.sent(fields, self.fields(step["decision"]["fields"]))
         unchanged = self.sent(fields, [])
@@ -432,7 +433,7 @@ class Runner:
         return target
 
     def sent(self, client: list[tuple[str, str]], decision: list[tuple[str, str]]) -> dict[str, str | None]:
-        """Returns the fields that the origin must get. Those of the decision replace those of the client."""
+        """Returns the fields that the origin must get. The decision's fields replace the client's."""
         expected: dict[str, str | None] = dict.fromkeys(CONDITIONS)
         replaced = {name.lower() for name, _ in decision}
         for name, value in [*(field for field in client if field[0].lower() not in replaced), *decision]:
@@ -447,7 +448,7 @@ class Runner:
                 raise Failed(f"the origin got {name}: {request.get(name)} instead of {value}")
 
     def compare_answer(self, answer: Message, expected: dict):
-        # 0 means that no response is there. The proxy tells the client so.
+        # 0 means that there is no response. The proxy reports that to the client.
         status = int(expected["words"][0]) or 502
         if answer.status != status:
             raise Failed(f"the client got {answer} instead of {status}")
@@ -459,7 +460,8 @@ class Runner:
                 raise Failed(f"the client got {field['name']}: {answer.get(field['name'])}")
 
     def wait_for_validation(self, target: str, age: str | None):
-        """A validation in the background has no sign but its effect: another age. Requests with only-if-cached change nothing."""
+        """Waits until a background validation has changed the age, which is its only visible effect. Requests with only-if-cached change
+        nothing."""
         for _ in range(PATIENCE * 1000):
             answer = self.proxy.ask("GET", target, [("Cache-Control", "only-if-cached")])
             if answer.get("Age") != age:

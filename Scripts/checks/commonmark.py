@@ -4,10 +4,10 @@
     swift build --product MarkdownWorker
     Scripts/checks/commonmark.py
 
-580 examples must give the HTML of the specification. The 72 others contain raw HTML, which NativeMark treats as plain text: they must
-give the output of markdown-it-py 4.3.0 with `html: False`. So must fixtures with one tilde, or with more than two, and its strikethrough
-is replaced by a rule that follows GitHub. Examples and oracle come from one sdist, which is fetched once and has a pinned
-hash. Exits with 1 if an output differs, or if not all examples ran.
+580 examples must give the HTML of the specification. The 72 others contain raw HTML, which NativeMark treats as plain text: they must give
+the output of markdown-it-py 4.3.0 with `html: False`. So must fixtures with one tilde, or with more than two; for them, the strikethrough
+rule of markdown-it-py is replaced by one that follows GitHub. Examples and oracle come from one sdist, which is fetched once and has a
+pinned hash. Exits with 1 if an output differs, or if not all examples ran.
 """
 import argparse, hashlib, json, re, struct, subprocess, sys, tarfile
 
@@ -33,7 +33,7 @@ RAW_HTML_SECTIONS = {"HTML blocks", "Raw HTML"}
 # One tilde, or more than two.
 TILDES = r"(?<!~)(?:~|~{3,})(?!~)"
 
-# Here NativeMark follows cmark-gfm and not markdown-it: a line that begins a list or a heading isn't a header of a table.
+# Here NativeMark follows cmark-gfm instead of markdown-it: a line that begins a list or a heading isn't a table's header.
 DEVIATIONS = {
     "tables line 145": "<ul>\n<li>foo|foo\n---|---\nbar|bar</li>\n</ul>",
     "tables line 393": "<h1>| 1 | 2</h1>\n<p>--|--|--\nx | <code>\\</code> | <code>x</code></p>",
@@ -112,7 +112,7 @@ def strike_as_github(md):
         run = state.scanDelims(state.pos, True)
         state.push("text", "", 0).content = "~" * run.length
         if run.length <= 2:
-            # Markers that are no characters of the text, and a length that the rule of three ignores.
+            # Markers that don't occur in the text, and a length that the rule of three ignores.
             state.delimiters.append(Delimiter(marker=-run.length, length=0, token=len(state.tokens) - 1, end=-1,
                                               open=run.can_open, close=run.can_close))
         state.pos += run.length

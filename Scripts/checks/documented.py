@@ -1,7 +1,7 @@
 """Finds the code samples in articles and in the doc comments of Swift files, for the other checks.
 
-A sample in an article is fenced and names its language. A sample in a doc comment is fenced too, or indented by four spaces; an indented
-sample is always Swift.
+A sample in an article is fenced and names its language. A sample in a doc comment is also fenced, or it is indented by four spaces; an
+indented sample is always Swift.
 """
 import dataclasses, pathlib, re
 
@@ -25,7 +25,7 @@ class Sample:
 
 
 def located(code: str, path: str, line: int) -> str:
-    """Returns the code with a directive, so that errors name its place in the repository."""
+    """Returns the code with a directive that makes errors name its place in the repository."""
     return f'#sourceLocation(file: "{path}", line: {line})\n{code}\n#sourceLocation()\n'
 
 
@@ -63,7 +63,7 @@ class Documented:
                 first = None
 
     def _read(self, first: int, lines: list[str], margin: int = 0, indented: bool = True, is_public: bool = True):
-        """Collects the blocks of Markdown that begins at line `first` of the file; each of its lines begins after a margin."""
+        """Collects the blocks of Markdown text that begins at line `first` of the file. Each line of the text begins after a margin."""
         number, blank, in_list, given = 0, True, False, ""
         while number < len(lines):
             text, start = lines[number][margin:], number
@@ -115,7 +115,7 @@ PUBLIC_TYPES: dict[pathlib.Path, dict[str, bool]] = {}
 
 
 def public_types(module: pathlib.Path) -> dict[str, bool]:
-    """Returns, by name, whether each type that a module declares is public."""
+    """Returns whether each type that a module declares is public, by name."""
     if module not in PUBLIC_TYPES:
         types = PUBLIC_TYPES[module] = {}
         for path in module.rglob("*.swift"):

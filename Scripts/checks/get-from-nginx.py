@@ -16,7 +16,7 @@ SETS = {"2,000 files of 16 KiB": (2000, 16 << 10), "4 files of 64 MiB": (4, 64 *
 
 
 def blocks(index: int, size: int):
-    """Yields the bytes of a file, different for each index, in blocks of at most a megabyte."""
+    """Yields the bytes of a file, which differ for each index, in blocks of at most a megabyte."""
     block = hashlib.shake_256(f"file {index}".encode()).digest(min(size, MIB))
     for start in range(0, size, len(block)):
         yield block[: size - start]
@@ -75,7 +75,7 @@ def main() -> None:
             for index in range(count):
                 with open(directory / f"{index}.bin", "wb") as file:
                     file.writelines(blocks(index, size))
-        # If the script runs as root, the workers of nginx drop its rights.
+        # If the script runs as root, nginx's workers drop root privileges.
         for directory in [work, root]:
             directory.chmod(0o755)
         server, port = start_nginx(root, work)

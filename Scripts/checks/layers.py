@@ -3,13 +3,14 @@
 
     Scripts/checks/layers.py
 
-SwiftPM finds an import that a target's dependencies don't name, but neither one that they name only indirectly nor one of a layer beside it.
+SwiftPM finds an import that isn't among a target's dependencies, but not an import of an indirect dependency or of a module in the same
+layer.
 """
 import json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# The modules of ours that each layer may import.
+# The modules of this project that each layer may import.
 ALLOWED = {
     "SluiceLock": "",
     "SluiceConcurrency": "SluiceLock",
@@ -27,7 +28,7 @@ ALLOWED = {
 }
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
 
-# `FileHandle` is in Foundation only, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
+# `FileHandle` is only in Foundation, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Descriptors.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
@@ -36,9 +37,10 @@ BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 MAY_BLOCK = ("SluiceLock", "SluiceConcurrency", "SluiceFiles")
-# Methods of our types with the names of system calls.
+# Methods of our types that have the names of system calls.
 OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
-# SQLite asks its busy handler on the thread that waits for the lock, and that thread has to pause: GRDB's queue, not the cooperative pool.
+# SQLite calls its busy handler on the thread that waits for the lock, and that thread has to pause. It belongs to GRDB's queue, not to the
+# cooperative pool.
 MAY_PAUSE = {"Sources/SluiceDatabase/LockWait.swift"}
 
 # ThreadSanitizer would report a race on everything that a Mutex protects.
@@ -46,7 +48,7 @@ MUTEX = re.compile(r"\bMutex\s*[<(]")
 
 
 def lines_of(directory: pathlib.Path):
-    """Yields the path, the place, and the text without comments of each line of the Swift files."""
+    """Yields the path, the place, and the text of each line of the Swift files, without comments."""
     for path in sorted(directory.rglob("*.swift")):
         name = str(path.relative_to(ROOT))
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -64,7 +66,7 @@ def check_imports() -> list[str]:
         if name in ALLOWED:
             problems += [f"Package.swift: {name} must not depend on {other}" for other in sorted(named - set(ALLOWED[name].split()))]
         for _, place, line in lines_of(directory):
-            # A module may import itself: another target compiles one of its files too.
+            # A module may import itself, because another target also compiles one of its files.
             if (found := IMPORT.match(line)) and found[1] in set(targets) - named - {name}:
                 problems.append(f"{place}: {name} imports {found[1]}, but its dependencies in Package.swift don't name it")
     layers = {name for name, target in targets.items() if target["type"] != "test" and not target.get("path") and not name.startswith("C")}

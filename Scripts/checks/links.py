@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Proves that the Markdown files keep their promises: each link to a file of the repository and to a heading resolves, and Troubleshooting
-explains each error code, and no other. It takes a second, and builds nothing.
+explains each error code, and no others. It takes a second, and builds nothing.
 """
 import pathlib, re, subprocess, sys
 
@@ -11,14 +11,14 @@ LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\
 
 
 def text_of(path: pathlib.Path) -> str:
-    """The text without samples, code spans and comments, in which links are only text."""
+    """Returns the text without samples, code spans and comments, where links are only text."""
     text = FENCE.sub("", path.read_text())
     return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)|<!--.*?-->", lambda code: "" if code[0][0] == "<" else code[0].strip("`").replace("[", "("), text,
                   flags=re.DOTALL)
 
 
 def anchors(path: pathlib.Path) -> set[str]:
-    """The anchors that GitHub gives to headings: in lower case, without punctuation, with hyphens for spaces."""
+    """Returns the anchors that GitHub gives to headings: in lowercase, without punctuation, with hyphens for spaces."""
     headings = re.findall(r"^#+ +(.+?) *$", FENCE.sub("", path.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -41,7 +41,7 @@ def broken_links(path: pathlib.Path) -> list[str]:
 
 
 def codes() -> set[tuple[str, str]]:
-    """Each public error code in the sources: the error's name and the code's."""
+    """Returns the public error codes in the sources, each as the name of the error and the name of the code."""
     found = set()
     for path in (ROOT / "Sources").rglob("*.swift"):
         error = inside = None

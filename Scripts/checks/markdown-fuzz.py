@@ -6,12 +6,12 @@
 
 The documents consist of fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities, tabs, Unicode
 punctuation. If a document gives different HTML, the script shortens it as far as possible, prints it and exits with 1. EXPLAINED lists the
-intended differences. `oracle()` removes 1 to 7 and 18 from the oracle. For the others, a document is excused if both agree on it without the
-construct (WITHOUT).
+intended differences. `oracle()` removes 1 to 7 and 18 from the oracle. For the others, a document is excused if both agree once the
+construct is removed from it (WITHOUT).
 
-Then it repeats fragments: alone, in pairs, one after the other, and nested, for each kind of output. Four times the text must take less
-than eight times the CPU time and six times the output. Both are checked a second time with four times as much again, because limits
-and noise may explain one step. Prints the repetitions that grow faster and exits with 1.
+Then it repeats fragments: alone, in pairs, one after another, and nested, for each kind of output. Four times the text must take at most
+eight times the CPU time, and give at most six times the output. A repetition that fails is checked again with four times as much text,
+because limits and noise may explain one step. Prints the repetitions that grow faster and exits with 1.
 """
 import argparse, collections, importlib, random, re, sys
 
@@ -144,7 +144,7 @@ def oracle():
     return md
 
 
-# Kinds of output, with the columns of a terminal. See MarkdownWorker.
+# Kinds of output, with the number of columns for a terminal. See MarkdownWorker.
 WORKS = [("html", 0), ("code", 0), ("plain", 0), ("terminal", 80), ("terminal", 9), ("hyperlinks", 80), ("hyperlinks", 7), ("attributed", 0),
          ("stream", 0), ("edits", 0)]
 REPEATED = FRAGMENTS + [line + "\n" for line in LINES] + [
@@ -173,7 +173,7 @@ def repetition(random):
 
 
 def measured(worker, text, work, columns, options):
-    """Returns the bytes of the output, and the microseconds of CPU time."""
+    """Returns the size of the output in bytes, and the CPU time in microseconds."""
     data = f"{work}\0{columns}\0{text}"
     return tuple(map(int, worker.render(data, 128 | options).split()))
 
@@ -218,7 +218,7 @@ WITHOUT = {
     12: lambda text: re.sub(r"(\]:\s*[^ \t\n]*)\\(?=\n)", r"\1x", re.sub(r"\\(?=\t)", "x", text)),
     # A space between a run of delimiters and a bracket.
     13: lambda text: re.sub(r"([*_~])\]", r"\1 ]", text),
-    # A space before brackets that are no label because of a bracket in them.
+    # A space before brackets that aren't a label because they contain a bracket.
     14: lambda text: re.sub(r"\](?=\[[^\]]*\[)", "] ", text),
     # A space between `]` and `(`.
     15: lambda text: text.replace("](", "] ("),

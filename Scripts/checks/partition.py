@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Proves that a shared download queue is right after machines were cut off from it for longer than their lease.
+"""Proves that a shared download queue stays correct when machines are cut off from it for longer than their lease.
 
     swift build --build-tests --traits PostgreSQL
     Scripts/checks/partition.py               # 30 seconds
     Scripts/checks/partition.py --require     # an error instead of a message if network namespaces aren't permitted
 
 The machines are network namespaces, each with a worker. Two networks connect them: the database is in one of them, the origin in the other.
-One machine is cut off from both and one only from the database; the third one takes over their downloads. Packets are dropped, and no
-connection is reset. Fails if a limit is exceeded as the origin counts, a file is lost, published twice or wrong, a worker goes on with a
-transfer that it has lost, or a worker fails. The namespaces and processes end with this script.
+One machine is cut off from both, and one only from the database; the third one takes over their downloads. Packets are dropped, and no
+connection is reset. Fails if the origin counts more requests than a limit allows; if a file is lost, wrong or published twice; if a worker
+continues a transfer that it has lost; or if a worker fails. The namespaces and processes end with this script.
 """
 import argparse, array, collections, fcntl, hashlib, http.server, json, os, pathlib, select, shutil, signal, socket, socketserver
 import subprocess, sys, tempfile, threading, time, urllib.parse
@@ -20,7 +20,7 @@ DATABASE, ORIGINS = "10.77.1.1", ["10.77.2.1", "10.77.2.2"]
 LEASE = 6
 TOTAL, PER_HOST, PER_USER = 6, 4, 1
 LANES, FILES_PER_LANE, SIZE = 3, 12, 400_000
-# The longest time to wait for anything. Only a failure takes that long.
+# The maximum time to wait for anything. Only a failure takes that long.
 PATIENCE = 120
 SIOCOUTQ = 0x5411
 
@@ -52,8 +52,8 @@ class Request:
 
 
 class Ledger:
-    """Counts the running requests. One of a machine that is cut off doesn't count, because no byte reaches it. After that it counts again
-    from the first byte that is confirmed."""
+    """Counts the running requests. A request from a machine that is cut off doesn't count, because no byte reaches the machine. Afterward,
+    it counts again from the first byte that is confirmed."""
 
     def __init__(self):
         self.lock = threading.Condition()
@@ -155,7 +155,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if start:
             self.send_header("Content-Range", f"bytes {start}-{SIZE - 1}/{SIZE}")
         self.end_headers()
-        # More than one write of a transfer, so that there is a partial file; then little by little.
+        # First more bytes than one write of a transfer, so that there is a partial file; then a few at a time.
         first = 300_000 if is_slow else 100_000
         place = start
         while place < SIZE - 1:
@@ -202,7 +202,7 @@ class Machine:
         return subprocess.Popen(["nsenter", "-t", str(self.holder.pid), "-n", *command],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
-    # The ports of the bridge lose the machine's packets. The machine sees no change of its own link.
+    # The bridge drops the machine's packets. The machine sees no change of its own link.
     def cut(self, *networks: str) -> None:
         for network in networks:
             run("ip", "link", "set", f"{network}{self.number}", "nomaster")
@@ -219,7 +219,7 @@ def sql(url: str, statement: str) -> list:
 
 
 def limits_of_store(url: str) -> list[str]:
-    """Replays the events, which the store has numbered under its lock, and returns what exceeded a limit or ended twice."""
+    """Replays the events, which the store has numbered under its lock. Returns the violations: what exceeded a limit, or was done twice."""
     jobs = {row["id"]: row for row in sql(url, "SELECT id, host, name, state FROM partition.job")}
     violations = [f"{job['name']} has the state {job['state']}" for job in jobs.values() if job["state"] != 2]
     running: dict[int, tuple[str, str]] = {}
@@ -324,7 +324,7 @@ def work() -> None:
 def networks() -> None:
     """Runs in a new network namespace: creates the two networks, and starts the servers."""
     run("ip", "link", "set", "lo", "up")
-    # A port that has left its bridge must not answer for the addresses of the bridge, also not because it has the same hardware address.
+    # A port that has left its bridge must not answer for the addresses of the bridge, not even because it has the same hardware address.
     pathlib.Path("/proc/sys/net/ipv4/conf/all/arp_ignore").write_text("1")
     for number, (network, addresses) in enumerate([("data", [DATABASE]), ("web", ORIGINS)]):
         run("ip", "link", "add", network, "address", f"02:00:00:77:00:0{number}", "type", "bridge")
@@ -345,7 +345,7 @@ def main() -> None:
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        # As an exception, so that the processes end too.
+        # Raise an exception, so that the processes end, too.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return work()
     if options.networks:

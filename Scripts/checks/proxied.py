@@ -1,12 +1,12 @@
-"""A caching proxy, the client before it and the scripted origin behind it, for the checks. Client and origin write and read raw bytes."""
+"""A caching proxy between a client and a scripted origin, for the checks. Client and origin write and read raw bytes."""
 import atexit, os, pathlib, re, select, shutil, signal, socket, struct, subprocess, sys, threading
 
 from builds import program
 
-# The longest time to wait for anything. Only a failure takes that long.
+# The maximum time to wait for anything. Only a failure takes that long.
 PATIENCE = 30
 
-# So that a limit of time ends the proxies, too.
+# So that a timeout ends the proxies, too.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("The check was ended by SIGTERM."))
 
 
@@ -20,7 +20,7 @@ class Message:
         return [value for other, value in self.fields if other.lower() == name.lower()]
 
     def get(self, name: str) -> str | None:
-        """Returns the value of a field, with the lines of one name joined, or None if it is absent."""
+        """Returns the value of a field, with its lines joined, or None if the field is absent."""
         values = self.all(name)
         return ", ".join(values) if values else None
 
@@ -102,7 +102,7 @@ class Reader:
 
 
 class Origin:
-    """A server on loopback. `answer` returns the bytes of the response to a request, after which the connection ends."""
+    """A server on loopback. `answer` returns the bytes of the response to a request. After them, the connection ends."""
 
     def __init__(self, answer):
         self.answer, self.requests = answer, []
@@ -198,7 +198,7 @@ class Proxy:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def ask(self, method: str, target: str, fields: list[tuple[str, str]] = [], body: bytes | None = None) -> Message:
-        """Sends one request over a connection of its own. Raises if anything but one response arrives."""
+        """Sends one request over its own connection. Raises if anything other than one response arrives."""
         with self.connect() as connection:
             connection.sendall(request(method, target, [*fields, ("Connection", "close")], body))
             reader = Reader(connection)

@@ -3,15 +3,15 @@
 
 1. The samples of all articles: Markdown files in Sources, and other Markdown files with Swift code, such as README.md.
 2. The samples of all doc comments in Sources.
-3. Tests/Refusals: code that must not compile, each file beside a twin that must.
+3. Tests/Refusals: code that must not compile. Each file has a twin that must compile.
 4. The benchmark rows of PostgreSQL. CI doesn't run them, because it would have to build the release again with the trait.
 
     Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
 
 `--scratch` or `SLUICE_SCRATCH` names the build directory (`--scratch-path`), `.build` by default. `SLUICE_ONLY` checks one module, against
-a build that was made with it. A NAME selects the files with this text in their path. The build must have the trait PostgreSQL, except
-with `SLUICE_ONLY` or a NAME: nothing is skipped.
+a build that was made with it. A NAME selects the files with this text in their path. Except with `SLUICE_ONLY` or a NAME, nothing is
+skipped, so the build must have the trait PostgreSQL.
 
 Samples. Each becomes the body of an asynchronous throwing function. `…` stands for omitted code: the compiler sees a space. A warning is
 an error, except a warning about an unused value. The declarations that a sample needs are
@@ -21,14 +21,15 @@ an error, except a warning about an unused value. The declarations that a sample
 - for a doc comment: in Tests/Snippets/<Module>/Common.swift, in <Directory>.swift for the files in Sources/<Module>/<Directory>, and in
   <File>.swift for a file of this name. The samples have the module and the imports of these files.
 
-A doc comment of a public declaration is compiled as in an application. That of another declaration is compiled with a testable import,
-and with Internal.swift too. Samples with `Apple` in their path need the stubs of Apple's frameworks: Scripts/checks/apple.py compiles them.
+A doc comment of a public declaration is compiled as in an application. The doc comment of any other declaration is compiled with a testable
+import, and together with Internal.swift. Samples with `Apple` in their path need the stubs of Apple's frameworks: Scripts/checks/apple.py
+compiles them.
 
 Refusals. Each file in Tests/Refusals/<Module> is compiled twice:
 
 1. As it is, the compiler must refuse it, and every error must match the regular expression of its first line, `// error: …`.
-2. Its twin must compile: the same code without the lines that end in `// refused`, and with the code after `// instead:`. So a typing
-   error or a missing import in the file isn't mistaken for a refusal.
+2. Its twin must compile: the same code without the lines that end in `// refused`, and with the code after `// instead:`. So a typo or a
+   missing import in the file isn't mistaken for a refusal.
 """
 import argparse, collections, concurrent.futures, os, pathlib, re, subprocess, sys, tempfile
 from builds import modules_of_build
@@ -50,7 +51,7 @@ EMPTY = {"SluicePostgres"} - {path.stem for path in (PRODUCTS / "Modules").glob(
 LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
                     if re.search(r"^ *(@\S+ )*public (?!import)", path.read_text(), re.MULTILINE)})
 
-# Up to SIL, because ownership ("used after consume") is checked after the types. One process for all files.
+# Compiles to SIL, because ownership ("used after consume") is checked after the types. One process for all files.
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
@@ -116,7 +117,7 @@ def of_doc_comments(documents: list[Documented]) -> list:
         group = complaint(header + "".join(function(sample, f"sample{n}") for n, sample in enumerate(samples)), *files)
         if not group or re.search(r"^\S*Tests/Snippets/\S+: error:", group, re.MULTILINE):
             return [group] if group else []
-        # One by one: errors in a sample hide errors in others that the compiler finds in a later phase.
+        # One at a time: errors in one sample hide errors in others that the compiler finds in a later phase.
         single = [(sample, complaint(header + function(sample, "sample"), *files)) for sample in samples]
         return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}" for sample, output in single if output] or [group]
 
@@ -173,7 +174,7 @@ def chosen(paths) -> list[pathlib.Path]:
 
 
 def articles():
-    """Returns all Markdown files in Sources, and others with Swift code outside of hidden directories."""
+    """Returns all Markdown files in Sources, and other Markdown files with Swift code outside hidden directories."""
     for directory, directories, files in os.walk(ROOT):
         directories[:] = [name for name in directories if not name.startswith(".")]
         for path in (pathlib.Path(directory, name) for name in files if name.endswith(".md")):
@@ -187,7 +188,7 @@ documents = {"articles": [Documented(path) for path in chosen(articles())],
              "doc comments": [Documented(path) for path in chosen((ROOT / "Sources").rglob("*.swift"))]}
 refusals = chosen((ROOT / "Tests/Refusals").rglob("*.swift"))
 
-# The number of samples by module, or by article outside of Sources, and by column of the table.
+# The number of samples by module (outside Sources, by article), and by column of the table.
 COLUMNS = ["articles", "doc comments", "internal", "refusals", "Apple"]
 counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
 others, problems = 0, []

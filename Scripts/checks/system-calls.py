@@ -7,7 +7,7 @@
 
 Atomic replacement: for each durability, with a unique temporary name and a chosen one, the worker writes the bytes, syncs them (fdatasync
 or fsync, depending on the durability), renames the file once, and syncs the directory (at `fullAndDirectory`). It never links or unlinks.
-In a tour through all kinds of operations, it opens every descriptor so that child processes don't inherit it.
+In a tour of all kinds of operations, it opens every descriptor so that child processes don't inherit it.
 
 Lanes: with each setting of SLUICE_FILES_LANES, the worker reads eight blocks of a cached file, and a pipe that is empty at first. Only the
 counter of the expected lane may change, and strace must see the system calls of this lane and of no other:
@@ -31,7 +31,7 @@ IS_REQUIRED = parser.parse_args().require
 
 
 def skip(reason: str) -> NoReturn:
-    """Ends the script, because it can't check anything on this system."""
+    """Ends the script because it can't check anything on this system."""
     if IS_REQUIRED:
         sys.exit(f"not checked, and --require was passed: {reason}")
     print(f"skipped: {reason}")
@@ -39,7 +39,7 @@ def skip(reason: str) -> NoReturn:
 
 
 def traced(command: list[str], calls: str, environment: dict[str, str] = {}) -> tuple[list[str], str]:
-    """Returns the calls of a program and its threads in the order of their start, such as `fsync(4</tmp/x>) = 0`, and its output."""
+    """Returns the calls of a program and its threads in the order in which they start, such as `fsync(4</tmp/x>) = 0`, and its output."""
     with tempfile.NamedTemporaryFile(suffix=".strace") as log:
         result = subprocess.run(["strace", "-f", "-y", "-s", "256", "-e", f"trace={calls}", "-o", log.name, *command],
                                 capture_output=True, text=True, env={**os.environ, **environment})
@@ -88,7 +88,7 @@ def steps(calls: list[str], directory: str) -> list[tuple[str, str]]:
     found = []
     for call in calls:
         name = call.split("(", 1)[0]
-        # The paths that strace shows for descriptors, and the arguments that are paths.
+        # The paths that strace shows for descriptors, and the arguments that are themselves paths.
         paths = [path for path in re.findall(r"\d+<([^>]*)>|\"([^\"]*)\"", call.split(" = ")[0]) for path in path if path]
         inside = [path for path in paths if path == directory or path.startswith(directory + "/")]
         if not inside or re.search(r" = -1 ", call):
@@ -148,7 +148,7 @@ def inherited(calls: list[str]) -> list[str]:
 
 
 def test_this_script() -> None:
-    """Proves that the check finds wrong orders."""
+    """Proves that the check detects wrong orders."""
     right = [("openat", "temporary"), ("write", "temporary"), ("fsync", "temporary"), ("close", "temporary"),
              ("rename", "temporary"), ("openat", "directory"), ("fsync", "directory"), ("close", "directory")]
     assert complaints(right, "fullAndDirectory") == []

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Proves that no test hangs: runs the tests, and names those that do.
+"""Proves that no test hangs: runs the tests, and names the ones that hang.
 
     Scripts/checks/watched.py make test
     Scripts/checks/watched.py --silence 60 swift test --filter Limiter
 
-Runs the command with the variable `SLUICE_TEST_EVENTS`, the file of the test library's events (`swift test --event-stream-output-path`).
-If no test starts or ends for `--silence` seconds, it prints the tests that are running and the stacks of the test process's threads, ends
-the command, and exits with 124. Otherwise it exits like the command. A limit of the whole step couldn't tell which test hangs.
+Runs the command with the variable `SLUICE_TEST_EVENTS`, which names the file of the test library's events (`swift test
+--event-stream-output-path`). If no test starts or ends for `--silence` seconds, it prints the tests that are running and the stacks of the
+test process's threads, ends the command, and exits with 124. Otherwise it exits with the command's status. A time limit for the whole step
+couldn't tell which test hangs.
 """
 import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
@@ -18,7 +19,7 @@ class Events:
         self.path, self.offset, self.started = path, 0, {}
 
     def read(self) -> bool:
-        """Reads what was added, and returns whether it was anything."""
+        """Reads what was added, and returns whether anything was."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self.offset)
@@ -37,7 +38,7 @@ class Events:
         return bool(complete)
 
     def running(self) -> list[str]:
-        # A suite runs as long as its tests do, so it isn't of interest.
+        # A suite runs as long as its tests do, so only the tests matter.
         tests = {key: value for key, value in self.started.items() if "/" in key[0] and ".swift:" in key[0]}
         with_cases = {test for test, case in tests if case}
         return [f"{time.monotonic() - since:5.0f} s  {test}" + (f"  with {name}" if name else "")
@@ -99,7 +100,7 @@ def main() -> int:
             now = time.monotonic()
             if events.read():
                 last = now
-            # Without an event the tests aren't built yet.
+            # If there is no event, the tests aren't built yet.
             if events.offset == 0 or now - last < options.silence:
                 continue
             running = "\n".join([f"\nno test has started or ended for {now - last:.0f} s. After {now - began:.0f} s these are running:",
@@ -110,7 +111,7 @@ def main() -> int:
             for child in processes:
                 if ".xctest" in name(child) or "swiftpm-testing-helper" in name(child):
                     print_stacks(child)
-            # Again, because the stacks are long, and the end of a log is what is read.
+            # Repeated, because the stacks are long, and people read the end of a log.
             print(running, flush=True)
             for number in (signal.SIGTERM, signal.SIGKILL):
                 for child in processes:

@@ -4,9 +4,9 @@
     Scripts/generate/benchmark-images.py            # draws Benchmarks/images/*.svg
     Scripts/generate/benchmark-images.py --check    # exits with 1 if one of them differs from the table
 
-A bar is the median of the ratio on a logarithmic axis, turned so that right is always better for Sluice: rates (`…/s`) as in the
-table, everything else (times, memory) as its inverse. All numbers are those of the table, except the advantage (“6× better”):
-that is computed, as precisely as the ratio is given.
+A bar is the median of the ratio on a logarithmic axis. Right is always better for Sluice: rates (`…/s`) are drawn as in the table,
+everything else (times, memory) inverted. All numbers come from the table, except the advantage (“6× better”), which is computed with the
+precision of the ratio.
 """
 import argparse, math, pathlib, re, sys
 from html import escape
@@ -17,9 +17,9 @@ TABLE = ROOT / "Benchmarks/README.md"
 IMAGES = ROOT / "Benchmarks/images"
 
 WIDTH, MARGIN = 900, 16
-# The axis is between these; the peers are left of it, the numbers right of it.
+# The ends of the axis. The peers are to the left of it, the numbers to the right.
 LEFT, RIGHT = 292, 644
-# Where the column of the advantages ends.
+# The end of the column with the advantages.
 ADVANTAGE = 740
 TOP, HEADING, ROW, FOOT = 84, 24, 21, 66
 PAGE, EDGE, INK, SOFT, GRID = "#ffffff", "#d5d5da", "#1d1d1f", "#5b5b60", "#e4e4e9"
@@ -50,7 +50,7 @@ def value(text: str) -> float:
 
 
 def row(name: str, cells: dict) -> Row:
-    """Returns a row of the table, turned so that above 1 is better."""
+    """Returns a row of the table, inverted if necessary, so that above 1 is better."""
     def turned(ratio: float) -> float:
         return ratio if cells["unit"].endswith("/s") else 1 / ratio
 
@@ -63,7 +63,7 @@ def row(name: str, cells: dict) -> Row:
 
 
 def advantage(ratio: str) -> str:
-    """Returns a ratio as a number above 1, as precise as the table gives it: 0.98 is 1.02, 0.16 is 6, and 0.003 is 300."""
+    """Returns a ratio as a number above 1, with the table's precision: 0.98 is 1.02, 0.16 is 6, and 0.003 is 300."""
     if value(ratio) >= 1:
         return ratio
     inverse, step = 1 / value(ratio), 10 ** -len(ratio.partition(".")[2])
@@ -74,8 +74,8 @@ def advantage(ratio: str) -> str:
 def limit(cells: dict, turned) -> float | None:
     """Returns the figure's place on the axis, or None if the row has no figure.
 
-    A figure that isn't a ratio (`< 1,000 ns`, `≤ +15 µs`) is divided by our median, and the bar's end is scaled by that. So the tick is on
-    the side of the bar's end that agrees with the verdict.
+    A figure that isn't a ratio (`< 1,000 ns`, `≤ +15 µs`) is divided by our median, and the bar's end is scaled by the result. So the tick
+    is on the side of the bar's end that agrees with the verdict.
     """
     if not cells["figure"]:
         return None
@@ -104,7 +104,7 @@ def groups(text: str) -> dict[str, list[Row]]:
 
 
 def span(rows: list[Row]) -> float:
-    """Returns how far the axis reaches to both sides of 1: far enough for all bars, spreads and limits."""
+    """Returns how far the axis extends on both sides of 1: far enough for all bars, spreads and limits."""
     ends = [end for row in rows for end in (row.low, row.high, row.median, row.limit or 1)]
     return max(2, *(max(end, 1 / end) for end in ends))
 
@@ -119,7 +119,7 @@ def ticks(most: float) -> list[int]:
 def draw(group: str, rows: list[Row]) -> str:
     most, middle = span(rows), (LEFT + RIGHT) / 2
     scale = (RIGHT - LEFT) / 2 / math.log(most)
-    # Rows of one name are under one heading.
+    # Rows with the same name are under one heading.
     names = list(dict.fromkeys((row.name, row.unit) for row in rows))
     height = TOP + len(names) * HEADING + len(rows) * ROW + FOOT
     bottom = height - FOOT + 6
@@ -174,7 +174,7 @@ def draw(group: str, rows: list[Row]) -> str:
 
 
 def bar(row: Row, y: float, x, text, line) -> list[str]:
-    """Returns the elements of one row with its middle at `y`."""
+    """Returns the elements of one row whose middle is at `y`."""
     color, words = (BETTER, BETTER_TEXT) if row.median >= 1 else (WORSE, WORSE_TEXT)
     start, end = sorted((x(1), x(row.median)))
     is_pale = row.low < 1 < row.high

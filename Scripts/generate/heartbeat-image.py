@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the lateness of a 1 ms heartbeat task while 64 tasks read files, and draws it for the documentation.
+"""Measures how late a 1 ms heartbeat task is while 64 tasks read files, and draws the result for the documentation.
 
     Scripts/generate/heartbeat-image.py    # draws Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg
 
 It builds a separate package in .build-heartbeat, or in the directory that SLUICE_SCRATCH names.
 
 The program runs three times in an otherwise idle process: without reads, with 64 tasks that read with Foundation, and with 64 tasks that
-read with `Data(asyncContentsOf:)`. Half of the tasks read a file of 4 MiB that isn't cached. The other half read a FIFO with a writer that
-takes 20 ms, which is as slow on every machine as a slow server. The heartbeat sleeps for 1 ms in a loop and records the lateness of each
-beat.
+read with `Data(asyncContentsOf:)`. Half of the tasks read a file of 4 MiB that isn't cached. The other half read a FIFO whose writer takes
+20 ms, as slow as a slow server on every machine. The heartbeat sleeps for 1 ms in a loop and records how late each beat is.
 """
 import argparse, json, math, os, pathlib, subprocess, tempfile
 
@@ -134,7 +133,7 @@ def summary(run: dict) -> str:
 
 
 def draw(runs: dict) -> str:
-    """Draws three rows over one time scale, with the lateness on a logarithmic scale from 0.01 ms to 10 s."""
+    """Draws three rows with the same time axis. The lateness is on a logarithmic scale from 0.01 ms to 10 s."""
     titles = {"idle": "Nothing is read", "foundation": "64 tasks read with Data(contentsOf:) and FileHandle.readToEnd()",
               "sluice": "64 tasks read with Data(asyncContentsOf:)"}
     width, row, left, top = 720, 130, 60, 30

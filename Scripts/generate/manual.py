@@ -12,7 +12,7 @@ PAGE = ROOT / "docs/sluice.1"
 
 
 def generator() -> pathlib.Path:
-    """Builds the generator from the sources that SwiftPM has fetched. Its plugin would compile all of Sluice again."""
+    """Builds the generator from the sources that SwiftPM has fetched. The generator's plugin would compile all of Sluice again."""
     scratch = SCRATCH / "manual"
     subprocess.run(["swift", "build", "--package-path", SCRATCH / "checkouts/swift-argument-parser", "--product", "generate-manual",
                     "--scratch-path", scratch], check=True, stdout=subprocess.DEVNULL)
@@ -20,13 +20,13 @@ def generator() -> pathlib.Path:
 
 
 def manual() -> str:
-    # The date is the release's, so that the page changes only with the help.
+    # The date is the release date, so that the page changes only when the help does.
     date = re.search(r"^## \d\S* - (\d{4}-\d\d-\d\d)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
     page = subprocess.run([generator(), program("sluice"), "--date", date, "--output-directory", "-"], check=True, capture_output=True,
                           text=True).stdout
     lines: list[str] = []
     for line in page.splitlines():
-        # mdoc has no blank lines, and an indented line ends the paragraph only before itself.
+        # mdoc allows no blank lines, and an indented line breaks the text only before itself, not after.
         if not line.strip():
             line = ".Pp"
         elif lines and lines[-1].startswith(" ") and not line.startswith((" ", ".")):

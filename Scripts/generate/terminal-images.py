@@ -14,12 +14,11 @@ The articles define their images. A block of `markdown` is the document for the 
 sheet as `StyleSheet.setting` adds rules. An image `![…](name.svg)` shows the document with the style sheet, on a dark page if its name ends
 in `-dark`.
 
-The demo and `sluice get` run in a pseudo-terminal of 80 columns. The program is the release build, or else the debug build, in the directory that
-SLUICE_SCRATCH names, `.build` by default. The upper half of the image is a frame from the middle of the download, the lower half the screen
-at the end. --check doesn't compare it, because the times and speeds differ from run to run.
+The demo and `sluice get` run in a pseudo-terminal of 80 columns. The program is the release build, or else the debug build, in the
+directory that SLUICE_SCRATCH names, `.build` by default. The upper half of the image is a frame from the middle of the download, and the
+lower half is the screen at the end. --check doesn't compare these images, because the times and speeds differ from run to run.
 
-The images use only fonts of the system. Frames of box drawing characters are drawn as lines, because the characters of fonts leave gaps
-between rows.
+The images use only system fonts. Box-drawing characters are drawn as lines, because the characters in fonts leave gaps between rows.
 """
 import argparse, contextlib, fcntl, json, os, pathlib, pty, re, select, signal, socket, struct, subprocess, sys, tempfile, termios, time
 import unicodedata
@@ -44,11 +43,11 @@ ANSI = {
             "#8e8e93 #ff8a80 #86e39b #f5d76e #a3c2ff #e8adf2 #8adfec #ffffff",
 }
 TOKEN = re.compile(r"\x1b\[([0-9;]*)m|\x1b\]8;[^\x1b]*\x1b\\|([^\x1b])", re.DOTALL)
-# The arms of each frame character: left, right, up, down. Those of HEAVY are thick.
+# The arms of each frame character: left, right, up, down. The arms of HEAVY are thick.
 ARMS = {"─": "lr", "━": "lr", "│": "ud", "┌": "rd", "┐": "ld", "└": "ru", "┘": "lu", "├": "rud", "┤": "lud", "┬": "lrd",
         "┴": "lru", "┼": "lrud"}
 HEAVY = "━"
-# Chromium joins consecutive spaces, although the file says xml:space="preserve". It keeps these, which don't break.
+# Chromium joins consecutive spaces, although the file says xml:space="preserve". It keeps no-break spaces.
 SPACE = "\u00a0"
 HEAVY_STROKE, DIM = ' stroke-width="3"', ' opacity="0.65"'
 
@@ -172,14 +171,14 @@ def document(width: float, height: float, appearance: str, parts: list[str]) -> 
 
 
 def page(width: float, height: float, appearance: str, top: float = 0) -> str:
-    """Returns the rectangle behind the text. With it the image looks the same on a light page and on a dark page."""
+    """Returns the rectangle behind the text. With it, the image looks the same on a light page and on a dark page."""
     background, _, edge = PAGES[appearance]
     return (f'<rect x="0.5" y="{number(top + 0.5)}" width="{number(width - 1)}" height="{number(height - 1)}" rx="8" '
             f'fill="{background}" stroke="{edge}"/>')
 
 
 def drawing(output: str, appearance: str, columns: int) -> str:
-    """Draws text with escape sequences for colors and hyperlinks, as a terminal of that width shows it."""
+    """Draws text with escape sequences for colors and hyperlinks, as a terminal of this width shows it."""
     rows = cells(output, appearance)
     width, height = columns * CELL + 2 * MARGIN, len(rows) * ROW + 2 * MARGIN
     return document(width, height, appearance, [page(width, height, appearance), *elements(rows, appearance)])
@@ -205,7 +204,7 @@ def examples(article: str):
 
 
 def merge(sheet: dict, rules: dict) -> None:
-    """Adds rules. A style replaces one of the same selector and name."""
+    """Adds rules. A style replaces an earlier one with the same selector and name."""
     for part, value in rules.items():
         if isinstance(value, dict):
             target = sheet.setdefault(part, {})
@@ -243,14 +242,14 @@ DEMO_COLUMNS, LINES, SECONDS = 80, 24, 60
 DEMO_APPEARANCE = "dark"
 TITLE, BAR, GAP = 28, "#2c2c2e", 14
 PROMPT = "$ "
-# Of each file that `sluice get` downloads for its image.
+# The size of each file that `sluice get` downloads for its image.
 FILE_SIZE = 256 << 20
 # A control sequence with its parameters and its last character (ECMA-48), or one other character.
 SCREEN_TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|(.)", re.DOTALL)
 
 
 class Screen:
-    """The screen of a terminal that knows the control sequences of `TerminalSequence`, and those for colors."""
+    """The screen of a terminal that knows the control sequences of `TerminalSequence`, and the ones for colors."""
 
     def __init__(self):
         self.look = Look(DEMO_APPEARANCE)
@@ -341,9 +340,9 @@ def run(program: pathlib.Path, arguments: list[str], place: str | None = None, u
 
 
 def middle(frames: list) -> list:
-    """Returns one of the fullest frames, those with the most rows and the most bars: the one nearest to the middle of the download.
+    """Of the frames with the most rows and the most bars, returns the one nearest to the middle of the download.
 
-    The total's row has no bar while its text is long.
+    The row of the total has no bar while its text is long.
     """
     def fullness(frame: list) -> tuple[int, int]:
         return sum(any(cell[0] in ARMS for cell in row) for row in frame), len(frame)

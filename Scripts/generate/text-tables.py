@@ -10,7 +10,7 @@ variation sequences of the Unicode version that it states). The version of the p
 and the table together. The package is fetched into .build-python.
 
 EntityTable.swift has the character references that end in a semicolon, from Python's html.entities: the list of the HTML standard, which is
-final. The table is one string, because the compiler takes ten seconds for a dictionary literal of this size.
+final. The table is one string, because a dictionary literal of this size takes ten seconds to compile.
 """
 
 import html.entities
