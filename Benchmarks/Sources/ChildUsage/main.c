@@ -4,9 +4,9 @@
 //     ChildUsage --serve COMMAND ARGUMENTS...   runs a server until the standard input ends, then stops it
 //
 // This is a separate program for three reasons. The peak memory of a child includes the memory of the process that starts it (getrusage(2):
-// the maximum is kept over execve(2)), and the process of a benchmark is large. The threads of a benchmark block signals, and children
-// inherit that: a server that blocks SIGTERM never ends. And a server must not outlive a benchmark that is killed: its standard input ends
-// with the benchmark.
+// the maximum survives execve(2)), and a benchmark's process is large. The threads of a benchmark block signals, and children inherit that:
+// a server that blocks SIGTERM never ends. And a server must not outlive a benchmark that is killed: the standard input of this program
+// ends with the benchmark.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,12 +43,12 @@ static int failed(const char *what) {
     return 2;
 }
 
-// The exit code in the form of a shell.
+// Returns the exit code as a shell reports it.
 static int code(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Resets blocked and ignored signals, because both are inherited over fork(2) and execve(2).
+// Resets blocked and ignored signals, because both are inherited across fork(2) and execve(2).
 static void take_all_signals(void) {
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     sigset_t none;
@@ -58,7 +58,7 @@ static void take_all_signals(void) {
 
 static void execute(char **command) {
 #ifdef __linux__
-    // The child ends if this process is killed.
+    // The child must end if this process is killed.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
     execvp(command[0], command);
@@ -72,7 +72,7 @@ static int measure(const char *path, char **command) {
     double began = now();
     pid_t child = fork();
     if (child == 0) {
-        // Ends a command that hangs. An alarm is kept over execve(2).
+        // Ends a command that hangs. An alarm survives execve(2).
         alarm(MOST_FOR_COMMAND);
         execute(command);
     }
@@ -112,7 +112,7 @@ static int serve(char **command) {
         execute(command);
     }
 
-    // The input becomes readable only when it ends, because no process writes to it. The id of the child stays valid until waitpid(2).
+    // The input becomes readable only when it ends, because no process writes to it. The child's process ID stays valid until waitpid(2).
     fd_set input;
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);

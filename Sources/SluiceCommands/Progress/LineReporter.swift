@@ -143,7 +143,7 @@ struct PlainLines: LineFormatter {
 /// | `failed` | `error` |
 /// | `message` | only `message` |
 /// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were dropped because the reader was too slow |
-/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`; with a cache, `cached` files |
+/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`, with a cache `cached` (files from it) |
 struct JSONLines: LineFormatter {
     let names: ProgressNames
     var stream: Console.Stream { .output }

@@ -175,7 +175,7 @@ struct ImageScreen {
 
 /// Text with images for a terminal, split into pieces, so that an image can be left out without damaging the text around it.
 ///
-/// A terminal takes everything after an unfinished escape sequence, including the next prompt, for a part of that sequence. So writing must
+/// A terminal treats everything after an unfinished escape sequence, including the next prompt, as part of that sequence. So writing must
 /// stop between two pieces, or write ``closing`` after an unfinished image.
 struct ImageOutput: Sendable, Hashable {
     enum Piece: Sendable, Hashable {

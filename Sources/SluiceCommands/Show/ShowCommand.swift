@@ -226,7 +226,7 @@ private struct ShowRun {
         var renderer = TerminalRenderer(
             width: width, color: console.outputColor, hyperlinks: hyperlinks && console.outputHyperlinks, images: images
         )
-        // Code that is cut off couldn't be copied.
+        // Wrap code, because code that is cut off couldn't be copied.
         renderer.longCode = .wrap
         return renderer
     }

@@ -110,7 +110,7 @@ struct ShowImages: Sendable {
         return outcome
     }
 
-    /// Returns the image in the size in which it is shown. Throws if the terminal can't show it.
+    /// Returns the image with the size at which it is shown. Throws if the terminal can't show it.
     private func loadedImage(
         _ bytes: [UInt8], of source: ImageSource, room: (columns: Int, rows: Int)
     ) throws(ImageLoader.Failure) -> TerminalRenderer.Image {
@@ -196,7 +196,7 @@ private struct ShownFormats: Sendable {
 // MARK: - Sizes
 
 extension ImageHeader {
-    /// Returns the size in pixels in which a terminal shows the image.
+    /// Returns the size in pixels at which a terminal shows the image.
     ///
     /// iTerm2 decodes images with AppKit, which applies the orientation; its documentation says nothing about it. WezTerm (20240203)
     /// doesn't apply it: there, such a photo lies on its side and doesn't fill its cells. The terminals with kitty's protocol decode PNG

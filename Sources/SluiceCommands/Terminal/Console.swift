@@ -213,7 +213,7 @@ final class ConsoleLosses: Sendable {
 }
 
 extension Console {
-    /// Reports failed writes, and returns the status of the command, which they can change.
+    /// Reports failed writes. Returns the status of the command, which a failed write can change.
     func settle(_ status: ExitStatus, wasInterrupted: Bool) async -> ExitStatus {
         if let error = losses.failure(of: .output) {
             await report("\(error)")
