@@ -142,7 +142,7 @@ struct PlainLines: LineFormatter {
 /// | `paused`: stopped, because the download was paused in its queue | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
-/// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were dropped because the reader was too slow |
+/// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events dropped because the reader was too slow |
 /// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`, with a cache `cached` (files from it) |
 struct JSONLines: LineFormatter {
     let names: ProgressNames
