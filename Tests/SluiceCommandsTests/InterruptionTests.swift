@@ -222,6 +222,18 @@ import Testing
         }
     }
 
+    /// The work may begin on another thread before the call that starts it continues.
+    @Test func `by the work itself cancels it before the request returns`() async {
+        for _ in 0..<2000 {
+            let interruption = Interruption(endProcess: {})
+            let (wasCancelled, _) = await interruption.guarding {
+                interruption.request()
+                return Task.isCancelled
+            }
+            guard wasCancelled else { return Issue.record("not cancelled") }
+        }
+    }
+
     @Test func `is told to each part of the command, the latest first, and the second ends the process`() async {
         // Given
         let said = Recorder<String>()

@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceLock
 
 #if canImport(Darwin)
@@ -54,12 +55,18 @@ package final class Interruption: Sendable {
     func guarding<Result: Sendable>(
         _ work: @escaping @Sendable () async -> Result
     ) async -> (result: Result, wasInterrupted: Bool) {
-        let task = Task { await work() }
+        // The work begins when a request can cancel it.
+        let (begins, begin) = Condition.makeCondition()
+        let task = Task {
+            await begins.wait()
+            return await work()
+        }
         let wasRequested = state.withLock { state in
             state.cancel = { task.cancel() }
             return state.isRequested
         }
         if wasRequested { task.cancel() }
+        begin.signal()
         let result = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
