@@ -100,7 +100,9 @@ extension StyleSheet: Codable {
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "blocks")
         for (selector, styles) in blocks {
             var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
-            for style in styles where !style.isIgnored { try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name))) }
+            for style in styles where !style.isIgnored {
+                try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
+            }
         }
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "inlines")
         for (selector, styles) in inlines {

@@ -330,10 +330,10 @@ private struct QueueActionRun: Sendable {
         } else {
             await console.writeWhole(text(result) + "\n", to: .output)
         }
-        let unknown = isForUser ? "The user has no download with this number" : "The queue has no download with this number"
+        let owner = isForUser ? "user" : "queue"
         for id in result.unknown {
             await console.report(
-                "\(id): \(unknown). Look it up with 'sluice queue list'.")
+                "\(id): The \(owner) has no download with this number. Look it up with 'sluice queue list'.")
         }
         if result.running > 0 {
             await console.report(

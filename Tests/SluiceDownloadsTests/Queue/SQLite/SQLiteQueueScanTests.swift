@@ -101,8 +101,7 @@ import Testing
         for selection in [
             .user("u1"), .user("u1", ids: [JobID(rawValue: 8)]), .batch("none"), .host("h2.example"),
             .ids([JobID(rawValue: 9)]), .state(.waiting),
-        ] as [QueuedDownload.Selection]
-        {
+        ] as [QueuedDownload.Selection] {
             _ = try await store.pause(selection)
             _ = try await store.resume(selection)
             _ = try await store.prioritize(selection, priority: 3)
