@@ -107,10 +107,11 @@ struct StyleSheetCSS {
             case .spacingBefore(let length): declarations.append("margin-block-start: \(CSSText.distance(length));")
             case .spacingAfter(let length): declarations.append("margin-block-end: \(CSSText.distance(length));")
             case .lineSpacing(let length): height = "calc(1.2em + \(CSSText.distance(length)))"
-            case .lineHeight(let multiple):
+            case .lineHeight(let multiple) where multiple.isFinite:
                 let lines = CSSText.number(multiple, 0.1...10)
                 let spacing = styles.lazy.compactMap { if case .lineSpacing(let length) = $0 { length } else { nil } }
                 height = spacing.first.map { "calc(\(lines)em + \(CSSText.distance($0)))" } ?? lines
+            case .lineHeight: break
             case .hyphenation(let isOn): declarations.append("hyphens: \(isOn ? "auto" : "manual");")
             case .border(let border): add(border, to: selector, &declarations)
             case .padding(let padding):

@@ -117,8 +117,8 @@ extension RateLimiter {
     /// The time until a request that arrives now would get its tokens, given the current rate and the tasks in line; zero if it would get
     /// them immediately, and `nil` if `weight` is more than the burst.
     ///
-    ///     let seconds = limiter.timeUntilAvailable().map { max(1, $0.components.seconds + 1) }
-    ///     response.headerFields[.retryAfter] = seconds.map(String.init)
+    ///     let seconds = limiter.timeUntilAvailable().map { ($0 / .seconds(1)).rounded(.up) }
+    ///     response.headerFields[.retryAfter] = seconds.map { String(Int($0)) }
     ///
     /// Other tasks may take the tokens first, and the rate may change. O(1).
     ///
