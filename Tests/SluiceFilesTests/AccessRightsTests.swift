@@ -4,7 +4,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// Calls that the kernel answers as for another user: setfsuid(2) holds for one thread, and takes root's capabilities over files with it.
+/// System calls made as another user: setfsuid(2) affects one thread and also takes away root's capabilities for files.
 private let setFileUser = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (UInt32) -> CInt).self)
 private let setFileGroup = unsafeBitCast(dlsym(nil, "setfsgid"), to: (@convention(c) (UInt32) -> CInt).self)
 
@@ -44,10 +44,10 @@ private let defaultName = "system.posix_acl_default"
 /// The owner may write, user 7 may read, the group nothing. Its mode is 0640: the group's bits are those of the mask.
 private var readableBySeven: Data { accessList((1, 6, -1), (2, 4, 7), (4, 0, -1), (16, 4, -1), (32, 0, -1)) }
 
-/// User 7 may do nothing, all others may read.
+/// User 7 has no access, and everyone else may read.
 private var refusedToSeven: Data { accessList((1, 6, -1), (2, 0, 7), (4, 4, -1), (16, 4, -1), (32, 4, -1)) }
 
-/// New files may be written by user 7.
+/// User 7 may write new files.
 private var writableBySeven: Data { accessList((1, 7, -1), (2, 7, 7), (4, 7, -1), (16, 7, -1), (32, 5, -1)) }
 
 /// The ways to put new bytes under a name.
@@ -89,7 +89,7 @@ enum Replacing: String, CaseIterable, Sendable {
     }
 }
 
-/// Looks at a directory after each call of the engine, as a program of another user might.
+/// Inspects a directory after each call of the engine, as another user's program might.
 private final class Observer: Sendable {
     private let directory = Guarded<URL?>(nil)
     private let seen = Guarded<[String]>([])
@@ -153,8 +153,7 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: Replacing.allCases)
-    func `no other user can open the new bytes at any moment if the old ones were private`(way: Replacing) async throws
-    {
+    func `replacing a private file never exposes the new bytes to another user`(way: Replacing) async throws {
         let observer = Observer()
         try await withIO(calls: observer.calls()) { io, directory in
             #expect(chmod(directory.path, 0o755) == 0)
@@ -167,7 +166,7 @@ private final class Observer: Sendable {
         }
     }
 
-    @Test func `a stale temporary file that another process reads doesn't get the new bytes`() async throws {
+    @Test func `a stale temporary file that another process has open doesn't get the new bytes`() async throws {
         try await withIO { io, directory in
             _ = try old(directory, mode: 0o600)
             let stale = directory.appending(path: "file.part")
@@ -183,9 +182,7 @@ private final class Observer: Sendable {
     }
 
     @Test(.enabled(if: isRoot, "only root gives files away"), arguments: Replacing.allCases)
-    func `owner, group and mode of the replaced file are kept where the process may set them`(way: Replacing)
-        async throws
-    {
+    func `the replaced file's owner, group and mode are kept if the process may set them`(way: Replacing) async throws {
         try await withIO { io, directory in
             for mode in [0o4755, 0o6755, 0o2750, 0o640, 0o604, 0o444, 0o000] as [mode_t] {
                 let file = try old(directory, mode: mode, owner: (7, 8))
@@ -196,7 +193,7 @@ private final class Observer: Sendable {
     }
 
     @Test(.enabled(if: isRoot, "only root gives files away"), arguments: Replacing.allCases)
-    func `without the owner and the group, no user gets more access than before`(way: Replacing) async throws {
+    func `if the owner and group can't be set, no user gains access`(way: Replacing) async throws {
         let calls = SystemCalls.system.intercepted { $0 == .metadataChangeOwnerOfDescriptor ? EPERM : nil }
         try await withIO(calls: calls) { io, directory in
             for (mode, wanted) in [
@@ -211,7 +208,7 @@ private final class Observer: Sendable {
     }
 
     @Test(.enabled(if: isRoot, "only root gives files away"), arguments: Replacing.allCases)
-    func `a group that the process may set is kept without the owner`(way: Replacing) async throws {
+    func `if only the owner can't be set, the group is kept`(way: Replacing) async throws {
         var calls = SystemCalls.system
         calls.metadata.changeOwnerOfDescriptor = { descriptor, user, group in
             user == nil ? SystemCalls.system.metadata.changeOwnerOfDescriptor(descriptor, user, group) : -EPERM
@@ -228,7 +225,7 @@ private final class Observer: Sendable {
     }
 
     @Test(.enabled(if: isRoot, "only root gives files away"))
-    func `the rights come after the bytes, and the mode comes last`() async throws {
+    func `access rights are set after the bytes are written, and the mode is set last`() async throws {
         try await withLists { directory in
             let log = CallLog()
             let real = SystemCalls.system
@@ -259,7 +256,7 @@ private final class Observer: Sendable {
         }
     }
 
-    @Test func `replacing a file makes no call twice for the same fact`() async throws {
+    @Test func `replacing a file looks up each fact only once`() async throws {
         let log = CallLog()
         let calls = SystemCalls.system.intercepted { _ in
             nil
@@ -277,7 +274,7 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: [ENOSPC, EDQUOT])
-    func `a file is published even if its directory has no room for another one`(error: CInt) async throws {
+    func `a file is published even if its directory has no room for another file`(error: CInt) async throws {
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             if String(cString: path).hasSuffix("/file.check-new") { return -error }
@@ -290,7 +287,7 @@ private final class Observer: Sendable {
         }
     }
 
-    @Test func `what a killed process leaves when it publishes a file is removed by the next one`() async throws {
+    @Test func `publishing removes the temporary file that a killed process left behind`() async throws {
         try await withIO { io, directory in
             close(open(directory.appending(path: "file.check-new").path, O_CREAT | O_WRONLY, 0o600))
             let plain = directory.appending(path: "plain")
@@ -317,7 +314,7 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: Replacing.allCases)
-    func `the access control list of the replaced file is kept`(way: Replacing) async throws {
+    func `the replaced file's access control list is kept`(way: Replacing) async throws {
         try await withLists { directory in
             for list in [readableBySeven, refusedToSeven] {
                 let io = FileIO()
@@ -333,7 +330,7 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: Replacing.allCases)
-    func `without its access control list, no user gets more access than before`(way: Replacing) async throws {
+    func `if the access control list can't be set, no user gains access`(way: Replacing) async throws {
         try await withLists { directory in
             for (list, wanted) in [(readableBySeven, 0o600), (refusedToSeven, 0o600)] {
                 let io = FileIO(calls: .system.intercepted { $0 == .metadataSetAttribute ? EOPNOTSUPP : nil })
@@ -348,7 +345,7 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: Replacing.allCases)
-    func `a list that the directory gives to new files doesn't widen a replaced one`(way: Replacing) async throws {
+    func `the directory's default list doesn't widen access to a replaced file`(way: Replacing) async throws {
         try await withLists { directory in
             let io = FileIO()
             let file = try old(directory, mode: 0o640)
@@ -361,7 +358,8 @@ private final class Observer: Sendable {
     }
 
     @Test(arguments: [false, true], [Replacing.write, .writeUnderChosenName, .copy, .publishCheckpointed])
-    func `a new file has the mode and the list that the directory gives it`(hasList: Bool, way: Replacing) async throws
+    func `a new file gets the mode and the list that its directory gives new files`(hasList: Bool, way: Replacing)
+        async throws
     {
         try await withLists { directory in
             let io = FileIO()
@@ -377,7 +375,7 @@ private final class Observer: Sendable {
         }
     }
 
-    @Test func `a copy has the list of its original, together with the mode`() async throws {
+    @Test func `a copy gets the original's list together with its mode`() async throws {
         try await withLists { directory in
             let io = FileIO()
             let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
@@ -385,13 +383,13 @@ private final class Observer: Sendable {
             #expect(setAttribute(accessName, of: source, to: readableBySeven))
             try await io.copy(source, to: copy)
             #expect(attribute(accessName, of: copy) == readableBySeven)
-            // Without the mode, also without the list: the copy has the rights of the file that it replaces.
+            // Without the mode, the list isn't copied either: the copy has the rights of the file that it replaces.
             let file = try old(directory, mode: 0o664)
             try await io.copy(source, to: file, options: .init(existing: .replace, keeping: .extendedAttributes))
             #expect(attribute(accessName, of: file) == nil)
             #expect(mode(of: file) == 0o664)
             await io.shutdown()
-            // Where it can't be set, the mode grants no more.
+            // If the list can't be set, the mode grants no more access than the list.
             let refusing = FileIO(calls: .system.intercepted { $0 == .metadataSetAttribute ? EOPNOTSUPP : nil })
             try await refusing.copy(source, to: copy, options: .init(existing: .replace))
             #expect(attribute(accessName, of: copy) == nil)
@@ -400,7 +398,7 @@ private final class Observer: Sendable {
         }
     }
 
-    @Test func `a copied tree has the lists of its originals and none of the destination's`() async throws {
+    @Test func `a copied tree gets its originals' lists and not the destination's default list`() async throws {
         try await withLists { directory in
             let io = FileIO()
             let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
@@ -426,9 +424,9 @@ private final class Observer: Sendable {
 
 @Suite(.timeLimit(.minutes(15)), .enabled(if: getuid() == 0, "needs root to become another user"))
 struct `Directories of other users` {
-    /// With `EINVAL`, the file system has no rename that never replaces, and link and unlink replace it.
+    /// With `EINVAL`, the file system can't rename without replacing, so link and unlink are used instead.
     @Test(arguments: [nil, EINVAL] as [CInt?])
-    func `a rename that a sticky directory refuses leaves the old name only`(denied: CInt?) async throws {
+    func `a rename that a sticky directory refuses leaves only the old name`(denied: CInt?) async throws {
         var calls = SystemCalls.made(by: nobody) { call in
             [.renameWithoutReplacing, .renameAtWithoutReplacing].contains(call) ? denied : nil
         }
@@ -451,21 +449,21 @@ struct `Directories of other users` {
         }
     }
 
-    @Test func `a tree is copied below a directory that may be searched but not listed`() async throws {
+    @Test func `a tree is copied into a directory that can be searched but not listed`() async throws {
         try await withIO(calls: .made(by: nobody)) { io, directory in
             try makeTree(["source/a", "closed/open/"], in: directory)
             let (closed, open) = (directory.appending(path: "closed"), directory.appending(path: "closed/open"))
             #expect(chmod(directory.path, 0o755) == 0 && chmod(closed.path, 0o711) == 0 && chmod(open.path, 0o777) == 0)
             try await io.copyTree(directory.appending(path: "source"), to: open.appending(path: "copy"))
             #expect(names(in: open.appending(path: "copy")) == ["a"])
-            // Where the directory may be changed but not listed.
+            // The directory can be changed but not listed.
             #expect(chmod(open.path, 0o733) == 0)
             try await io.copyTree(directory.appending(path: "source"), to: open.appending(path: "second"))
             #expect(names(in: open.appending(path: "second")) == ["a"])
         }
     }
 
-    @Test func `a failed copy is removed with the directories that it has made read-only or unreadable`() async throws {
+    @Test func `a failed copy is removed, including directories that it made read-only or unreadable`() async throws {
         let synced = Guarded(0)
         let calls = SystemCalls.made(by: nobody) { call in
             guard call == .syncDirectory else { return nil }
@@ -489,7 +487,7 @@ struct `Directories of other users` {
         }
     }
 
-    @Test func `a temporary directory is removed with the read-only directories in it`() async throws {
+    @Test func `a temporary directory is removed even if it contains read-only directories`() async throws {
         try await withIO(calls: .made(by: nobody)) { io, directory in
             #expect(chmod(directory.path, 0o777) == 0)
             try await io.withTemporaryDirectory(in: directory) { temporary in
@@ -505,8 +503,8 @@ struct `Directories of other users` {
 
 // MARK: - Permissions
 
-/// The kernel, called as a user without files here: setfsuid(2) holds for one thread, and takes root's capabilities over
-/// files with it.
+/// System calls made as a user who owns no files here: setfsuid(2) affects one thread and also takes away root's
+/// capabilities for files.
 private func callsOfNobody() throws -> SystemCalls {
     typealias SetID = @convention(c) (UInt32) -> CInt
     let symbol = try #require(dlsym(nil, "setfsuid"))
@@ -527,7 +525,7 @@ private func callsOfNobody() throws -> SystemCalls {
 }
 
 @Suite(.enabled(if: getuid() == 0, "needs root to become another user")) struct Permissions {
-    @Test func `a forbidden operation is permission denied, by path`() async throws {
+    @Test func `a forbidden operation throws permissionDenied and names the path`() async throws {
         try await withIO(calls: try callsOfNobody()) { io, directory in
             let secret = directory.appending(path: "secret")
             try pattern(5).write(to: secret)
@@ -537,7 +535,7 @@ private func callsOfNobody() throws -> SystemCalls {
             await expectFileError(.permissionDenied) { try await io.status(of: secret) }
             await expectFileError(.permissionDenied) { try await pattern(1).asyncWrite(to: secret, using: io) }
 
-            // Now it may be looked into but not changed.
+            // Now the directory can be searched but not changed.
             #expect(chmod(directory.path, 0o755) == 0 && chmod(secret.path, 0o600) == 0)
             await expectFileError(.permissionDenied) { try await Data(asyncContentsOf: secret, using: io) }
             error = await expectFileError(.permissionDenied) { try await pattern(1).asyncWrite(to: secret, using: io) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Extended attributes` {
     @Test(arguments: [nil, memoryDirectory])
-    func `are set, listed, read and removed`(place: URL?) async throws {
+    func `an extended attribute can be set, listed, read and removed`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in
             let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `may or must exist`() async throws {
+    @Test func `create fails if the attribute exists, and replace fails if it doesn't`() async throws {
         try await withIO { io, directory in
             let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `of many names and long values all are given`() async throws {
+    @Test func `many names and long values are returned completely`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
@@ -59,18 +59,20 @@ import Testing
                 do {
                     try await io.setExtendedAttribute("user.long", of: file, to: pattern(size))
                 } catch let error as FileError where error.code == .noSpace && size == 65_536 {
-                    continue  // tmpfs counts them against a limit of its own.
+                    continue  // tmpfs counts them against a separate limit.
                 }
                 #expect(try await io.extendedAttribute("user.long", of: file) == pattern(size))
             }
         }
     }
 
-    @Test func `one that grows between two calls is read whole, one that never stops is an error`() async throws {
+    @Test func `an attribute that grows between two calls is read whole, and one that never stops growing is an error`()
+        async throws
+    {
         let size = Guarded(10)
         var calls = SystemCalls.system
         let grow: @Sendable (UnsafeMutableRawBufferPointer) -> Int = { buffer in
-            // 300 bytes more for each request, up to 3,000.
+            // Adds 300 bytes for each request, up to 3,000.
             let now = size.withLock {
                 $0 = min($0 + 300, 3000); return $0
             }
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `names without a namespace, too long and empty ones are told from full disks`() async throws {
+    @Test func `invalid attribute names are reported differently from full disks`() async throws {
         try await withIO { io, directory in
             let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
@@ -106,7 +108,7 @@ import Testing
             }
             error = await expectFileError(.invalidArgument) { try await io.extendedAttribute("", of: file) }
             error = await expectFileError(.invalidArgument) { try await io.extendedAttribute("user.a\0b", of: file) }
-            // ext4 says ENOSPC, the kernel E2BIG past 64 KiB.
+            // ext4 returns ENOSPC; the kernel returns E2BIG above 64 KiB.
             error = await expectFileError(.fileTooLarge) {
                 try await io.setExtendedAttribute("user.a", of: file, to: Data(count: 65_537))
             }
@@ -127,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `of a link are not those of its file`() async throws {
+    @Test func `a link's attributes are separate from those of its target`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
@@ -153,7 +155,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `What copies keep` {
     @Test(arguments: [nil, memoryDirectory])
-    func `the mode, regardless of the umask and of an existing file`(place: URL?) async throws {
+    func `a copy keeps the mode, regardless of the umask and of an existing file`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
@@ -161,7 +163,7 @@ import Testing
                 #expect(chmod(a.path, mode_t(permissions)) == 0)
                 try await io.copy(a, to: b, options: .init(existing: .replace))
                 #expect(mode(of: b) == permissions)
-                // Again, over what is there.
+                // Again, with an existing file.
                 #expect(chmod(b.path, 0o640) == 0)
                 try await io.copy(a, to: b, options: .init(existing: .replace))
                 #expect(mode(of: b) == permissions)
@@ -169,9 +171,7 @@ import Testing
         }
     }
 
-    @Test func `not the mode, if so asked: a new file gets that of new files, a replaced one hands on its own`()
-        async throws
-    {
+    @Test func `a copy that doesn't keep permissions has the default mode or the replaced file's mode`() async throws {
         try await withIO { io, directory in
             let (a, b, new) = (
                 directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "new")
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `no other user reads a secret file's copy before its mode is set`() async throws {
+    @Test func `no other user can read a secret file's copy before its mode is set`() async throws {
         let modes = Guarded<[UInt32]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "only root gives files away"))
-    func `set-user-ID and set-group-ID only together with the user and the group`() async throws {
+    func `set-user-ID and set-group-ID are kept only together with the user and the group`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
@@ -225,7 +225,9 @@ import Testing
     }
 
     @Test(arguments: [nil, memoryDirectory], [nil, EXDEV] as [CInt?])
-    func `times to the nanosecond, that of access from before the copy`(place: URL?, range: CInt?) async throws {
+    func `a copy keeps times to the nanosecond, with the access time from before the copy`(place: URL?, range: CInt?)
+        async throws
+    {
         try await withIO(calls: `Copies of files`.without(clone: EXDEV, range: range), in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `all attributes of users, on read-only files as well`() async throws {
+    @Test func `a copy keeps all user attributes, even those of read-only files`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
@@ -257,7 +259,7 @@ import Testing
     }
 
     @Test(.enabled(if: memoryDirectory != nil), arguments: [ENOTSUP, EPERM, ENOSPC, EIO])
-    func `an attribute of users that cannot be set fails the copy, one of the system is passed over if refused`(
+    func `a copy fails if a user attribute can't be set, but skips a system attribute that is refused`(
         number: CInt
     ) async throws {
         for name in ["user.a", "trusted.a"] {
@@ -280,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `an access control list, and the mode that goes with it`() async throws {
+    @Test func `a copy keeps an access control list together with its mode`() async throws {
         // Version 2; owner rw, user 7 r, group r, mask r, others none: see acl(5).
         var list = Data([2, 0, 0, 0])
         for (tag, bits, id) in [(1, 6, -1), (2, 4, 7), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
@@ -294,7 +296,7 @@ import Testing
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
-            guard setAttribute(name, of: a, to: list) else { return }  // A file system without them.
+            guard setAttribute(name, of: a, to: list) else { return }  // The file system doesn't support lists.
             try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
             #expect(attribute(name, of: b) == list)
             #expect(mode(of: b) == mode(of: a))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct Cancellation {
-    @Test func `a cancelled task begins nothing`() async throws {
+    @Test func `a cancelled task starts no operation`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let url = directory.appending(path: "file")
@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `a waiting job leaves the queue immediately, while the thread is still blocked`() async throws {
+    @Test func `a cancelled waiting job leaves the queue immediately, while the thread is still blocked`() async throws
+    {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")
@@ -41,7 +42,8 @@ import Testing
         }
     }
 
-    @Test func `a job that has begun is awaited, and its result beats the cancellation`() async throws {
+    @Test func `a job that has started is awaited, and its result takes precedence over the cancellation`() async throws
+    {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")
@@ -54,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `an open that is cancelled while it runs gives the stream or leaks nothing`() async throws {
+    @Test func `an open that is cancelled while it runs returns the stream or leaks nothing`() async throws {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `closing, discarding and publishing's clean-up run when cancelled`() async throws {
+    @Test func `close, discard and the cleanup of publish run even if the task is cancelled`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "part")
             let task = Task {
@@ -125,12 +127,12 @@ import Testing
         }
     }
 
-    @Test func `a storm of cancellations leaves every count at nought`() async throws {
+    @Test func `a storm of cancellations leaves every count at zero`() async throws {
         try await withIO(concurrency: 3) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             var ended = 0
-            // In waves: a third of the tasks has a file open.
+            // In waves, so that a third of the tasks has a file open.
             for wave in 0..<4 {
                 ended += await withTaskGroup(of: Bool.self) { group in
                     for index in (wave * 250)..<(wave * 250 + 250) {
@@ -175,7 +177,9 @@ import Testing
         }.value
     }
 
-    @Test func `a cancelled task saves its state, which without it is a CancellationError`() async throws {
+    @Test func `a cancelled task can save its state with uninterrupted, and otherwise gets CancellationError`()
+        async throws
+    {
         try await withIO { io, directory in
             let state = directory.appending(path: "state")
             await #expect(throws: CancellationError.self) {
@@ -190,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task renames, removes, copies, reads and writes to the end`() async throws {
+    @Test func `a cancelled task finishes renames, removals, copies, reads and writes`() async throws {
         try await withIO { io, directory in
             let (a, b, c) = (
                 directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "c")
@@ -217,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task writes to an open file of its own, and to no pipe`() async throws {
+    @Test func `a cancelled task can write to an open file but not to a pipe`() async throws {
         try await withIO { io, directory in
             let log = directory.appending(path: "log")
             try Data().write(to: log)
@@ -257,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `a wait for a pipe still ends with the cancellation`() async throws {
+    @Test func `a wait for a pipe still ends when its task is cancelled`() async throws {
         try await withIO { io, _ in
             let pipe = Pipe()
             await #expect(throws: CancellationError.self) {
@@ -270,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `tasks inherit it, and a detached task does not`() async throws {
+    @Test func `child tasks inherit uninterrupted, and detached tasks don't`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
@@ -292,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `an engine that was shut down refuses it`() async throws {
+    @Test func `an engine that was shut down refuses uninterrupted operations`() async throws {
         try await withIO { io, directory in
             await io.shutdown()
             await expectFileError(.shutDown) {
@@ -304,23 +308,23 @@ import Testing
 
 // MARK: - A storm
 
-/// Thousands of tasks over all kinds of operations, each cancelled at a moment that the seed chooses.
+/// Thousands of tasks run all kinds of operations. Each is cancelled at a moment that the seed determines.
 @Suite(.timeLimit(.minutes(15))) struct `A storm of cancellations` {
-    /// What a task does to files that only it and those of its kind touch.
+    /// What a task does to files that no other kind of task touches.
     enum Work: Int, CaseIterable, Sendable {
         case read, replace, replaceNamed, create, stream, append, chunks, publish, discard, rename, makeAndRemoveTree
         case temporaryDirectory, checkpoint, fifo
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `leaves nothing open or waiting, and every file whole`(seed: UInt64) async throws {
+    func `cancelled tasks leave nothing open or waiting, and every file whole`(seed: UInt64) async throws {
         try await withIO(concurrency: 3, in: memoryDirectory) { io, directory in
             let whole = directory.appending(path: "whole")
             try pattern(5000).write(to: whole)
             try pattern(5000).write(to: directory.appending(path: "replaced"))
             try pattern(5000).write(to: directory.appending(path: "named"))
             var ended: [String] = []
-            // In waves: many of the tasks have a file open.
+            // In waves, so that many of the tasks have a file open.
             for wave in 0..<10 {
                 ended += await withTaskGroup(of: String?.self) { group in
                     for index in (wave * 200)..<(wave * 200 + 200) {
@@ -349,7 +353,7 @@ import Testing
             for name in ["whole", "replaced", "named"] {
                 #expect(same(contents(of: directory.appending(path: name)), pattern(5000)), "\(name)")
             }
-            // Streams that were dropped, and temporary files, go with the last jobs.
+            // Dropped streams and temporary files are cleaned up by the last jobs.
             await io.shutdown()
             for name in names(in: directory) {
                 #expect(!name.hasPrefix(".sluice-"), "\(name)")

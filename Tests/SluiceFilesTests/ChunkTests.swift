@@ -4,11 +4,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct Chunks {
-    // MARK: What comes
+    // MARK: Contents
 
-    @Test(arguments: [0, 1, 2, 7]) func `all sizes of files and chunks give the file's bytes`(readAhead: Int)
-        async throws
-    {
+    @Test(arguments: [0, 1, 2, 7])
+    func `the chunks contain the file's bytes, for any size of file and chunk`(readAhead: Int) async throws {
         try await withIO { io, directory in
             for count in [0, 1, 15, 16, 17, 999, 1000, 1001, 70_000] {
                 let url = directory.appending(path: "\(count)")
@@ -51,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a file of /proc, which states no size, comes whole and is not read ahead`() async throws {
+    @Test func `a file in /proc, which reports no size, is read whole and without read-ahead`() async throws {
         let reads = Reads()
         try await withIO(calls: reads.calls()) { io, _ in
             let url = URL(filePath: "/proc/self/status")
@@ -94,9 +93,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 2, 5]) func `while the consumer works, so many chunks are read and no more`(readAhead: Int)
-        async throws
-    {
+    @Test(arguments: [0, 1, 2, 5])
+    func `while the consumer works, exactly the requested number of chunks is read ahead`(readAhead: Int) async throws {
         let reads = Reads()
         try await withIO(calls: reads.calls()) { io, directory in
             let url = directory.appending(path: "file")
@@ -111,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a job that has read 4 MiB gives the thread back to others`() async throws {
+    @Test func `a job releases its thread after reading 4 MiB`() async throws {
         var calls = SystemCalls.system
         calls.inline = .missing
         try await withIO(concurrency: 1, calls: calls) { io, directory in
@@ -120,7 +118,7 @@ import Testing
             #expect(truncate(url.path, 20 << 20) == 0)
             var iterator = url.chunks(of: 64 << 10, readAhead: 1000, using: io).makeAsyncIterator()
             var count = try await iterator.next()!.count
-            // Between two jobs there is a moment in which none runs and none waits.
+            // Between two jobs, there is a moment when none runs and none waits.
             try await io.waitForStatistics { $0.finishedCount >= 5 }
             while let chunk = try await iterator.next() { count += chunk.count }
             #expect(count == 20 << 20)
@@ -128,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `errors come after the chunks that were read before them, once, with the file closed`() async throws {
+    @Test func `an error comes once, after the chunks that were read before it, with the file closed`() async throws {
         let reads = Reads()
         try await withIO(calls: reads.calls { $0 == 4 ? -Int(EIO) : nil }) { io, directory in
             let url = directory.appending(path: "file")
@@ -145,7 +143,9 @@ import Testing
         }
     }
 
-    @Test func `an error of close comes after the last chunk, and one of open instead of the first`() async throws {
+    @Test func `an error of close comes after the last chunk, and an error of open comes in place of the first`()
+        async throws
+    {
         try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1500).write(to: url)
@@ -168,9 +168,9 @@ import Testing
         }
     }
 
-    // MARK: What is in memory
+    // MARK: Cached chunks
 
-    /// The kernel, with reads that wait for nothing done or not as `result` says: nil for all bytes.
+    /// The kernel, with non-blocking reads that return `result`, or all bytes if it is nil.
     private func inline(_ result: @escaping @Sendable () -> Int?) -> SystemCalls {
         var calls = SystemCalls.system
         calls.inline.read = { descriptor, buffer, offset in
@@ -183,7 +183,7 @@ import Testing
         return calls
     }
 
-    @Test func `chunks that are in memory take no job but the first and the last`() async throws {
+    @Test func `cached chunks need only two jobs, for the first chunk and the last`() async throws {
         try await withIO(calls: inline { nil }) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10_500).write(to: url)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `the first chunk that is not in memory begins the reading ahead`() async throws {
+    @Test func `the first chunk that isn't cached starts the read-ahead`() async throws {
         let number = Guarded(0)
         let calls = inline {
             number.withLock {
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `a chunk of which a part is in memory is that part and the rest`() async throws {
+    @Test func `a partly cached chunk still has all its bytes`() async throws {
         try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) {
             io, directory in
             let url = directory.appending(path: "file")
@@ -232,11 +232,11 @@ import Testing
 
     // MARK: FIFOs
 
-    @Test func `of a FIFO nothing is read ahead, and its chunks are full up to the end`() async throws {
+    @Test func `a FIFO isn't read ahead, and all its chunks but the last are full`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
-            // Opening waits for the reader, and blocks its thread until then.
+            // Opening waits for the reader, and blocks this thread until then.
             async let writer: Void = offPool {
                 let descriptor = open(url.path, O_WRONLY)
                 for piece in 0..<5 {
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func `after the end of a FIFO there is nothing, and its descriptor is not read again`() async throws {
+    @Test func `after the end of a FIFO, next returns nil and doesn't read the descriptor again`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
@@ -286,8 +286,7 @@ import Testing
 
     // MARK: The end of an iteration
 
-    @Test func `a loop that is left while a chunk is read ahead drops it and closes the file on a worker`() async throws
-    {
+    @Test func `leaving a loop during read-ahead drops the chunk and closes the file on a worker`() async throws {
         let gate = ThreadGate()
         let closers = Guarded<[String]>([])
         let reads = Reads()
@@ -314,7 +313,7 @@ import Testing
         #expect(reads.soFar == 2, "no further chunk was read")
     }
 
-    @Test func `a loop that is left while its job waits for a thread takes it out of the queue`() async throws {
+    @Test func `leaving a loop while its job waits for a thread removes the job from the queue`() async throws {
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.inline = .missing
@@ -326,7 +325,7 @@ import Testing
             let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             let stream = try await url.openForReading(using: io)
-            // The thread is taken by another file, so that what is read ahead stays in the queue.
+            // Another file occupies the thread, so that the read-ahead stays in the queue.
             let stuck = directory.appending(path: "stuck")
             try Data().write(to: stuck)
             var iterator: FileChunks.Iterator? = stream.chunks(of: 1000, readAhead: 0).makeAsyncIterator()
@@ -347,7 +346,7 @@ import Testing
         }
     }
 
-    @Test func `a loop that is left takes its job out of the queue, also when no task waits for it`() async throws {
+    @Test func `leaving a loop removes its read-ahead from the queue even if no task waits for it`() async throws {
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.inline = .missing
@@ -364,7 +363,7 @@ import Testing
             let blocker = directory.appending(path: "blocker")
             let blocking = Task { try await blocker.withFileForWriting(using: io) { _ in } }
             await gate.waitForThreads(1)
-            // It is there; that it is taken makes room for another.
+            // The chunk is already there. Taking it makes room for another.
             _ = try await iterator?.next()
             #expect(io.statistics.waitingCount == 1)
             iterator = nil
@@ -374,7 +373,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task gets no further chunk, and the file is closed`() async throws {
+    @Test func `a cancelled task gets no more chunks, and the file is closed`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
@@ -392,10 +391,10 @@ import Testing
         }
     }
 
-    @Test func `a read that runs is awaited, and stops between two system calls`() async throws {
+    @Test func `a running read is awaited, and stops between two system calls`() async throws {
         let gate = ThreadGate()
         let reads = Reads()
-        // Short reads: a chunk takes many.
+        // Short reads, so that a chunk takes many.
         var calls = reads.calls { number in
             if number == 3 { gate.pass() }
             return nil
@@ -418,11 +417,11 @@ import Testing
         }
     }
 
-    @Test func `a storm of loops that are left or cancelled anywhere leaves every count at nought`() async throws {
+    @Test func `a storm of loops that are left or cancelled leaves every count at zero`() async throws {
         try await withIO(concurrency: 3) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(50_000).write(to: url)
-            // In waves: each of them has a file open.
+            // In waves, so that each loop has a file open.
             for wave in 0..<6 {
                 await withTaskGroup { group in
                     for index in (wave * 100)..<(wave * 100 + 100) {
@@ -450,7 +449,7 @@ import Testing
         }
     }
 
-    @Test func `an engine that was shut down refuses the next chunk`() async throws {
+    @Test func `after a shutdown, the engine refuses the next chunk`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let io = FileIO(configuration: .init(concurrency: 1))
             let url = directory.appending(path: "file")
@@ -466,7 +465,7 @@ import Testing
 
     // MARK: Chunks of a stream
 
-    @Test func `a stream's chunks begin where the stream was, and close it`() async throws {
+    @Test func `a stream's chunks start at the stream's position and close the stream`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
@@ -479,7 +478,7 @@ import Testing
         }
     }
 
-    @Test func `a stream's chunks close it also when they are never iterated, or dropped early, with copies about`()
+    @Test func `a stream's chunks close it even if never iterated or dropped early, and even if copies exist`()
         async throws
     {
         try await withIO { io, directory in
@@ -495,13 +494,13 @@ import Testing
 
             let chunks = try await url.openForReading(using: io).chunks(of: 100)
             for try await _ in chunks { break }
-            // The sequence still exists; the iteration had the file.
+            // The sequence still exists, but the iteration owned the file.
             try await io.waitForStatistics { $0.openCount == 0 }
             withExtendedLifetime(chunks) {}
         }
     }
 
-    @Test func `a second iteration of a stream's chunks stops the program with a sentence`() async {
+    @Test func `iterating a stream's chunks a second time stops the program with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let chunks = try await URL(filePath: "/proc/self/status").openForReading().chunks()
             _ = chunks.makeAsyncIterator()
@@ -511,7 +510,8 @@ import Testing
         #expect(text.contains("iterated only once"))
     }
 
-    @MainActor @Test func `a loop on the main actor stays there, and may use what is not Sendable`() async throws {
+    @MainActor @Test func `a loop on the main actor stays there, and may use values that aren't Sendable`() async throws
+    {
         final class Sum { var bytes = 0 }
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
@@ -528,13 +528,14 @@ import Testing
 
 // MARK: - Reading ahead
 
-/// The state machine alone, over all orders of events.
+/// The state machine alone, with every order of events.
 struct ReadAheadMachine {
     private struct Broken: Error {}
 
     private enum Event: CaseIterable { case ask, arrive, end, fail, abandon }
 
-    /// Holds what a consumer and a reader see of one order of events to the contract, at each step. Returns whether the order is one that can happen.
+    /// Checks at each step of one order of events that what a consumer and a reader see meets the contract.
+    /// Returns whether the order is possible.
     private func run(_ events: [Event], depth: Int) -> Bool {
         var machine = ReadAhead<Int>(depth: depth)
         var isReading = false
@@ -598,7 +599,7 @@ struct ReadAheadMachine {
         return true
     }
 
-    /// Thousands of times: `#expect` takes microseconds also where it holds.
+    /// Called thousands of times. `#expect` takes microseconds even if it succeeds.
     private func expect(_ holds: Bool, _ claim: @autoclosure () -> String) {
         if !holds { Issue.record("\(claim())") }
     }

@@ -3,20 +3,20 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// A file of some megabytes that is not all in one buffer, piece or page.
+/// A file of a few megabytes, larger than a buffer, a piece or a page.
 let large = 9 << 20 | 12345
 
-/// Whether copy_file_range(2) is there: some sandboxes deny it.
+/// Whether copy_file_range(2) is available. Some sandboxes deny it.
 let copiesInKernel = SystemCalls.system.copying.copyRange(-1, -1, 1) == -Int(EBADF)
 
-/// Makes a file of any size.
+/// Creates a file of any size.
 func makeFile(_ url: URL, _ count: Int, seed: UInt8 = 0) throws {
     var data = Data(capacity: count)
     while data.count < count { data.append(pattern(min(count - data.count, 1 << 20), seed: seed)) }
     try data.write(to: url)
 }
 
-/// Whether two files hold the same bytes.
+/// Returns whether two files have the same bytes.
 func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: b)) }
 
 @Suite(.timeLimit(.minutes(15))) struct `Copies of files` {
@@ -24,7 +24,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     static let sizes = [0, 1, 4096, 65_536, 65_537, 300_000, large]
 
     @Test(arguments: places, sizes)
-    func `a copy has the contents of the original, and leaves nothing else`(place: URL?, size: Int) async throws {
+    func `a copy has the contents of the original, and no other file is left`(place: URL?, size: Int) async throws {
         try await withIO(in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, size)
@@ -36,7 +36,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
     }
 
-    /// The kernel, without some ways to copy.
+    /// The kernel without some ways to copy.
     static func without(clone: CInt?, range: CInt?) -> SystemCalls {
         var calls = SystemCalls.system
         if let clone { calls.copying.clone = { _, _ in -clone } }
@@ -47,7 +47,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     @Test(arguments: [
         EXDEV, EINVAL, EOPNOTSUPP, ENOSYS, EPERM, EBADF, ETXTBSY, ENOTTY, EISDIR, EIO, ENOSPC, EACCES, 0,
     ])
-    func `after any error of one way, the next is taken`(number: CInt) async throws {
+    func `after any error of one copying method, the next method is used`(number: CInt) async throws {
         for (calls, method) in [
             (Self.without(clone: number == 0 ? EXDEV : number, range: nil), FileCopyResult.Method.kernelCopy),
             (Self.without(clone: EOPNOTSUPP, range: number), .readAndWrite),
@@ -62,10 +62,10 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
     }
 
-    @Test func `a clone is one call, and is reported as such`() async throws {
+    @Test func `a clone makes one call and is reported as a clone`() async throws {
         var calls = SystemCalls.system
         calls.copying.clone = { source, destination in
-            // What Btrfs and XFS do, seen from outside.
+            // What Btrfs and XFS do, as seen from outside.
             var bytes = [UInt8](repeating: 0, count: 1 << 20)
             let count = Glibc.read(source, &bytes, bytes.count)
             return Glibc.write(destination, bytes, count) == count ? 0 : -EIO
@@ -87,7 +87,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 
     @Test(.enabled(if: copiesInKernel))
-    func `short copies are gone on with, and one that stops midway is finished by reading`() async throws {
+    func `short copies are continued, and a copy that stops midway is finished by reading`() async throws {
         let count = Guarded(0)
         var calls = Self.without(clone: EXDEV, range: nil)
         calls.copying.copyRange = { source, destination, wanted in
@@ -110,12 +110,12 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
     }
 
-    // MARK: Files that do not tell their size
+    // MARK: Files that don't report their size
 
     @Test(arguments: [false, true])
-    func `a file of proc is copied whole, though the kernel says that it is empty`(rangeSaysNothing: Bool) async throws
+    func `a file in /proc is copied whole, although the kernel reports it as empty`(rangeSaysNothing: Bool) async throws
     {
-        // Kernels before 5.19 say 0 here, and later ones EXDEV.
+        // Kernels before 5.19 return 0 here, and later ones EXDEV.
         let calls = rangeSaysNothing ? Self.without(clone: nil, range: 0) : .system
         try await withIO(calls: calls, in: memoryDirectory) { io, directory in
             let copy = directory.appending(path: "copy")
@@ -123,7 +123,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                 guard access(path, R_OK) == 0 else { continue }
                 let result = try await io.copy(URL(filePath: path), to: copy, options: .init(existing: .replace))
                 #expect(result.bytes > 0 && result.bytes == contents(of: copy).count)
-                // By plain reads: Foundation stops short in /proc.
+                // With plain reads: Foundation reads too little in /proc.
                 if path != "/proc/self/maps" {
                     let whole = bytes(of: path)
                     #expect(same(whole, contents(of: copy)), "\(path) has \(whole.count) bytes")
@@ -133,7 +133,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 
     @Test(arguments: ["/sys/kernel/uevent_seqnum", "/sys/kernel/mm/transparent_hugepage/enabled"])
-    func `a file of sys is copied whole, though it claims a page`(path: String) async throws {
+    func `a file in /sys is copied whole, although its reported size is a page`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
         try await withIO(in: memoryDirectory) { io, directory in
             let copy = directory.appending(path: "copy")
@@ -144,13 +144,11 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 
     @Test(arguments: [(nil, EXDEV), (EXDEV, nil)] as [(CInt?, CInt?)], [0, 100, 70_000])
-    func `a file that grows all the time is copied as long as it was`(
-        ways: (CInt?, CInt?), size: Int
-    ) async throws {
+    func `a file that keeps growing is copied at its initial size`(ways: (CInt?, CInt?), size: Int) async throws {
         let path = Guarded("")
         let times = Guarded(0)
         let grow: @Sendable () -> Void = {
-            // All the time, but a copy that never ends is to fail and not to hang.
+            // Grows at each call. If the copy never ended, it should fail and not hang.
             guard
                 times.withLock({
                     $0 += 1; return $0 < 1000
@@ -180,7 +178,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
     }
 
-    @Test func `a file that is cut off meanwhile is copied as far as it goes`() async throws {
+    @Test func `a file that is truncated during the copy is copied up to its new end`() async throws {
         let path = Guarded("")
         var calls = Self.without(clone: EXDEV, range: EXDEV)
         calls.read = { descriptor, buffer in
@@ -199,14 +197,14 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
 
     // MARK: Holes
 
-    /// Data at these places, of 64 KiB each, in a file of this size.
+    /// Files with 64 KiB of data at each of these places, and their sizes.
     static let holes: [([Int], Int)] = [
         ([], 1 << 30), ([0], 1 << 30), ([(1 << 30) - 65_536], 1 << 30), ([1 << 20, 5 << 20, 300 << 20], 1 << 30),
         ([0, 1 << 20], 2 << 20), ([512 << 20], (1 << 30) + 77),
     ]
 
     @Test(arguments: holes, places)
-    func `holes stay holes`(file: ([Int], Int), place: URL?) async throws {
+    func `a copy keeps holes`(file: ([Int], Int), place: URL?) async throws {
         for range in [nil, EXDEV] as [CInt?] {
             try await withIO(calls: Self.without(clone: EXDEV, range: range), in: place) { io, directory in
                 let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -226,7 +224,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 
     @Test(arguments: [Call.copyingNextData, .copyingNextHole])
-    func `where the file system tells no holes the bytes are the same`(call: Call) async throws {
+    func `a copy has the same bytes even if the file system reports no holes`(call: Call) async throws {
         for ordinal in 0..<3 {
             let count = Guarded(0)
             let calls = Self.without(clone: EXDEV, range: nil).intercepted {
@@ -246,7 +244,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 }
 
-/// Makes a file of nothing but holes, and 64 KiB at each place.
+/// Creates a file that consists of holes, except for 64 KiB at each place.
 func makeSparse(_ url: URL, _ places: [Int], size: Int) throws {
     close(creat(url.path, 0o644))
     let handle = try FileHandle(forWritingTo: url)
@@ -258,7 +256,7 @@ func makeSparse(_ url: URL, _ places: [Int], size: Int) throws {
     try handle.close()
 }
 
-/// What plain reads give until one gives nothing.
+/// The bytes that plain reads return until the end.
 private func bytes(of path: String) -> Data {
     let descriptor = Glibc.open(path, O_RDONLY)
     defer { Glibc.close(descriptor) }
@@ -267,7 +265,7 @@ private func bytes(of path: String) -> Data {
     return data
 }
 
-/// Whether two files have the same bytes at and around these places.
+/// Returns whether two files have the same bytes at and around these places.
 private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
     let (a, b) = (try FileHandle(forReadingFrom: a), try FileHandle(forReadingFrom: b))
     return try places.allSatisfy { place in
@@ -285,7 +283,9 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         (Durability.none, ["rename"]), (.data, ["fdatasync", "rename"]), (.full, ["fsync", "rename"]),
         (.fullAndDirectory, ["fsync", "rename", "fsync directory"]),
     ])
-    func `the order of the calls is the promise of each level`(durability: Durability, order: [String]) async throws {
+    func `each durability level makes its calls in the promised order`(durability: Durability, order: [String])
+        async throws
+    {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -296,7 +296,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `an existing destination is replaced, or stays and is named by the error`() async throws {
+    @Test func `an existing destination is replaced, or it stays and the error names it`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000, seed: 1)
@@ -313,7 +313,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `of many that must not replace, one succeeds`() async throws {
+    @Test func `if many tasks copy to one name without replacing, one succeeds`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000)
@@ -335,7 +335,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `a copy of a file to itself is refused, under whatever name, and the file stays`() async throws {
+    @Test func `copying a file to itself is refused under any name, and the file stays`() async throws {
         try await withIO { io, directory in
             let (a, name, link) = (
                 directory.appending(path: "a"), directory.appending(path: "name"), directory.appending(path: "link")
@@ -360,7 +360,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `only a regular file is copied, and nothing else is opened`() async throws {
+    @Test func `only a regular file is copied, and no other file is opened`() async throws {
         let opened = CallLog()
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -393,9 +393,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
     }
 
     @Test(arguments: ["fifo", "directory", "link"])
-    func `a file that replaced the original after the check does not block, and is refused`(
-        kind: String
-    ) async throws {
+    func `a file that replaced the original after the check is refused without blocking`(kind: String) async throws {
         let path = Guarded("")
         var calls = SystemCalls.system
         calls.open = { name, flags, mode in
@@ -408,7 +406,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
                 default: symlink("/etc/passwd", path)
                 }
             }
-            // Without it, opening the FIFO would hang here and not fail.
+            // Without it, opening the FIFO would hang here instead of failing.
             #expect(flags & (O_NONBLOCK | O_CREAT) != 0)
             return SystemCalls.system.open(name, flags | O_NONBLOCK, mode)
         }
@@ -426,7 +424,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `a FIFO or directory at the destination is refused, a link replaced itself`() async throws {
+    @Test func `a FIFO or directory at the destination is refused, and a link itself is replaced`() async throws {
         try await withIO { io, directory in
             let (a, fifo) = (directory.appending(path: "a"), directory.appending(path: "fifo"))
             let (target, link) = (directory.appending(path: "target"), directory.appending(path: "link"))
@@ -447,7 +445,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `names of any kind are copied`() async throws {
+    @Test func `files with unusual names are copied`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let hostile = ["-rf", "a\nb", String(repeating: "x", count: 255), " ", "\u{202E}", "%2F", "é"]
             for name in hostile {
@@ -472,7 +470,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
 
     // MARK: Links
 
-    @Test func `a link is followed, or copied with its target as it is written there`() async throws {
+    @Test func `a link is followed, or copied with its target unchanged`() async throws {
         try await withIO { io, directory in
             let (a, b, link) = (
                 directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "link")
@@ -485,7 +483,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             #expect(result == FileCopyResult(bytes: 0, method: .symbolicLink))
             #expect(try await io.destination(ofSymbolicLink: b) == "a")
 
-            // One that leads nowhere, and not in UTF-8.
+            // A target that doesn't exist and isn't UTF-8.
             let odd = directory.appending(path: "odd")
             #expect(symlink([0x2E, 0x2E, 0x2F, -1, -2, 0x0A, 0], odd.path) == 0)
             await expectFileError(.notFound) { try await io.copy(odd, to: b, options: .init(existing: .replace)) }
@@ -502,7 +500,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `a link's own times and owner are kept if asked`() async throws {
+    @Test func `a copied link keeps its own times and owner on request`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             #expect(symlink("nowhere", a.path) == 0)
@@ -528,7 +526,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
 // MARK: - Cancellation and progress
 
 @Suite(.timeLimit(.minutes(15))) struct `Copies that are cancelled, and their progress` {
-    @Test func `a cancelled task begins nothing`() async throws {
+    @Test func `a cancelled task starts no copy`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let a = directory.appending(path: "a")
@@ -542,7 +540,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    /// The kernel without clones, with a gate before the n-th of these calls.
+    /// The kernel without clones, with a gate before the nth of these calls.
     private static func stopping(at call: Call, _ number: Int, _ gate: ThreadGate, range: CInt?) -> SystemCalls {
         let count = Guarded(0)
         return `Copies of files`.without(clone: EXDEV, range: range).intercepted { made in
@@ -563,7 +561,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             (Call.copyingClone, 0, nil), (.copyingCopyRange, 0, nil), (.copyingCopyRange, 1, nil), (.read, 1, EXDEV),
             (.write, 0, EXDEV), (.sync, 0, nil), (.close, 0, nil),
         ] as [(Call, Int, CInt?)])
-    func `one that is cancelled before the rename leaves the destination as it was`(
+    func `a copy that is cancelled before the rename leaves the destination unchanged`(
         call: Call, number: Int, range: CInt?
     ) async throws {
         let gate = ThreadGate()
@@ -589,7 +587,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
     }
 
     @Test(.enabled(if: copiesInKernel))
-    func `it stops after the piece that it is at, not at the end`() async throws {
+    func `a cancelled copy stops after its current piece, not at the end`() async throws {
         let gate = ThreadGate()
         let log = CallLog()
         var calls = Self.stopping(at: .copyingCopyRange, 0, gate, range: nil)
@@ -611,7 +609,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `one that is renamed already counts`() async throws {
+    @Test func `a copy that is cancelled after the rename succeeds`() async throws {
         let gate = ThreadGate()
         try await withIO(calls: Self.stopping(at: .rename, 0, gate, range: nil), in: memoryDirectory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -628,7 +626,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
     // MARK: Progress
 
     @Test(arguments: [nil, EXDEV] as [CInt?])
-    func `reports go up, come on a thread of the engine, and the last comes when the copy is in place`(
+    func `reports increase, come on a thread of the engine, and end when the copy is in place`(
         range: CInt?
     ) async throws {
         let calls = `Copies of files`.without(clone: EXDEV, range: range)
@@ -649,7 +647,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `of a file that does not tell its size there is no total, and one report at the end`() async throws {
+    @Test func `if a file doesn't report its size, there is no total and only one report, at the end`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let reports = Guarded<[FileProgress]>([])
             let result = try await io.copy(
@@ -664,7 +662,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
         }
     }
 
-    @Test func `a copy that fails makes no last report`() async throws {
+    @Test func `a failed copy makes no final report`() async throws {
         let reports = Guarded<[FileProgress]>([])
         try await withIO(calls: .failing(.rename, with: EIO), in: memoryDirectory) { io, directory in
             let a = directory.appending(path: "a")

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Names that programs get wrong.
+/// Names that programs often handle incorrectly.
 let hostileNames: [DirectoryEntry.Name] = [
     "new\nline", "-rf", " ", "*", "~", "\\", "…", "a\u{301}", "\u{E9}", "e\u{301}",
     DirectoryEntry.Name(bytes: [0x6B, 0xFF, 0xFE]), DirectoryEntry.Name(bytes: [0x80]),
@@ -12,7 +12,7 @@ let hostileNames: [DirectoryEntry.Name] = [
     DirectoryEntry.Name(bytes: Array(repeating: 0xC3, count: 255)),
 ]
 
-/// A C path of a name in a directory, whatever its bytes.
+/// The C path of a name in a directory, whatever its bytes.
 func withPath<R>(_ directory: URL, _ name: DirectoryEntry.Name, _ body: (UnsafePointer<CChar>) throws -> R) rethrows
     -> R
 {
@@ -28,7 +28,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `Listing directories` {
-    @Test func `entries are all names with the kind of each, and nothing else`() async throws {
+    @Test func `a listing has each name with its kind, and nothing else`() async throws {
         try await withIO { io, directory in
             makeFile("file", in: directory)
             try await io.createDirectory(at: directory.appending(path: "inner"))
@@ -43,7 +43,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `any name is listed, looked at, read, written, renamed and removed`() async throws {
+    @Test func `any name can be listed, inspected, read, written, renamed and removed`() async throws {
         try await withIO { io, directory in
             for name in hostileNames { makeFile(name, in: directory, "\(name.bytes.count)") }
             let entries = try await io.entries(of: directory)
@@ -67,7 +67,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a URL is given for names in UTF-8 alone`() async throws {
+    @Test func `only a name in UTF-8 has a URL`() async throws {
         try await withIO { io, directory in
             makeFile("ü", in: directory)
             makeFile(DirectoryEntry.Name(bytes: [0xFF]), in: directory)
@@ -77,7 +77,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `entries work on the directory that was listed, wherever it is now`() async throws {
+    @Test func `entries refer to the directory that was listed, even after it was moved`() async throws {
         try await withIO { io, directory in
             let (old, new) = (directory.appending(path: "old"), directory.appending(path: "new"))
             try await io.createDirectory(at: old)
@@ -92,7 +92,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a link put in the place of a file is neither read nor written through`() async throws {
+    @Test func `a link that replaced a file is neither read nor written through`() async throws {
         try await withIO { io, directory in
             makeFile("file", in: directory, "x")
             let entry = try #require(try await io.entries(of: directory).first)
@@ -113,7 +113,9 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a FIFO among the entries is refused and not waited for, also one that came later`() async throws {
+    @Test func `a FIFO among the entries is refused without waiting, even if it appeared after the listing`()
+        async throws
+    {
         try await withIO(concurrency: 1) { io, directory in
             makeFile("file", in: directory)
             #expect(mkfifo(directory.appending(path: "fifo").path, 0o600) == 0)
@@ -127,9 +129,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a directory among the entries is not opened as a file, and not removed while it has entries`()
-        async throws
-    {
+    @Test func `a directory isn't opened as a file, and isn't removed while it has entries`() async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
             try await io.createDirectory(at: inner)
@@ -146,7 +146,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `renaming refuses invalid names, and replaces only on request`() async throws {
+    @Test func `renaming an entry refuses invalid names, and replaces only on request`() async throws {
         try await withIO { io, directory in
             makeFile("a", in: directory, "a")
             makeFile("b", in: directory, "b")
@@ -166,7 +166,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     }
 
     @Test(arguments: [EINVAL, ENOSYS])
-    func `without renameat2 a link and an unlink keep an existing file`(number: CInt) async throws {
+    func `without renameat2, renaming an entry with link and unlink keeps an existing file`(number: CInt) async throws {
         try await withIO(calls: .failing(.renameAtWithoutReplacing, with: number)) { io, directory in
             makeFile("a", in: directory, "a")
             makeFile("b", in: directory, "b")
@@ -185,7 +185,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `equal entries are the same name in the same directory`() async throws {
+    @Test func `entries with the same name in the same directory are equal`() async throws {
         try await withIO { io, directory in
             makeFile("a", in: directory)
             try await io.createDirectory(at: directory.appending(path: "inner"))
@@ -197,7 +197,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a directory removed while open is empty`() async throws {
+    @Test func `a directory that is removed while open is empty`() async throws {
         let path = Guarded<String?>(nil)
         var calls = SystemCalls.system
         calls.directories.readEntries = { directory, entries in
@@ -214,7 +214,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
 
     // MARK: Large directories
 
-    @Test func `fifty thousand entries come once each, removed as they come`() async throws {
+    @Test func `fifty thousand entries each come once, even if removed while listing`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             for index in 0..<50_000 { makeFile(DirectoryEntry.Name("\(index)"), in: directory) }
             var seen = Set<DirectoryEntry.Name>()
@@ -229,7 +229,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a listing of a million reads no further than it is asked to`() async throws {
+    @Test func `a listing of a million entries reads little more than is requested`() async throws {
         let calls = Atomic(0)
         var mocked = SystemCalls.system
         mocked.directories.readEntries = { _, entries in
@@ -252,7 +252,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a listing that is left early, cancelled or dropped leaves nothing open`() async throws {
+    @Test func `leaving, cancelling or dropping a listing leaves nothing open`() async throws {
         try await withIO { io, directory in
             for index in 0..<2000 { makeFile(DirectoryEntry.Name("\(index)"), in: directory) }
             for try await _ in io.listing(of: directory) { break }
@@ -274,7 +274,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     }
 
     @Test(arguments: Call.readEntries.documentedErrors.filter { $0 != EINTR })
-    func `a directory that cannot be read says so`(number: CInt) async throws {
+    func `a directory that can't be read is an error`(number: CInt) async throws {
         try await withIO(calls: .failing(.readEntries, with: number)) { io, directory in
             makeFile("a", in: directory)
             if number == ENOENT { return #expect(try await io.entries(of: directory).isEmpty) }

@@ -31,7 +31,7 @@ extension FaultedOperation {
             if outcome.isSuccess || outcome.fault.error == ENOENT {
                 return left.contains("other") ? nil : "has \(left)"
             }
-            // What can't be renamed or removed stays.
+            // A file that can't be renamed or removed stays.
             return left == ["file", "other"] || outcome.fault.isLasting ? nil : "has \(left)"
         }.believing(.status, ENOENT, ENOTDIR).believing(.rename, ENOENT).believing(.unlink, ENOENT),
         Self("rename, not over, in a sticky directory where renameat2 is missing") { directory in
@@ -49,7 +49,7 @@ extension FaultedOperation {
         Self("remove a directory", madeDirectory) { io, directory in
             try await io.remove(directory.appending(path: "directory"))
         }
-        // That it is a directory is what unlink(2) says: as EISDIR or as EPERM.
+        // unlink(2) reports a directory as EISDIR or as EPERM.
         .believing(.unlink, EISDIR, EPERM).believing(.removeDirectory, ENOTDIR),
         Self("make a directory") { io, directory in
             try await io.createDirectory(at: directory.appending(path: "directory"), withIntermediates: false)
@@ -87,7 +87,7 @@ extension FaultedOperation {
             at: directory.appending(path: "directory"), withIntermediateDirectories: false)
     }
 
-    /// The file under its old name or its new one, never both and never none.
+    /// The file has its old name or its new one, never both and never neither.
     private static let oneOfBoth: @Sendable (URL, Outcome) -> String? = { directory, outcome in
         let isRenamed = same(contents(of: directory.appending(path: "other")), pattern(300))
         let isThere = names(in: directory).contains("file")
@@ -101,7 +101,7 @@ extension FaultedOperation {
     static let trees: [Self] = [
         Self("remove a tree") { directory in
             var level = directory.appending(path: "tree")
-            // Deeper than the directories that are open concurrently.
+            // Deeper than the number of directories that are open at a time.
             for depth in 0..<18 {
                 try FileManager.default.createDirectory(at: level, withIntermediateDirectories: false)
                 if depth % 9 == 0 { try pattern(3).write(to: level.appending(path: "file")) }
@@ -129,12 +129,12 @@ extension FaultedOperation {
         }.denyingOnce([.openAt: EACCES, .open: EACCES]).removingTrees().believing(.createDirectory, EEXIST)
             .believing(.open, ENOENT, EACCES).believing(.openAt, EACCES).believing(.unlinkAt, EACCES)
             .believing(.list, ENOENT).believing(.unlink, ENOENT).believing(.removeDirectory, ENOENT)
-            // If the mode can't be set, the error is that of the directory.
+            // If the mode can't be set, the error is the directory's.
             .believing(.changeMode, EACCES, EIO, ENOMEM, EPERM, EROFS, EOPNOTSUPP)
             .believing(.changeModeAt, EACCES, EIO, ENOENT, ENOTDIR, EOPNOTSUPP, EPERM, EROFS),
     ]
 
-    /// Changes that another process may make to a tree meanwhile: removing or swapping its entries. Directories were only read.
+    /// Changes that another process may make to a tree at the same time: removing or swapping its entries. Directories were only read.
     private func removingTrees() -> Self {
         ignoring(.close).believing(.open, ENOTDIR, ELOOP).believing(.openAt, ENOENT, ENOTDIR, ELOOP)
             .believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY).believing(.unlink, EISDIR, EPERM)
@@ -221,7 +221,7 @@ extension FaultedOperation {
         Self("rename an entry where renameat2 is missing", old()) { io, directory in
             for entry in try await io.entries(of: directory) { try await entry.rename(to: "new") }
         }.denying([.renameAtWithoutReplacing: ENOSYS]).onlyReading().checking { directory, outcome in
-            // The name that was to go cannot, and neither can the new one then.
+            // The old name couldn't be removed, and neither can the new one.
             if outcome.fault.call == .unlinkAt && outcome.fault.isLasting { return nil }
             return names(in: directory).count == 1 ? nil : "has \(names(in: directory))"
         },
@@ -234,7 +234,7 @@ extension FaultedOperation {
         Self("temporary file") { io, directory in
             try await io.withTemporaryFile(in: directory) { _ in }
         }.checking { directory, outcome in
-            // A caller that hears that it is gone believes it.
+            // If the file is reported as gone, the engine believes it.
             if outcome.fault.error == ENOENT { return nil }
             return outcome.isSuccess && !names(in: directory).isEmpty ? "is still there" : nil
         }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP, EACCES).ignoring(.close).believing(
@@ -258,7 +258,7 @@ extension FaultedOperation {
                 options: .init(keeping: [.permissions, .times, .owner], durability: .fullAndDirectory))
         }.onlyReading().checking { directory, outcome in
             if outcome.isSuccess { return names(in: directory) == ["copy", "source"] ? nil : "is not there" }
-            // A name that cannot be removed stays.
+            // A name that can't be removed stays.
             let isStuck =
                 outcome.fault.isLasting
                 && [.unlinkAt, .removeDirectory, .openAt, .open, .list, .statusOfDescriptor, .status].contains(
@@ -268,7 +268,7 @@ extension FaultedOperation {
             return names(in: directory) == ["source"] || isStuck || isSmall ? nil : "leaves the copy"
         }.believing(.statusAt, ENOENT, ENOTDIR).believing(.readLinkAt, ENOENT)
             .believing(.changeMode, EPERM, EOPNOTSUPP).believing(.removeDirectory, ENOTDIR).withoutLists()
-            // Another way to copy, and a second copy where a link cannot be made.
+            // Another way to copy, and a second copy if a link can't be made.
             .ignoring(.copyingClone).ignoring(.copyingCopyRange).ignoring(.copyingNextData).ignoring(.copyingNextHole)
             .ignoring(.linkAt).ignoring(.openAt).ignoring(.statusOfDescriptor),
         Self("watch a directory") { io, directory in
@@ -278,7 +278,7 @@ extension FaultedOperation {
         }.ignoring(.close),
     ]
 
-    /// Deeper than the directories that are open concurrently, and a link below.
+    /// Deeper than the number of directories that are open at a time, with a link at the bottom.
     private static let deepTree: @Sendable (URL) throws -> Void = { directory in
         var level = directory
         for _ in 0..<18 {
@@ -290,7 +290,7 @@ extension FaultedOperation {
             atPath: level.appending(path: "link").path, withDestinationPath: directory.path + "/n/n")
     }
 
-    /// Directories are closed without a word, and what is in them may go at any time.
+    /// Errors of closing directories are ignored, and their entries may disappear at any time.
     private func onlyReading() -> Self {
         ignoring(.close).believing(.readEntries, ENOENT).believing(.openAt, ENOENT, ENOTDIR, ELOOP)
     }
@@ -303,12 +303,12 @@ extension FaultedOperation {
 
     static let copies: [Self] =
         [Durability.none, .data, .full, .fullAndDirectory].map { durability in
-            // The closes of the original and of the directory, which were only read.
+            // Closing the original and the directory, which were only read.
             copying("copy over, \(durability)", .init(durability: durability)).ignoring(.close, at: 1, 2)
         } + [
             copying("copy, not over", .init(existing: .fail), over: false).ignoring(.close, at: 1),
             copying("copy with all", .init(keeping: [.allButOwner, .owner])).ignoring(.close, at: 1)
-                // Removed meanwhile, and a file system without attributes.
+                // The file was removed in the meantime, or the file system has no attributes.
                 .believing(.metadataAttribute, ENODATA).believing(.metadataListAttributes, EOPNOTSUPP),
             copying("copy by reading and writing", .init()).denying([.copyingCopyRange: EXDEV])
                 .ignoring(.close, at: 1),
@@ -374,7 +374,7 @@ extension FaultedOperation {
         .ignoring(.copyingNextData).ignoring(.copyingNextHole)
         // A file system without modes.
         .believing(.changeMode, EPERM, EOPNOTSUPP).withoutLists()
-        // A unique name that is taken is another's: the next is tried.
+        // If a unique name is taken, the file is someone else's, so the next name is tried.
         .believing(.open, EEXIST)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import SluiceFiles
 
-// The table of operations, by topic. An operation that is new gets an entry, or `reach every call of the seam` fails.
+// The table of operations, by topic. Add each new operation here; otherwise, `operations reach every call of the seam` fails.
 extension FaultedOperation {
     static let all =
         wholeFiles + streams + publishing + naming + trees + checkpoints + descriptors + randomAccess + directories
@@ -18,7 +18,7 @@ extension FaultedOperation {
             Self("read a whole file", old()) { io, directory in
                 try expectSame(await Data(asyncContentsOf: directory.appending(path: "file"), using: io), pattern(300))
             },
-            // Inline, and where the file system has no such reads, on the pool.
+            // Inline, or on the pool if the file system doesn't support such reads.
             Self("read a whole file again", old()) { io, directory in
                 for _ in 0..<2 {
                     try expectSame(
@@ -74,21 +74,21 @@ extension FaultedOperation {
         }.passingOverWhatAtomicWritesDo()
     }
 
-    /// What lies about that should not. A name that cannot be removed stays.
+    /// Returns a complaint about files that shouldn't be left. A name that can't be removed may stay.
     static func left(beside wanted: Set<String>, in directory: URL, _ outcome: Outcome) -> String? {
         let left = Set(names(in: directory)).subtracting(wanted)
         if left.isEmpty || (outcome.fault.call == .unlink && outcome.fault.isLasting) { return nil }
-        // A temporary that could not be locked or looked at is not ours to remove.
+        // A temporary file that couldn't be locked or inspected isn't ours to remove.
         if left == ["file.part"], [.lock, .statusOfDescriptor, .status].contains(outcome.fault.call) { return nil }
         return "leaves \(left.sorted())"
     }
 
-    /// Nothing is there, and the file is new; a name is taken, and the next is tried; the directory was only read.
+    /// If a lookup fails, the file is new. If a name is taken, the next is tried. The directory was only read.
     private func passingOverWhatAtomicWritesDo() -> Self {
         believing(.status, ENOENT, ENOTDIR).believing(.open, EEXIST).ignoring(.close, at: 1).withoutLists()
     }
 
-    /// No file has an access control list, or the file system has none.
+    /// The file has no access control list, or the file system doesn't support them.
     func withoutLists() -> Self {
         believing(.metadataAttribute, ENODATA, EOPNOTSUPP)
     }
@@ -114,7 +114,7 @@ extension FaultedOperation {
                     break
                 }
             }
-            // The next chunk, which is read ahead and not requested.
+            // The next chunk, which is read ahead but not requested.
             .ignoring(.close).ignoring(.read, at: 1),
             Self("drop a stream", old()) { io, directory in
                 let stream = try await directory.appending(path: "file").openForWriting(existing: .append, using: io)
@@ -142,7 +142,7 @@ extension FaultedOperation {
                     return contents(of: directory.appending(path: "file")).starts(with: pattern(300))
                         ? nil : "what was there is gone"
                 }
-                // The directory, which was only read. A file that is gone after the lock was taken is opened again.
+                // The directory, which was only read. If the file is gone after the lock was taken, it is opened again.
                 .ignoring(.close, at: 0).believing(.status, ENOENT, ENOTDIR)
             }
         }
@@ -208,7 +208,7 @@ extension FaultedOperation {
                 if try await file.read(at: 0, into: &bytes) != 300 { throw WrongResult("too few bytes") }
                 try expectSame(Data(memory), pattern(300))
             }
-            // EWOULDBLOCK is a lease that is given back.
+            // EWOULDBLOCK means that another process has a lease, which it then gives up.
         }.believing(.open, EWOULDBLOCK),
         Self("read at offsets without RWF_NOWAIT", old()) { io, directory in
             try await directory.appending(path: "file").withRandomAccessFile(using: io) { file in
@@ -307,7 +307,7 @@ extension FaultedOperation {
             return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
                 ? nil : "the checkpoint is neither old nor new"
         }.believingCheckpoints().ignoring(.close, at: 0, 2, 3)
-            // The empty file that shows which rights a new one gets. Its name is unique, and there may be no room for it.
+            // The empty file that shows which rights a new file gets. Its name is unique, and there may be no room for it.
             .believing(.open, EEXIST, ENOSPC, EDQUOT).ignoring(.unlink, at: 1),
         Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
             let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
@@ -317,7 +317,7 @@ extension FaultedOperation {
             let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
             await opened?.file.discard()
         }
-        // It gives no account of itself.
+        // Discarding doesn't report failures.
         .believingCheckpoints().ignoring(.status).ignoring(.unlink).ignoring(.close),
         Self("checkpointed file: removed", checkpointed) { io, directory in
             if try await !CheckpointedFile.removeUnlessLocked(places(directory), using: io) {
@@ -344,9 +344,9 @@ extension FaultedOperation {
         try Data("old".utf8).write(to: directory.appending(path: "song.check"))
     }
 
-    /// A checkpoint is missing, or a file with its name isn't one. It is only read.
+    /// A checkpoint is missing, or a file with its name isn't a checkpoint. It is only read.
     private func believingCheckpoints() -> Self {
-        // A file that others can open is closed to them, if possible.
+        // A file that others can open is made private, if possible.
         withoutLists().ignoring(.changeMode, at: 0).believing(.status, ENOENT, ENOTDIR).believing(
             .open, EEXIST, ENOENT, ELOOP, ENXIO, ENODEV, EOPNOTSUPP
         )

@@ -3,19 +3,20 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// The error that a sandbox answers newer calls with, where Scripts/checks/file-systems.sh has put these tests into one.
+/// The error that a sandbox returns for newer calls, if Scripts/checks/file-systems.sh runs these tests in a sandbox.
 let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 
-/// Every system call of every operation fails once with every error number that its man page has.
+/// Each system call of each operation fails once with each error number on its man page.
 ///
-/// Not where calls are denied: then others are made, and their failures mean something else. The operations named after a missing call
-/// are for that.
+/// Disabled if calls are denied: then the engine makes other calls, whose failures mean something else. The operations that are named
+/// after a missing call cover those.
 @Suite(
     .timeLimit(.minutes(15)),
     .enabled(if: deniedCalls == nil, "skipped: not all calls can be made here"))
 struct `Faults of every call` {
     @Test(arguments: FaultedOperation.all)
-    func `give their own error, leave nothing open and nothing half done`(operation: FaultedOperation) async throws {
+    func `each fault gives its own error and leaves nothing open or half done`(operation: FaultedOperation) async throws
+    {
         let report = try await operation.runWithEachFault()
         print("faults: \(operation.name): \(report.calls.count) calls, \(report.runs) faults")
         #expect(report.runs > 0, "no call was made through the seam")
@@ -23,7 +24,7 @@ struct `Faults of every call` {
         #expect(report.complaints.isEmpty, "\(report.complaints.count) of \(report.runs):\n\(shown)")
     }
 
-    @Test func `reach every call of the seam`() async throws {
+    @Test func `operations reach every call of the seam`() async throws {
         var reached: Set<Call> = []
         for operation in FaultedOperation.all { reached.formUnion(try await operation.calls()) }
         // The number of calls of the readiness lane depends on the timing of its thread and the tasks. It has separate tests.
@@ -44,14 +45,15 @@ struct `The seam of system calls` {
         }
     }
 
-    @Test func `every call can be intercepted: one that is new gets its lines in Support/Interception`() {
+    @Test func `every call of the seam can be intercepted`() {
         let seam = Self.names(of: SystemCalls.system)
         let known = Set(Call.allCases.map(\.rawValue))
         #expect(seam.subtracting(known) == [], "missing in `Call`")
         #expect(known.subtracting(seam) == [], "no longer in the seam")
     }
 
-    @Test func `a hook fails what it names, lets the rest through, and is told the results`() async throws {
+    @Test func `a hook fails the calls it names, lets the rest through, and an observer gets all results`() async throws
+    {
         let seen = Guarded<[String]>([])
         let calls = SystemCalls.system.intercepted { call in
             call == .syncData ? EIO : nil
@@ -73,7 +75,7 @@ struct `The seam of system calls` {
         }
     }
 
-    @Test func `a close that is failed has closed`() async throws {
+    @Test func `a close that is failed still closes the descriptor`() async throws {
         try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
             let url = directory.appending(path: "file")
             let descriptor = Guarded<CInt>(-1)
@@ -129,12 +131,11 @@ struct FaultedOperation: Sendable, CustomTestStringConvertible {
     /// Checks the directory afterwards. Returns a complaint, or nil.
     var check: @Sendable (_ directory: URL, _ outcome: Outcome) -> String? = { _, _ in nil }
 
-    /// Calls with a failure that need not be reported, such as the close of a descriptor that was only read; all of that name, or
-    /// those at these places among them.
+    /// Calls whose failures need not be reported, such as closing a descriptor that was only read: all calls of the name, or only those
+    /// at these places.
     var ignored: [Call: [Int]?] = [:]
 
-    /// Errors about names that the operation must accept, such as "no such file". Its result after such an error
-    /// isn't checked, except by `check`.
+    /// Errors about names that the operation must accept, such as "no such file". Only `check` checks the result after such an error.
     var believed: [Call: Set<CInt>] = [:]
 
     var testDescription: String { name }
@@ -218,7 +219,7 @@ extension FaultedOperation {
     private static func isPassedOver(_ fault: Fault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.read, EAGAIN), (.write, EAGAIN), (.writeVector, EAGAIN): true
-        // The inline lane reports nothing: another lane begins again.
+        // The inline lane reports no errors, because another lane starts over.
         case (.inlineOpen, _), (.inlineRead, _), (.inlineIsLocal, _): true
         // The readiness lane waits and tries again; without non-blocking calls, it opens the file again.
         case (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
@@ -255,7 +256,7 @@ extension FaultedOperation {
     func runWithEachFault() async throws -> Report {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryDirectory) { parent in
             var report = Report()
-            // Once before, for calls that are made only once in a process.
+            // One run before, for calls that a process makes only once.
             _ = await attempt(nil, in: parent.appending(path: "first"))
             let (calls, complaint) = await attempt(nil, in: parent.appending(path: "plain"))
             report.calls = calls
@@ -371,7 +372,7 @@ private final class Ledger: Sendable {
     var calls: [Call] { state.withLock { $0.calls } }
     var open: Int { state.withLock { $0.open } }
 
-    /// Counts a call. Returns its place among those of its name, and the error number with which it must fail.
+    /// Counts a call. Returns its place among the calls of its name, and the error number with which it must fail.
     func begin(_ call: Call) -> (ordinal: Int, error: CInt?) {
         let (number, ordinal) = state.withLock { state in
             defer { state.calls.append(call) }
@@ -410,9 +411,9 @@ extension FileError {
 // MARK: - The errors of each call
 
 extension Call {
-    /// The error numbers that the call's man page lists, and those that network file systems and quotas add to it.
+    /// The error numbers on the call's man page, and those that network file systems and quotas add.
     ///
-    /// Without EFAULT and EBADF for calls on the engine's own memory and descriptors: those would be bugs of the engine.
+    /// Without EFAULT and EBADF for calls on the engine's memory and descriptors, because those would be bugs in the engine.
     var documentedErrors: [CInt] {
         switch self {
         // open(2)

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// Makes a FIFO in a directory.
+/// Creates a FIFO in a directory.
 func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
     let url = directory.appending(path: name)
     precondition(mkfifo(url.path, 0o600) == 0)
@@ -13,7 +13,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 @Suite(.timeLimit(.minutes(15))) struct `FIFOs` {
     // MARK: Reading
 
-    @Test func `a FIFO is opened immediately, and read once its first writer has come`() async throws {
+    @Test func `a FIFO opens immediately, and a read waits for its first writer`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -36,7 +36,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a writer that comes and goes without a byte is the end`() async throws {
+    @Test func `a writer that closes without writing ends the read`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
@@ -48,7 +48,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a writer that comes and goes between a read and the look after it loses no byte`() async throws {
+    @Test func `a writer that comes and goes right after an empty read loses no byte`() async throws {
         let path = Guarded("")
         var calls = SystemCalls.system
         calls.readiness.read = { descriptor, buffer, manner in
@@ -73,7 +73,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `after the end, the next writer can be read too`() async throws {
+    @Test func `after the end, the stream can read from the next writer`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -88,7 +88,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a read waits for as many bytes as it asks for, and gives fewer only at the end`() async throws {
+    @Test func `a read waits for all requested bytes and returns fewer only at the end`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             try await url.withFileForReading(using: io) { stream in
@@ -110,7 +110,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a limit is kept, and what was read until then is not lost to the stream`() async throws {
+    @Test func `exceeding the limit throws, and the bytes read so far stay in the stream`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -128,13 +128,13 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 
     // MARK: Writing
 
-    @Test func `an open for writing waits for the reader without a thread`() async throws {
+    @Test func `opening for writing waits for the reader without blocking a thread`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let url = makeFIFO(directory)
             let file = directory.appending(path: "file")
             try pattern(10).write(to: file)
             let opened = Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) } }
-            // The one thread is free between two looks: others use it.
+            // The only thread is free between two attempts, so other operations use it.
             for _ in 0..<20 {
                 let read = try await Data(asyncContentsOf: file, using: io)
                 #expect(read == pattern(10))
@@ -144,7 +144,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a cancelled open for writing ends, and leaves nothing open`() async throws {
+    @Test func `a cancelled open for writing ends and leaves nothing open`() async throws {
         let refused = AsyncStream.makeStream(of: Void.self)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -164,7 +164,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `ENXIO is an error for a file that is no FIFO`() async throws {
+    @Test func `ENXIO for a file that isn't a FIFO is an error`() async throws {
         try await withIO(calls: .failing(.open, with: ENXIO)) { io, directory in
             let url = directory.appending(path: "file")
             await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
@@ -173,7 +173,9 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `more than the FIFO holds is written as its reader makes room, in all forms of writing`() async throws {
+    @Test func `more bytes than the FIFO holds are written as the reader makes room, in every way of writing`()
+        async throws
+    {
         try await withIO(concurrency: 1) { io, directory in
             let url = makeFIFO(directory)
             async let read = Data(asyncContentsOf: url, using: io)
@@ -194,7 +196,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a reader that goes is a broken pipe, with the bytes that were put out, and no signal`() async throws {
+    @Test func `a reader that closes causes brokenPipe with the number of bytes written, and no signal`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
@@ -208,7 +210,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
                     #expect(error.code == .brokenPipe && error.subject == url.path)
                     #expect(error.bytesWritten == 65_536)
                 }
-                // Immediately, on the thread of this task.
+                // Fails immediately, on this task's thread.
                 let error = await expectFileError(.brokenPipe) { try await stream.write(pattern(1)) }
                 #expect(error?.bytesWritten == 0)
                 try await stream.close()
@@ -240,7 +242,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a cancelled write says how many bytes it put out`() async throws {
+    @Test func `a cancelled write reports how many bytes it wrote`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
@@ -255,7 +257,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
                     #expect(error.code == .cancelled && error.subject == url.path, "\(error)")
                     written = error.bytesWritten
                 }
-                // Of this one nothing was put out.
+                // No byte of this one was written.
                 await #expect(throws: CancellationError.self) { try await stream.write(pattern(1)) }
                 try await stream.close()
                 return written
@@ -272,14 +274,14 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a cancelled whole read leaves nothing open`() async throws {
+    @Test func `cancelling a read of the whole FIFO leaves nothing open`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             read.cancel()
             await #expect(throws: CancellationError.self) { try await read.value }
-            // The lane has an epoll and a wake-up.
+            // The lane has an epoll and a wake-up descriptor.
             #expect(io.statistics.openCount == 2)
         }
     }
@@ -296,7 +298,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 
     // MARK: Chunks
 
-    @Test func `chunks of a FIFO come full, and take no job but the opening`() async throws {
+    @Test func `chunks of a FIFO are full and are read by the readiness lane`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let url = makeFIFO(directory)
             async let written: Void = url.withFileForWriting(using: io) { try await $0.write(pattern(200_000)) }
@@ -309,7 +311,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `chunks of an open FIFO come too, and a cancelled loop closes it`() async throws {
+    @Test func `an open FIFO can be read in chunks, and a cancelled loop closes it`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -324,7 +326,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             loop.cancel()
             await #expect(throws: CancellationError.self) { try await loop.value }
-            // The lane has an epoll and a wake-up.
+            // The lane has an epoll and a wake-up descriptor.
             try await io.waitForStatistics { $0.openCount == 2 }
             let readiness = SystemCalls.system.readiness.readiness(writer)
             #expect(readiness & CInt(Readiness.failed.rawValue) != 0, "no process reads the FIFO any more")
@@ -334,7 +336,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 
     // MARK: Opening
 
-    @Test func `a regular file is opened without waiting, and keeps no flag of that`() async throws {
+    @Test func `a regular file is opened with O_NONBLOCK, which is then removed`() async throws {
         let opened = Guarded<CInt>(-1)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -358,7 +360,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a file that another process has a lease on is waited for as before`() async throws {
+    @Test func `opening a file that another process has leased waits for the lease`() async throws {
         let flagsSeen = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -374,7 +376,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device that cannot be waited for is read on the pool`(
+    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device that can't be polled is read on the pool`(
         path: String
     ) async throws {
         try await withIO { io, _ in
@@ -387,7 +389,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
     }
 }
 
-/// A stream that several tasks read, one after the other.
+/// A stream that several tasks read, one after another.
 actor Shared {
     private var stream: AsyncFileStream<ReadMode>?
 

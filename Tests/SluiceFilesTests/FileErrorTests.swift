@@ -3,8 +3,7 @@ import SluiceConcurrency
 @testable import SluiceFiles
 import Testing
 
-/// What each error number that files give is to mean, from the man pages. A number that is not here means nothing in
-/// particular.
+/// The meaning of each error number that file calls return, from the man pages. Other numbers have no particular meaning.
 private let meanings: [(code: FileError.Code, numbers: [CInt])] = [
     (.notFound, [ENOENT]), (.exists, [EEXIST]), (.isDirectory, [EISDIR]), (.notDirectory, [ENOTDIR]),
     (.notEmpty, [ENOTEMPTY]), (.nameTooLong, [ENAMETOOLONG]), (.tooManyLinks, [ELOOP]), (.invalidPath, [EILSEQ]),
@@ -39,7 +38,7 @@ struct `File errors` {
         #expect(error.message == "Couldn't read '/a': it exceeds the limit.")
     }
 
-    @Test func `the errors of SluiceConcurrency say what happened in an alert, too`() {
+    @Test func `the errors of SluiceConcurrency have their description in an alert`() {
         let errors: [any Error & CustomStringConvertible] = [
             DeadlineExceeded(), WeightExceedsLimit(weight: 2, maximumWeight: 1), QueueFinished(), PromiseAbandoned(),
             BroadcastError<Never>.missed(2),
@@ -54,11 +53,11 @@ struct `File errors` {
         for number in meaning.numbers { codes[number] = meaning.code }
     }
 
-    /// Where the program is wrong and not its user's file, or the text says all.
+    /// Errors of the program and not of its user's file, or errors whose text says everything.
     static let withoutRemedy: Set<CInt> = [EPIPE, EINVAL, ERANGE, EDOM, EFAULT]
 
     @Test(arguments: numbers)
-    func `every number of this system has a text, and a code only where files give it`(number: CInt) {
+    func `every error number of this system has a text, and a code only if file calls return it`(number: CInt) {
         let error = FileError(operation: "open", path: "/music/a", systemError: number)
         #expect(error.code == Self.codes[number] ?? .other)
         let text = String(cString: strerror(number))
@@ -76,7 +75,7 @@ struct `File errors` {
     }
 
     #if canImport(Glibc)
-    @Test func `names are those of the system`() throws {
+    @Test func `error names match those of the system`() throws {
         typealias NameOf = @convention(c) (CInt) -> UnsafePointer<CChar>?
         // glibc 2.32
         guard let symbol = dlsym(nil, "strerrorname_np") else { return }
@@ -90,7 +89,7 @@ struct `File errors` {
     #endif
 
     @Test(arguments: Call.allCases)
-    func `every error of every man page has a code, and a remedy where there is one`(call: Call) {
+    func `every documented error has a code and, with few exceptions, a remedy`(call: Call) {
         for number in call.documentedErrors where number != EINTR {
             let error = FileError(operation: call.rawValue, path: "/music/a", systemError: number)
             #expect(error.code != .other, "\(call): \(error)")
@@ -98,7 +97,7 @@ struct `File errors` {
         }
     }
 
-    @Test func `the line says what failed, where, in the system's words, and what to do`() {
+    @Test func `the description says what failed, where, why, and what to do`() {
         let error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC, bytesWritten: 4096)
         #expect(
             "\(error)" == """
@@ -107,7 +106,7 @@ struct `File errors` {
                 """)
     }
 
-    @Test func `unknown numbers and the library's own failures read well too`() {
+    @Test func `unknown numbers and the library's own failures have readable descriptions`() {
         #expect(FileError(operation: "open", path: "/a", systemError: 9999).code == .other)
         #expect("\(FileError(operation: "open", path: "/a", systemError: 9999))".contains("errno 9999"))
         #expect(
@@ -115,13 +114,13 @@ struct `File errors` {
                 "it exceeds the limit."))
     }
 
-    @Test func `a remedy from the place of failure replaces the table's`() {
+    @Test func `a remedy from the point of failure replaces the default remedy`() {
         let error = FileError(code: .busy, operation: "watch", path: "/a", systemError: ENOSPC, remedy: "Raise it.")
         #expect(error.code == .busy)
         #expect(error.remedy == "Raise it.")
     }
 
-    @Test func `an error of an application says what the application says`() {
+    @Test func `an application's error has the application's message and remedy`() {
         let error = FileError(.locked, subject: "/music", message: "Another player has it.", remedy: "Close it.")
         #expect("\(error)" == "Another player has it. Close it.")
         #expect(error.code == .locked && error.subject == "/music" && error.systemError == 0)
@@ -129,7 +128,7 @@ struct `File errors` {
             "\(FileError(.locked, subject: "/music", message: "Another player has it."))" == "Another player has it.")
     }
 
-    @Test func `the text for users includes the remedy`() {
+    @Test func `the localized description includes the remedy`() {
         let error: any Error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC)
         #expect(error.localizedDescription == "\(error)")
         let localized = error as? any LocalizedError
@@ -138,7 +137,7 @@ struct `File errors` {
         #expect(localized?.recoverySuggestion == "Free some space on that file system, then try again.")
     }
 
-    @Test func `errors that say the same are equal, whatever caused them`() {
+    @Test func `errors with the same contents are equal, whatever their cause`() {
         let error = FileError(operation: "open", path: "/a", systemError: ENOENT)
         var caused = error
         caused.cause = CancellationError()

@@ -3,14 +3,14 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// A directory on some kind of file system.
+/// A directory on a file system of some kind.
 struct FileSystem: Sendable, CustomTestStringConvertible {
     var name: String
     var directory: URL
 
     var testDescription: String { name }
 
-    /// Where temporary files go, memory, and what Scripts/checks/file-systems.sh has mounted:
+    /// The directory for temporary files, memory, and the file systems that Scripts/checks/file-systems.sh has mounted:
     /// `SLUICE_FILE_SYSTEMS=overlay=/mnt/a:ext4=/mnt/b`.
     static let all: [FileSystem] = {
         var all = [FileSystem(name: "temporary files", directory: FileManager.default.temporaryDirectory)]
@@ -31,7 +31,9 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 
 @Suite(.timeLimit(.minutes(15))) struct `Every file system` {
     @Test(arguments: FileSystem.all)
-    func `written bytes are read back, at each durability and by each way`(system: FileSystem) async throws {
+    func `written bytes are read back at each durability, with and without a temporary name`(system: FileSystem)
+        async throws
+    {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             for (index, durability) in [Durability.none, .data, .full, .fullAndDirectory].enumerated() {
@@ -51,7 +53,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `a rename to another name of the same file leaves that name only`(system: FileSystem) async throws {
+    func `renaming a file to another name of the same file leaves only that name`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             for round in 0..<4 {
@@ -66,7 +68,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
                     let stream = try await a.openForWriting(existing: .append, locked: true, using: io)
                     try await stream.publish(as: b, existing: .replace)
                 default:
-                    // Without replacing, a name that exists is an error, whatever it leads to.
+                    // Without replacing, an existing name is an error, whatever it refers to.
                     await expectFileError(.exists) { try await io.rename(a, to: b) }
                     #expect(names(in: directory) == ["a", "b"])
                     try FileManager.default.removeItem(at: a)
@@ -88,7 +90,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `streams append, cut off, sync, and are read in pieces`(system: FileSystem) async throws {
+    func `streams append, truncate and sync, and are read in pieces`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             try await file.withFileForWriting(existing: .fail, permissions: 0o640, locked: true, using: io) { stream in
@@ -111,9 +113,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `names are claimed by one, replaced atomically, and removed with all below them`(system: FileSystem)
-        async throws
-    {
+    func `one of several renames wins, and a tree with unusual names is removed`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             let winners = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -155,7 +155,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `a lock keeps the second out, and a file is published once`(system: FileSystem) async throws {
+    func `a lock keeps out a second opener, and a file is published only once`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let (part, whole) = (directory.appending(path: "part"), directory.appending(path: "whole"))
             let stream = try await part.openForWriting(locked: true, using: io)
@@ -197,7 +197,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// One after the other, and all that use ``FileSystem/small`` are here: each fills it up.
+/// Serialized, with all tests that use ``FileSystem/small``, because each fills it up.
 @Suite(
     .serialized, .timeLimit(.minutes(15)),
     .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/checks/file-systems.sh"))
@@ -206,7 +206,9 @@ struct `A full file system` {
     static let much = Data(repeating: 0x6D, count: 32 << 20)
 
     @Test(arguments: FileSystem.small, [nil, "file.part"])
-    func `leaves the destination untouched and nothing beside it`(system: FileSystem, name: String?) async throws {
+    func `a write that doesn't fit leaves the destination unchanged and no other file`(
+        system: FileSystem, name: String?
+    ) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             try await pattern(3000).asyncWrite(to: file, using: io)
@@ -217,14 +219,14 @@ struct `A full file system` {
             #expect(error.map { $0.bytesWritten > 0 && $0.bytesWritten < Self.much.count } == true)
             try expectSame(contents(of: file), pattern(3000))
             #expect(names(in: directory) == ["file"])
-            // The room is there again.
+            // The space is free again.
             try await pattern(200_000).asyncWrite(to: file, options: .init(temporaryName: name), using: io)
             try expectSame(contents(of: file), pattern(200_000))
         }
     }
 
     @Test(arguments: FileSystem.small)
-    func `says how many bytes a stream put out, and they are there`(system: FileSystem) async throws {
+    func `a stream reports how many bytes it wrote, and the file has them`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             let stream = try await file.openForWriting(using: io)
@@ -240,7 +242,7 @@ struct `A full file system` {
 
 @Suite(.timeLimit(.minutes(15))) struct `Files that lie` {
     @Test(.enabled(if: access("/dev/full", W_OK) == 0))
-    func `a device that is always full says so at the first byte`() async throws {
+    func `a device that is always full reports it at the first byte`() async throws {
         try await withIO { io, _ in
             let full = URL(filePath: "/dev/full")
             let error = await expectFileError(.noSpace) {
@@ -250,12 +252,12 @@ struct `A full file system` {
         }
     }
 
-    /// Of size 0 in /proc, of 4096 in /sys, and longer than one read gives.
+    /// Files with a size of 0 in /proc or 4096 in /sys, some of them longer than one read returns.
     @Test(arguments: [
         "/proc/kallsyms", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo", "/proc/modules",
         "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/notes", "/sys/devices/system/cpu/online",
     ])
-    func `files of the kernel are read whole by every way of reading`(path: String) async throws {
+    func `files in /proc and /sys are read whole by every way of reading`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let url = URL(filePath: path)
@@ -269,14 +271,14 @@ struct `A full file system` {
                 let whole = try await Data(asyncContentsOf: url, using: io)
                 for read in [whole, chunks, stream] {
                     #expect(!read.isEmpty)
-                    // Others are about this process, or change.
+                    // The others describe this process, or change.
                     if path.hasPrefix("/sys/") || path == "/proc/kallsyms" { #expect(read.count == size) }
                 }
             }
         }
     }
 
-    /// Read by hand: Foundation gives 4071 bytes of the five million of /proc/kallsyms.
+    /// Counts the bytes without Foundation, which returns 4071 of the five million bytes of /proc/kallsyms.
     private static func size(of path: String) -> Int {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
@@ -288,9 +290,9 @@ struct `A full file system` {
         }
     }
 
-    /// Another process appends before each of the first reads, or cuts the file off.
+    /// Another process appends to the file or truncates it before each of the first reads.
     @Test(arguments: [true, false])
-    func `a file that grows or shrinks while it is read ends where it ends`(isGrowing: Bool) async throws {
+    func `a file that grows or shrinks while it is read has no wrong bytes`(isGrowing: Bool) async throws {
         let target = Guarded<(path: String, left: Int)>(("", 0))
         let calls = SystemCalls.system.intercepted { call in
             guard [.read, .inlineRead].contains(call) else { return nil }
@@ -316,7 +318,7 @@ struct `A full file system` {
                 try pattern(300_000).write(to: url)
                 target.withLock { $0 = (url.path, 3) }
             }
-            // As much as it had, at most, and with the bytes that it had.
+            // At most as many bytes as it had, and the right ones.
             func check(_ data: Data) {
                 if isGrowing {
                     #expect(data.starts(with: pattern(300_000)) && data.count <= 315_000)
@@ -341,7 +343,7 @@ struct `A full file system` {
     enum Reading: CaseIterable { case whole, stream, pieces, chunks, descriptor }
 
     @Test(arguments: Reading.allCases)
-    func `a FIFO written in five pieces gives all of them by every way of reading`(reading: Reading) async throws {
+    func `a FIFO that is written in five pieces is read whole by every way of reading`(reading: Reading) async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
@@ -381,7 +383,9 @@ struct `A full file system` {
 
 @Suite(.timeLimit(.minutes(15))) struct `Copies on every file system` {
     @Test(arguments: FileSystem.all)
-    func `have the contents of the original, within a file system and from another`(system: FileSystem) async throws {
+    func `a copy has the original's contents, within a file system and across file systems`(system: FileSystem)
+        async throws
+    {
         try await withIO(in: system.directory) { io, directory in
             try await io.withTemporaryDirectory(in: memoryDirectory) { other in
                 for size in [0, 1, 100_000, large] {
@@ -392,7 +396,7 @@ struct `A full file system` {
                     let result = try await io.copy(
                         a, to: b, options: .init(durability: .fullAndDirectory, existing: .replace))
                     #expect(result.bytes == size && sameFiles(a, b))
-                    // What these were made for.
+                    // The methods that these file systems support.
                     if ["btrfs", "xfs"].contains(system.name) { #expect(result.method == .clone) }
                     if ["ext4", "tmpfs"].contains(system.name), size > 0, copiesInKernel {
                         #expect(result.method == .kernelCopy)
@@ -408,7 +412,7 @@ struct `A full file system` {
     }
 
     @Test(arguments: FileSystem.all)
-    func `keep everything that the file system supports`(system: FileSystem) async throws {
+    func `a copy keeps everything that the file system supports`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100_000)
@@ -423,7 +427,7 @@ struct `A full file system` {
     }
 
     @Test(arguments: FileSystem.all)
-    func `keep holes, or give the same zeros`(system: FileSystem) async throws {
+    func `a copy keeps holes or has the same zeros`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeSparse(a, [1 << 20, 3 << 20], size: 5 << 20)
@@ -438,7 +442,7 @@ struct `A full file system` {
 
 extension `A full file system` {
     @Test(arguments: FileSystem.small)
-    func `stays as it was when a copy does not fit`(system: FileSystem) async throws {
+    func `a copy that doesn't fit leaves the destination unchanged`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             try await io.withTemporaryDirectory { other in
                 let (a, b) = (other.appending(path: "a"), directory.appending(path: "b"))
@@ -455,11 +459,11 @@ extension `A full file system` {
                     #expect(same(contents(of: b), pattern(70)))
                     #expect(names(in: directory) == ["b"])
                 }
-                // A copy that is within it.
+                // A copy that fits.
                 try makeFile(a, 1 << 20)
                 try await io.copy(a, to: b, options: .init(existing: .replace))
                 #expect(sameFiles(a, b))
-                // One that fits as it is mostly a hole.
+                // A copy that fits because it is mostly a hole.
                 try makeSparse(a, [], size: 20 << 20)
                 try await io.copy(a, to: b, options: .init(existing: .replace))
                 let status = try await io.status(of: b)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceFiles
 
-/// Two descriptors, each the other side of the other one.
+/// Two descriptors that are connected to each other.
 struct Ends: Sendable {
     var ours: CInt
     var theirs: CInt
@@ -16,7 +16,7 @@ struct Ends: Sendable {
         return Ends(ours: ends[0], theirs: ends[1])
     }
 
-    /// A pseudo-terminal without echo or line editing: ours is the terminal, theirs what controls it.
+    /// A pseudo-terminal without echo or line editing: `ours` is the terminal, and `theirs` controls it.
     static func terminal() -> Ends {
         let controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         // TIOCGPTN and TIOCSPTLCK: what ptsname(3) and unlockpt(3) do.
@@ -44,7 +44,7 @@ func put(_ text: String, _ descriptor: CInt) {
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `File handles` {
-    @Test func `chunks of a pipe are the bytes as they arrive, and end with its writer`() async throws {
+    @Test func `chunks of a pipe contain the bytes as they arrive, and end when the writer closes`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             let writer = pipe.fileHandleForWriting.fileDescriptor
@@ -66,7 +66,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `lines of a pipe come while it is still written`() async throws {
+    @Test func `lines of a pipe arrive while it is still being written`() async throws {
         try await withIO { io, _ in
             let pipe = Pipe()
             put("first\nsec", pipe.fileHandleForWriting.fileDescriptor)
@@ -79,7 +79,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a handle that only the iteration holds stays open for it`() async throws {
+    @Test func `a handle that only the iteration retains stays open`() async throws {
         try await withIO { io, _ in
             var pipe: Pipe? = Pipe()
             let writer = dup(pipe!.fileHandleForWriting.fileDescriptor)
@@ -92,7 +92,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `more than a pipe holds goes through it, without a job of the pool`() async throws {
+    @Test func `more bytes than a pipe holds go through it without a job of the pool`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
@@ -124,7 +124,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a terminal is read and written, also when no program takes what it shows`() async throws {
+    @Test func `a terminal is read and written, even while no program reads its output`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let ends = Ends.terminal()
             let terminal = FileHandle(fileDescriptor: ends.ours)
@@ -132,14 +132,14 @@ func put(_ text: String, _ descriptor: CInt) {
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             put("typed", ends.theirs)
             #expect(try await line == Data("typed".utf8))
-            // More than it holds, and no program reads.
+            // More than it holds, while no program reads.
             let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             #expect(io.statistics.runningCount == 0 && io.statistics.finishedCount == 0)
             write.cancel()
             let error = await expectFileError(.cancelled) { try await write.value }
             #expect((1..<100_000).contains(error?.bytesWritten ?? 0))
-            // The other side reads what was shown, and its end.
+            // The other side reads the output, up to its end.
             close(ends.ours)
             let shown = try await FileHandle(fileDescriptor: ends.theirs).asyncReadToEnd(using: io)
             #expect(same(shown, pattern(100_000).prefix(error?.bytesWritten ?? 0)))
@@ -147,7 +147,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `the flags of a foreign descriptor stay unchanged`() async throws {
+    @Test func `the flags of the caller's descriptors stay unchanged`() async throws {
         try await withIO { io, directory in
             let pipe = Pipe()
             let fifo = makeFIFO(directory)
@@ -181,9 +181,7 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     @Test
-    func `a FIFO that its owner opened ends when its writer has gone, though it is opened once more for each read`()
-        async throws
-    {
+    func `a FIFO that its owner opened ends when the writer closes, although each read opens it again`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
@@ -213,7 +211,7 @@ func put(_ text: String, _ descriptor: CInt) {
             let pipe = Pipe()
             async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
             try await pipe.fileHandleForWriting.asyncWrite(pattern(300_000), using: io)
-            // It waits for room without a thread, too.
+            // Waiting for room doesn't block a thread either.
             let write = Task { try await io.write(pattern(10), descriptor: -1, name: "none") }
             _ = await write.result
             try pipe.fileHandleForWriting.close()
@@ -222,7 +220,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a file behind a handle is read and written on the pool`() async throws {
+    @Test func `a regular file behind a handle is read and written on the pool`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             #expect(FileManager.default.createFile(atPath: url.path, contents: nil))
@@ -240,7 +238,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `no reader at the other end is a broken pipe, and no signal ends the program`() async throws {
+    @Test func `writing without a reader is a broken pipe, and no signal ends the program`() async throws {
         try await withIO { io, _ in
             let pipe = TestPipe()
             pipe.closeReading()
@@ -273,9 +271,9 @@ func put(_ text: String, _ descriptor: CInt) {
         #expect(result == -Int(EPIPE) && after == (isBlocked ? 1 : 0))
     }
 
-    /// Where a call that does not wait is missing, a pipe is opened once more: not for what its owner did not open it for.
+    /// If the non-blocking call is missing, a pipe is opened again, but only in the direction in which its owner opened it.
     @Test(arguments: [nil, ENOSYS, EPERM])
-    func `a descriptor that is closed, or for the other direction, is an error`(missing: CInt?) async throws {
+    func `using a closed descriptor, or the wrong direction, is an error`(missing: CInt?) async throws {
         var calls = SystemCalls.system
         if let missing {
             calls.readiness.read = {
@@ -298,7 +296,7 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     // In a child process: other tests would open the number again.
-    @Test func `a handle that its owner closes while it is read is not waited for forever`() async {
+    @Test func `closing a handle during a read ends the read`() async {
         await #expect(processExitsWith: .success) {
             try await withIO { io, _ in
                 let pipe = TestPipe()
@@ -311,7 +309,9 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     // In a child process: other tests would open the number again.
-    @Test func `that is noticed also by a thread that slept without an end before`() async {
+    @Test func `closing a handle during a read is noticed even if the lane's thread slept without a timeout before`()
+        async
+    {
         await #expect(processExitsWith: .success) {
             let sleeps = AsyncStream.makeStream(of: Void.self)
             var calls = SystemCalls.system
@@ -336,7 +336,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a limit is kept`() async throws {
+    @Test func `reading more than the limit is an error`() async throws {
         try await withIO { io, _ in
             let pipe = TestPipe()
             pipe.write(pattern(11))
@@ -349,8 +349,7 @@ func put(_ text: String, _ descriptor: CInt) {
 
     // MARK: Cancellation
 
-    @Test func `a cancelled read ends immediately and loses nothing; two reads of one pipe share its bytes`()
-        async throws
+    @Test func `a cancelled read ends immediately and loses nothing, and two reads share a pipe's bytes`() async throws
     {
         try await withIO { io, _ in
             let pipe = TestPipe()
@@ -371,7 +370,7 @@ func put(_ text: String, _ descriptor: CInt) {
             for round in 0..<20 {
                 let pipe = TestPipe()
                 let total = 300_000
-                // Writes what the last attempt did not.
+                // Writes the bytes that the last attempt didn't write.
                 let writer = Task {
                     var written = 0
                     var attempts = 0
@@ -415,7 +414,7 @@ func put(_ text: String, _ descriptor: CInt) {
     // MARK: Many
 
     // In a child process: the pipes take half of its descriptors.
-    @Test func `many pipes together give the bytes that were written to each`() async {
+    @Test func `each of many pipes delivers the bytes that were written to it`() async {
         await #expect(processExitsWith: .success) {
             for poller in Poller.allCases {
                 var limit = rlimit()

@@ -28,7 +28,7 @@ import Testing
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
-    /// The preconditions of the documentation.
+    /// The documented preconditions.
     static let traps: [(reason: String, body: @Sendable () async throws -> Void)] = [
         ("an engine has at least one thread", { _ = FileIO.Configuration(concurrency: 0) }),
         ("a time has nanoseconds below a second", { _ = FileTime(seconds: 0, nanoseconds: 1_000_000_000) }),
@@ -77,7 +77,7 @@ import Testing
             try await body(Place(directory: directory))
         }
 
-        /// A file URL in the directory, whatever the name is, or a URL that isn't a file's. Calls that change files can have it.
+        /// A file URL in the directory, whatever the name, or a URL that isn't a file URL. Calls that change files may use it.
         func url(_ values: inout HostileValues) -> URL {
             let name = values.text().replacing("/", with: "").replacing("\\", with: "")
             let existing = ["file", "directory", "link", "broken", "directory/inner", "file/below"]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Calls that change files only get URLs in a directory of their own.
+    /// A call with a new directory, for calls that change files.
     private static func inPlace(
         _ name: String, _ body: @escaping @Sendable (Place, inout HostileValues) async throws -> Void
     ) -> HostileCall {
@@ -140,7 +140,7 @@ import Testing
             permissions: FilePermissions(rawValue: UInt32(truncatingIfNeeded: values.int())))
     }
 
-    /// At most 1 MiB, which the disk has, or a size that no file system has.
+    /// At most 1 MiB, for which the disk has room, or a size that no file system supports.
     private static func offset(_ values: inout HostileValues) -> Int64 {
         let number = max(0, values.int64())
         return number > 1 << 20 ? .max - number % 2 : number
@@ -245,7 +245,7 @@ import Testing
             let first = Task {
                 try await url.withFileLock(timeout: timeout, permissions: permissions) { await Task.yield() }
             }
-            // Another one waits for it, for centuries perhaps, until it's cancelled.
+            // Either may wait for the other. The first is cancelled, because its timeout may be centuries.
             try? await url.withFileLock(timeout: timeout) {}
             first.cancel()
             _ = await first.result

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// A kernel with reads of memory that a test defines; the rest is real.
+/// The real kernel, except that the test defines the reads of cached bytes.
 private func calls(
     reading read: @escaping @Sendable (CInt, UnsafeMutableRawBufferPointer, Int64) -> Int,
     local: CInt = 1
@@ -12,13 +12,13 @@ private func calls(
     calls.inline.read = { descriptor, buffer, offset in
         descriptor < 0 ? -Int(EBADF) : read(descriptor, buffer, offset)
     }
-    // Whatever the tests' directory is on: an open that needs no device, and a file system that says so.
+    // Whatever file system the tests' directory is on, opening needs no device, and `local` decides whether it is local.
     calls.inline.open = { SystemCalls.system.open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0) }
     calls.inline.isLocal = { _ in local }
     return calls
 }
 
-/// As the kernel would, had it everything in memory.
+/// Reads as the kernel would if it had cached everything.
 @Sendable private func fromMemory(_ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Int {
     let count =
         offset < 0
@@ -30,7 +30,7 @@ private func calls(
 @Suite(.timeLimit(.minutes(15))) struct `The inline lane` {
     // MARK: Whole files
 
-    @Test func `the second file of a local directory is read on the calling thread, and no job runs`() async throws {
+    @Test func `the second file of a local directory is read on the calling thread without a job`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let first = directory.appending(path: "first"), second = directory.appending(path: "second")
             try pattern(4096, seed: 1).write(to: first)
@@ -47,7 +47,7 @@ private func calls(
     @Test(arguments: [
         0, 1, 255, 256, 257, 4095, 4096, 4097, 1_000_000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_000_000,
     ])
-    func `files of any size come whole`(size: Int) async throws {
+    func `files of any size are read whole`(size: Int) async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(size).write(to: url)
@@ -81,7 +81,7 @@ private func calls(
         }
     }
 
-    @Test func `a limit holds as in the pool`() async throws {
+    @Test func `a limit is enforced as in the pool`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
@@ -92,7 +92,7 @@ private func calls(
         }
     }
 
-    @Test func `a file system that asks others is never opened on the calling thread`() async throws {
+    @Test func `a file on a remote file system is never opened on the calling thread`() async throws {
         let opened = Guarded(0)
         var calls = calls(reading: fromMemory, local: 0)
         calls.inline.open = { _ in
@@ -107,7 +107,7 @@ private func calls(
         }
     }
 
-    @Test func `a directory that another file system is mounted over is noticed and left to the pool`() async throws {
+    @Test func `a directory on which another file system is mounted is noticed and left to the pool`() async throws {
         let isMounted = Guarded(false)
         var calls = calls(reading: fromMemory)
         calls.statusOfDescriptor = { descriptor, status in
@@ -138,7 +138,7 @@ private func calls(
         }
     }
 
-    @Test func `a link is followed, by the pool`() async throws {
+    @Test func `a link is followed by the pool`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file"), link = directory.appending(path: "link")
             try pattern(100).write(to: url)
@@ -151,7 +151,8 @@ private func calls(
         }
     }
 
-    @Test func `a FIFO in a directory of files is opened once, and all that its writer puts in comes out`() async throws
+    @Test func `a FIFO in a directory of files is opened only once and delivers everything that is written`()
+        async throws
     {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file"), fifo = directory.appending(path: "fifo")
@@ -167,7 +168,7 @@ private func calls(
         }
     }
 
-    @Test func `a cancelled task reads nothing, though all is in memory`() async throws {
+    @Test func `a cancelled task reads nothing, even if everything is cached`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
@@ -183,7 +184,7 @@ private func calls(
 
     // MARK: Open files
 
-    @Test func `a stream is read on the calling thread piece by piece, its end by the pool`() async throws {
+    @Test func `a stream is read piece by piece on the calling thread, and its end by the pool`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
@@ -200,7 +201,7 @@ private func calls(
     }
 
     @Test(arguments: [0, 1, 999, -EAGAIN, -EIO, -EINTR])
-    func `memory that ends anywhere, or fails, loses no byte`(answer: CInt) async throws {
+    func `a cached read that is short or fails loses no byte`(answer: CInt) async throws {
         let first = Guarded(true)
         let calls = calls { descriptor, buffer, offset in
             let isInterrupted = first.withLock { isFirst in
@@ -221,7 +222,7 @@ private func calls(
         }
     }
 
-    @Test func `a file system without such reads is asked once for each open file`() async throws {
+    @Test func `a file system without cached reads is tried once for each open file`() async throws {
         let asked = Guarded(0)
         let calls = calls { _, _, _ in
             asked.withLock { $0 += 1 }
@@ -239,7 +240,7 @@ private func calls(
         }
     }
 
-    @Test func `a read past the lane's size goes to the pool immediately`() async throws {
+    @Test func `a read larger than the lane's maximum goes to the pool immediately`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(2_000_000).write(to: url)
@@ -279,21 +280,21 @@ private func calls(
         }
     }
 
-    // MARK: Which lanes there are
+    // MARK: Available lanes
 
     // In a child process, because all tests share the environment.
     @Test(arguments: [
         ("pool", "pool"), (" pool, inline", "inline,pool"), ("pol,inline", "inline"), ("pol", ""),
         ("", "inline,pool,readiness"),
     ])
-    func `the environment names lanes, and unknown names are ignored`(names: String, lanes: String) async {
+    func `the environment selects lanes, and unknown names are ignored`(names: String, lanes: String) async {
         await #expect(processExitsWith: .success) { [names, lanes] in
             setenv("SLUICE_FILES_LANES", names, 1)
             #expect(FileIO.Configuration.defaultLanes.map(\.rawValue).sorted().joined(separator: ",") == lanes)
         }
     }
 
-    @Test func `an engine without the lane never asks the kernel for it`() async throws {
+    @Test func `an engine without the lane never tries such a read`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
@@ -309,7 +310,7 @@ private func calls(
     }
 
     @Test(arguments: [ENOSYS, EPERM, EINVAL])
-    func `a kernel that denies such reads has the lane missing from the list`(number: CInt) async throws {
+    func `if the kernel denies such reads, the lane isn't listed`(number: CInt) async throws {
         var calls = SystemCalls.system
         calls.inline.read = { _, _, _ in -Int(number) }
         let io = FileIO(calls: calls)
@@ -317,7 +318,7 @@ private func calls(
         await io.shutdown()
     }
 
-    @Test func `a kernel that denies such opens is not asked forever`() async throws {
+    @Test func `if the kernel denies such opens, they are tried only once`() async throws {
         let asked = Guarded(0)
         var calls = calls(reading: fromMemory)
         calls.inline.open = { _ in
@@ -332,7 +333,7 @@ private func calls(
         }
     }
 
-    @Test func `files replaced, removed and cut off meanwhile are read whole in one of their states`() async throws {
+    @Test func `a file that is replaced concurrently is read whole in one of its states`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             let states = [pattern(3000, seed: 1), pattern(5000, seed: 2)]

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// What Linux transfers at most in one call.
+/// The most bytes that Linux transfers in one call.
 private let largestTransfer = 2_147_479_552
 
 /// Zeros that take no memory until they are touched.
@@ -57,7 +57,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
         }
     }
 
-    @Test func `more than 2 GiB is read into memory of the caller's`() async throws {
+    @Test func `more than 2 GiB is read into the caller's memory`() async throws {
         var calls = SystemCalls.system
         let asked = Guarded<[Int]>([])
         calls.randomAccess.readAt = { _, buffer, offset in
@@ -111,9 +111,9 @@ private func untouchedZeros(_ count: Int) throws -> Data {
         }
     }
 
-    // MARK: Places past 2 and 4 GiB
+    // MARK: Offsets past 2 and 4 GiB
 
-    @Test func `bytes past 4 GiB are written and read at their place`() async throws {
+    @Test func `bytes past 4 GiB are written and read at their offset`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let places = [(2 << 30) - 50, (4 << 30) - 50, 5 << 30]
@@ -210,7 +210,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
 
 @Suite(.timeLimit(.minutes(15))) struct `Large file buffers` {
     @Test(arguments: [1, 4 << 20, (4 << 20) + 1, 9 << 20, 70 << 20], [0, 1, 1 << 47])
-    func `a file is read whole, regardless of the size that it claims`(count: Int, claimed: Int) async throws {
+    func `a file is read whole, regardless of its reported size`(count: Int, claimed: Int) async throws {
         var calls = SystemCalls.system
         calls.statusOfDescriptor = { descriptor, status in
             let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
@@ -228,7 +228,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         }
     }
 
-    /// Bytes of any number that differ from place to place.
+    /// A number of bytes that differ from place to place.
     private func repeated(_ count: Int) -> Data {
         var bytes = Data(capacity: count)
         var seed: UInt8 = 0
@@ -239,7 +239,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         return bytes
     }
 
-    @Test(arguments: 1...4) func `a buffer that grows keeps its bytes`(seed: UInt64) throws {
+    @Test(arguments: 1...4) func `a buffer keeps its bytes when it grows`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let expected = [0, 5 << 20, 5000, 1 << 47][Int(seed) - 1]
         var buffer = ReadBuffer(expected: expected)
@@ -257,7 +257,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         #expect(same(buffer.data(), bytes))
     }
 
-    @Test func `a large buffer is aligned for huge pages, advised to have them, and handed on without a copy`() throws {
+    @Test func `a large buffer is aligned and advised for huge pages, and handed over without a copy`() throws {
         for count in [5 << 20, (64 << 20) + 1] {
             var buffer = ReadBuffer(expected: count)
             var address: UnsafeMutableRawPointer?
@@ -280,7 +280,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
     }
 
     #if os(Linux)
-    /// What /proc/self/smaps says about the mapping that an address is in.
+    /// The entry of /proc/self/smaps about the mapping that contains an address.
     private func flags(ofMemoryAt address: Int) throws -> [Substring] {
         let text = try String(decoding: contentsByStandardIO(of: URL(filePath: "/proc/self/smaps")), as: UTF8.self)
         var isInside = false
@@ -307,7 +307,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         data.withUnsafeBytes { #expect($0.baseAddress != address) }
     }
 
-    @Test func `where there is no address space for a size, less is tried, and then malloc`() throws {
+    @Test func `if there is no address space for a size, less is tried, and then malloc`() throws {
         let asked = Guarded<[Int]>([])
         for most in [64 << 20, 0] {
             asked.withLock { $0 = [] }
@@ -329,7 +329,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         }
     }
 
-    @Test func `without more memory, a buffer reports it and gives its bytes`() throws {
+    @Test func `if there is no more memory, a buffer reports it and keeps its bytes`() throws {
         let isFull = Guarded(false)
         var buffer = ReadBuffer(expected: 5 << 20) { count in
             isFull.withLock { $0 } ? nil : ReadBuffer.addressSpace(count)
@@ -343,7 +343,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
     }
 
     #if os(Linux)
-    @Test func `a limit of address space is an error, and no end of the process`() async {
+    @Test func `a limit of address space is an error and doesn't end the process`() async {
         await #expect(processExitsWith: .success) {
             var calls = SystemCalls.system
             // Reads as much as requested, and touches nothing.
@@ -385,7 +385,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             try await FileIO.shared.withTemporaryDirectory { directory in
                 let url = directory.appending(path: "file")
                 try Data(count: 20 << 20).write(to: url)
-                // Four concurrently, a hundred times: what is read and dropped is given back.
+                // Four at a time, a hundred times: the memory of dropped results is freed.
                 for _ in 0..<25 {
                     try await withThrowingTaskGroup(of: Int.self) { group in
                         for _ in 0..<4 {

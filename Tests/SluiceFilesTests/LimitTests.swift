@@ -23,7 +23,8 @@ private func calls(withDescriptors limit: Int) -> SystemCalls {
 
 @Suite(.timeLimit(.minutes(15))) struct `Few descriptors` {
     @Test(arguments: [1, 2, 4])
-    func `whole files hold at most one descriptor for each of the engine's threads`(concurrency: Int) async throws {
+    func `reading whole files takes at most one descriptor for each thread of the engine`(concurrency: Int) async throws
+    {
         let calls = calls(withDescriptors: concurrency)
         try await withIO(concurrency: concurrency, calls: calls, in: memoryDirectory) { io, directory in
             for index in 0..<8 {
@@ -48,7 +49,7 @@ private func calls(withDescriptors limit: Int) -> SystemCalls {
         }
     }
 
-    @Test func `without any descriptor each open throws`() async throws {
+    @Test func `if no descriptor is available, each open throws`() async throws {
         try await withIO(concurrency: 8, calls: calls(withDescriptors: 0), in: memoryDirectory) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(300).write(to: url)
@@ -101,16 +102,16 @@ private func calls(withDescriptors limit: Int) -> SystemCalls {
 /// Scarce resources of a process, and missing standard streams. Each test runs in a child process; see FileWorker.
 @Suite(.timeLimit(.minutes(15))) struct `Limits of a process` {
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can become a user that has no other process"))
-    func `a pool works with the threads that it gets, and without any the error names the limit`() async throws {
+    func `a pool works with the threads that it gets, and without any, the error names the limit`() async throws {
         let end = try await ChildProcess(builtProgram("FileWorker"), ["threads"]).end()
         #expect(end.status == 0, "\(end)")
     }
 
     @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-    func `no file gets the number of a standard stream that is closed`(closed: String) async throws {
+    func `no file gets the number of a closed standard stream`(closed: String) async throws {
         let worker = try builtProgram("FileWorker")
         try await withIO { _, directory in
-            // Standard error may be closed: the shell says what the status was.
+            // Standard error may be closed, so the shell reports the status.
             let inner = directory.appending(path: "inner")
             try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
             let script =

@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// What the lines of a text are, told in another way: of the whole text, byte by byte.
+/// The lines of a text, found in another way: from the whole text, byte by byte.
 private func expectedLines(_ text: [UInt8], _ endings: LineEndings) -> [String] {
     var text = text[...]
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
@@ -24,7 +24,7 @@ private func expectedLines(_ text: [UInt8], _ endings: LineEndings) -> [String] 
     return lines.map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The lines of a text that comes in these pieces.
+/// The lines of a text that arrives in these pieces.
 private func split(
     _ pieces: [[UInt8]], _ endings: LineEndings, _ invalid: InvalidUTF8 = .repaired, limit: Int = 1000
 ) throws -> [String] {
@@ -61,10 +61,9 @@ private struct Pieces: AsyncSequence {
 
     // MARK: The same lines, however the text is cut
 
-    @Test(arguments: kinds) func `every short text, cut in every way, has the lines of the whole`(endings: LineEndings)
-        throws
-    {
-        // One byte each of: text, both ends of a line, a sequence of two bytes, a byte that is never UTF-8.
+    @Test(arguments: kinds)
+    func `every short text, cut in every way, has the same lines as the whole`(endings: LineEndings) throws {
+        // A letter, both bytes of line endings, a sequence of two bytes, and a byte that never occurs in UTF-8.
         let alphabet: [UInt8] = [UInt8(ascii: "a"), 10, 13, 0xC3, 0xA4, 0xFF]
         func texts(_ length: Int, _ alphabet: [UInt8]) -> [[UInt8]] {
             length == 0 ? [[]] : texts(length - 1, alphabet).flatMap { text in alphabet.map { text + [$0] } }
@@ -73,7 +72,7 @@ private struct Pieces: AsyncSequence {
             for text in texts(length, length > 4 ? Array(alphabet.prefix(3)) : alphabet) {
                 let expected = expectedLines(text, endings)
                 for cuts in 0..<(1 << max(0, length - 1)) {
-                    // A hundred thousand times: `#expect` takes microseconds also where it holds.
+                    // Runs a hundred thousand times. `#expect` takes microseconds even if it succeeds.
                     let found = try split(Self.cut(text, cuts), endings)
                     if found != expected { Issue.record("\(text) cut at \(cuts): \(found)") }
                 }
@@ -81,7 +80,9 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test(arguments: kinds) func `texts with a byte order mark, cut in every way`(endings: LineEndings) throws {
+    @Test(arguments: kinds)
+    func `a text with a byte order mark, cut in every way, has the same lines as the whole`(endings: LineEndings) throws
+    {
         for rest in ["", "\n", "\r", "\r\n", "ä", "a\n", "\n\n", "a\r\nb"] {
             for mark in [[0xEF], [0xEF, 0xBB], [0xEF, 0xBB, 0xBF], [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF]] as [[UInt8]] {
                 let text = mark + Array(rest.utf8)
@@ -93,7 +94,8 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test(arguments: kinds) func `random texts, cut at random, have the lines of the whole`(endings: LineEndings) throws
+    @Test(arguments: kinds) func `random texts, cut at random, have the same lines as the whole`(endings: LineEndings)
+        throws
     {
         var random = SystemRandomNumberGenerator()
         let words: [[UInt8]] = [
@@ -135,11 +137,11 @@ private struct Pieces: AsyncSequence {
                 for ending in ["", "\n", "\r\n", "\r"] where !(ending == "" && length == 0) {
                     for prefix in [[], mark] {
                         let line = prefix + [UInt8](repeating: 65, count: length) + Array(ending.utf8)
-                        // A CR at the end of the text is a part of the line where only newlines end it.
+                        // If only newlines end lines, a CR at the end of the text is part of the line.
                         let isLong = length + (ending == "\r" && endings == .newline ? 1 : 0) > limit
                         for cuts in 0..<(1 << (line.count - 1)) {
                             let pieces = Self.cut(line, cuts)
-                            // Ten thousand times, as above.
+                            // Runs ten thousand times, as above.
                             let isRefused: Bool
                             do {
                                 _ = try split(pieces, endings, .refused, limit: limit)
@@ -155,7 +157,7 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test func `a line without an end is an error before more than the limit is kept`() throws {
+    @Test func `a line without an end is an error before more than the limit is stored`() throws {
         var splitter = LineSplitter(endings: .newline, limit: 1000)
         splitter.append(Data("one\ntwo\n".utf8))
         #expect(try splitter.next(.refused) == "one")
@@ -178,7 +180,7 @@ private struct Pieces: AsyncSequence {
 
     // MARK: UTF-8
 
-    @Test func `bytes that are not UTF-8 are an error that names the line, or are replaced`() throws {
+    @Test func `invalid UTF-8 is an error that names the line, or is replaced`() throws {
         let text = Array("ä\r\n€\n".utf8) + [0x61, 0xFF, 0x62, 10] + Array("z".utf8)
         let error = #expect(throws: LineError.self) { try split([text], .newline, .refused) }
         #expect(error?.code == .invalidUTF8 && error?.line == 3 && error?.offset == 8)
@@ -186,13 +188,13 @@ private struct Pieces: AsyncSequence {
         #expect(throws: LineError.self, "also at the end") { try split([[0x61, 0xC3]], .newline, .refused) }
     }
 
-    @Test func `a line that is a line separator of Unicode is one line`() throws {
+    @Test func `line separators of Unicode don't end a line`() throws {
         #expect(try split([Array("a\u{2028}b\u{85}c\u{0B}d".utf8)], .newlineOrReturn, .refused).count == 1)
     }
 
     // MARK: As a sequence
 
-    @Test func `the lines of a file are those of its text, for any size of chunks`() async throws {
+    @Test func `a file has the same lines for any size of chunks`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let lines = (0..<500).map { "line \($0) äöü😀 \(String(repeating: "x", count: $0 % 70))" }
@@ -209,7 +211,7 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test func `errors come after the lines before them, and end the iteration`() async throws {
+    @Test func `an error comes after the lines before it and ends the iteration`() async throws {
         struct Broken: Error {}
         var iterator = Pieces(pieces: [Data("a\nb\nc".utf8)], error: Broken()).lines().makeAsyncIterator()
         #expect(try await iterator.next() == "a")
@@ -223,7 +225,7 @@ private struct Pieces: AsyncSequence {
         #expect(try await second.next() == nil)
     }
 
-    @Test func `a loop over lines that is left closes the file`() async throws {
+    @Test func `leaving a loop over lines closes the file`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try Data(String(repeating: "line\n", count: 10_000).utf8).write(to: url)
@@ -238,7 +240,7 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test func `slices as chunks are read from their own start`() async throws {
+    @Test func `chunks that are slices are read from their start`() async throws {
         let data = Data("xxxxone\ntwoyyyy".utf8)
         var lines: [String] = []
         for try await line in Pieces(pieces: [data[4..<9], data[9..<11]]).lines() { lines.append(line) }

@@ -24,7 +24,7 @@ import Testing
         func end() { ended.continuation.yield() }
     }
 
-    /// The error that names the file, of a wait whose time is over.
+    /// Expects that a wait times out with an error that names the file.
     @discardableResult
     private func expectLocked<R>(_ body: () async throws -> R) async -> FileError? {
         let late = await #expect(throws: DeadlineExceeded.self) { _ = try await body() }
@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Exclusion
 
-    @Test func `shared locks hold together, and each other combination is kept out`() async throws {
+    @Test func `shared locks can be held together, and all other combinations exclude each other`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             for (held, wanted, together) in [
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `an open with a lock and a scope with a lock keep each other out`() async throws {
+    @Test func `an open with a lock and a scope with a lock exclude each other`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let stream = try await lock.openForWriting(locked: true, using: io)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `the contents of a file and its mode stay`() async throws {
+    @Test func `locking leaves a file's contents and mode unchanged`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             try pattern(10).write(to: lock)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `the lock is given back when the body throws, and when it is cancelled`() async throws {
+    @Test func `the lock is released if the body throws or is cancelled`() async throws {
         struct Mine: Error {}
         let unlocked = Guarded(0)
         var calls = SystemCalls.system
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @MainActor @Test func `the body runs where its caller runs`() async throws {
+    @MainActor @Test func `the body runs on its caller's actor`() async throws {
         try await withIO { io, directory in
             var runs = 0
             try await directory.appending(path: "lock").withFileLock(using: io) {
@@ -126,7 +126,8 @@ import Testing
 
     // MARK: Waiting
 
-    @Test func `a waiting task holds neither thread nor descriptor, pauses longer each time, and comes in when free`()
+    @Test
+    func `a waiting task holds no thread or descriptor, pauses longer each time, and gets the lock when it's free`()
         async throws
     {
         try await withIO { io, directory in
@@ -154,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled wait ends`() async throws {
+    @Test func `cancelling a wait ends it`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `a wait with a deadline throws when the deadline has passed and not before`() async throws {
+    @Test func `a wait with a deadline throws when the deadline has passed, and not before`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let clock = ManualClock()
@@ -184,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a wait with a deadline gets the lock that is released before it`() async throws {
+    @Test func `a wait with a deadline gets a lock that is released in time`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let clock = ManualClock()
@@ -212,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled wait with a deadline ends`() async throws {
+    @Test func `cancelling a wait with a deadline ends it`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let clock = ManualClock()
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `tasks of one process that count in a file miss none`() async throws {
+    @Test func `tasks that count in a locked file lose no increment`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let counter = directory.appending(path: "counter")
@@ -242,7 +243,7 @@ import Testing
     // MARK: Between processes
 
     #if os(Linux)
-    @Test func `processes and tasks that count in a file miss none`() async throws {
+    @Test func `processes and tasks that count in a locked file lose no increment`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let counter = directory.appending(path: "counter")
@@ -263,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func `other processes are kept out of the locks of this one`() async throws {
+    @Test func `a lock keeps out other processes`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
@@ -279,7 +280,8 @@ import Testing
     }
 
     @Test(arguments: ["touch done", "touch done; kill -KILL $$"])
-    func `a lock of another process is waited for, until that is done or killed`(ending: String) async throws {
+    func `a lock of another process is waited for until the process finishes or is killed`(ending: String) async throws
+    {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let (input, output) = (Pipe(), Pipe())
@@ -294,7 +296,7 @@ import Testing
                     #expect(names(in: directory).contains("done"))
                 }
             }
-            // It has found the lock taken.
+            // The task has found the lock taken.
             _ = await pauses.next()
             put("go on\n", input.fileHandleForWriting.fileDescriptor)
             _ = try await other
@@ -304,10 +306,10 @@ import Testing
     }
     #endif
 
-    // MARK: What cannot be locked
+    // MARK: Files that can't be locked
 
     @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
-    func `where the file system has no locks, nothing runs as if it had`(number: CInt) async throws {
+    func `if the file system has no locks, the body doesn't run`(number: CInt) async throws {
         try await withIO(calls: .failing(.lock, with: number)) { io, directory in
             let error = await expectFileError(.unsupported) {
                 try await directory.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
@@ -316,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `an interrupted lock is tried again, and another error is thrown as it is`() async throws {
+    @Test func `an interrupted lock is tried again, and any other error is thrown`() async throws {
         let interruptions = Guarded(3)
         var calls = SystemCalls.system
         calls.lock = { descriptor, operation in
@@ -335,7 +337,7 @@ import Testing
         }
     }
 
-    @Test func `links, directories, FIFOs and missing directories are refused and not waited for`() async throws {
+    @Test func `links, directories, FIFOs and missing directories are refused without waiting`() async throws {
         try await withIO { io, directory in
             let target = directory.appending(path: "target")
             let link = directory.appending(path: "link")
@@ -354,7 +356,7 @@ import Testing
         }
     }
 
-    @Test func `a lock file that is replaced while it is locked is opened again`() async throws {
+    @Test func `a lock file that is replaced while it is being locked is opened again`() async throws {
         let replacements = Guarded(2)
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
@@ -396,7 +398,7 @@ import Testing
         #expect(!copies.withLock { $0.isEmpty })
     }
 
-    @Test func `the lock is given back before the file is closed`() async throws {
+    @Test func `the lock is released before the file is closed`() async throws {
         try await withCopiedDescriptors { io, directory in
             let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {}
@@ -404,7 +406,7 @@ import Testing
         }
     }
 
-    @Test func `a locked stream gives its lock back when it is closed or published`() async throws {
+    @Test func `a locked stream releases its lock when it is closed or published`() async throws {
         try await withCopiedDescriptors { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
@@ -415,7 +417,7 @@ import Testing
         }
     }
 
-    @Test func `a file that replaces another one isn't locked`() async throws {
+    @Test func `a file that replaces another isn't locked`() async throws {
         try await withCopiedDescriptors { io, directory in
             let song = directory.appending(path: "song")
             try await pattern(3).asyncWrite(to: song, options: .init(temporaryName: "song.new"), using: io)
@@ -423,7 +425,7 @@ import Testing
         }
     }
 
-    @Test func `a file with a checkpoint gives its lock back when it is closed`() async throws {
+    @Test func `a file with a checkpoint releases its lock when it is closed`() async throws {
         try await withCopiedDescriptors { io, directory in
             let places = CheckpointedFile.Places(
                 file: directory.appending(path: "song.part"), checkpoint: directory.appending(path: "song.state"),
@@ -447,7 +449,7 @@ private func number(in file: URL) -> Int? {
     Int(String(decoding: contents(of: file), as: UTF8.self).trimmingCharacters(in: .newlines))
 }
 
-/// Adds one, many times, to the number in a file.
+/// Increments the number in a file many times.
 private func count(in counter: URL, under lock: URL, times: Int, using io: FileIO) async throws {
     for _ in 0..<times {
         try await lock.withFileLock(using: io) {

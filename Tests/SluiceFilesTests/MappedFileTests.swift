@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// Counts what is mapped and not unmapped yet.
+/// Counts mappings that aren't unmapped yet.
 private final class Balance: Sendable {
     private let mapped = Guarded<[Int: Int]>([:])
     private let threads = Guarded<Set<String>>([])
@@ -31,12 +31,12 @@ private final class Balance: Sendable {
 }
 
 extension MappedFile {
-    /// The bytes, copied.
+    /// A copy of the bytes.
     fileprivate borrowing func copied() -> Data { bytes.withUnsafeBytes { Data($0) } }
 }
 
 @Suite(.timeLimit(.minutes(15))) struct Mapped {
-    @Test func `a mapped file has the bytes of the file`() async throws {
+    @Test func `a mapped file has the file's bytes`() async throws {
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, directory in
             let url = directory.appending(path: "file")
@@ -58,7 +58,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `an empty file is mapped, and has no bytes`() async throws {
+    @Test func `an empty file can be mapped and has no bytes`() async throws {
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, directory in
             let url = directory.appending(path: "file")
@@ -73,7 +73,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a file that is not regular is refused, and waits for no process`() async throws {
+    @Test func `a file that isn't regular is refused without waiting`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
@@ -98,7 +98,7 @@ extension MappedFile {
         "/proc/self/status", "/proc/kallsyms", "/proc/cpuinfo", "/proc/sys/kernel/ostype",
         "/sys/kernel/mm/transparent_hugepage/enabled",
     ])
-    func `files of the kernel are refused, and not taken for empty ones`(path: String) async throws {
+    func `files in /proc and /sys are refused and don't appear empty`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let error = await expectFileError(.unsupported) {
@@ -110,7 +110,7 @@ extension MappedFile {
     }
     #endif
 
-    @Test func `a scope unmaps also when its body throws, and when the task is cancelled`() async throws {
+    @Test func `a scope unmaps even if its body throws or the task is cancelled`() async throws {
         struct Mine: Error {}
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, directory in
@@ -131,7 +131,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a file that is dropped is unmapped once, on a worker`() async throws {
+    @Test func `a dropped file is unmapped once, on a worker`() async throws {
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, directory in
             let url = directory.appending(path: "file")
@@ -146,7 +146,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a mapping keeps its file, regardless of the name`() async throws {
+    @Test func `a mapping keeps its file, even if the name is replaced or removed`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
@@ -159,7 +159,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a file that grows keeps the size that it was mapped with`() async throws {
+    @Test func `a file that grows keeps the size at which it was mapped`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
@@ -190,7 +190,7 @@ extension MappedFile {
     }
 
     #if os(Linux)
-    @Test func `a prefetch of what was cut off is an error, and no signal`() async throws {
+    @Test func `prefetching truncated bytes is an error and not a signal`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(100_000).write(to: url)
@@ -205,8 +205,8 @@ extension MappedFile {
         }
     }
 
-    /// What the documentation says: the kernel kills a process that touches bytes that are not there any more.
-    @Test func `a touch of what was cut off is SIGBUS`() async {
+    /// As documented, the kernel kills a process that touches bytes that no longer exist.
+    @Test func `touching truncated bytes raises SIGBUS`() async {
         await #expect(processExitsWith: .signal(SIGBUS)) {
             try await FileIO.shared.withTemporaryDirectory { directory in
                 let url = directory.appending(path: "file")
@@ -228,7 +228,7 @@ extension MappedFile {
 
 @Suite(.timeLimit(.minutes(15))) struct `Mapped faults` {
     @Test(arguments: [EACCES, EAGAIN, EINVAL, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM, EIO])
-    func `a mapping that fails is an error and leaves nothing open`(number: CInt) async throws {
+    func `a failed mapping is an error and leaves nothing open`(number: CInt) async throws {
         var calls = SystemCalls.system
         calls.randomAccess.map = { _, _, _, _ in -number }
         try await withIO(calls: calls) { io, directory in
@@ -248,7 +248,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a failure before the mapping or after it is an error too`() async throws {
+    @Test func `a failure before or after the mapping is an error, too`() async throws {
         var statusFails = SystemCalls.system
         statusFails.statusOfDescriptor = { _, _ in -EIO }
         var unmapFails = SystemCalls.system
@@ -272,7 +272,7 @@ extension MappedFile {
     }
 
     @Test(arguments: [EINVAL, ENOSYS])
-    func `where the kernel cannot populate, a worker touches the pages`(number: CInt) async throws {
+    func `if the kernel can't populate pages, a worker touches them`(number: CInt) async throws {
         let touched = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.randomAccess.populate = { _, _ in -number }
@@ -292,7 +292,7 @@ extension MappedFile {
     }
 
     @Test(arguments: [EFAULT, ENOMEM, EIO, EPERM])
-    func `a prefetch that fails is an error, and one that is interrupted is made again`(number: CInt) async throws {
+    func `a failed prefetch is an error, and an interrupted one is made again`(number: CInt) async throws {
         let attempts = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.populate = { _, _ in
@@ -323,7 +323,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a long prefetch goes in steps, and stops between two`() async throws {
+    @Test func `a long prefetch runs in steps, and cancellation stops it between two`() async throws {
         let steps = Guarded<[Int]>([])
         let task = Guarded<Task<Void, any Error>?>(nil)
         let gate = ThreadGate()
@@ -354,7 +354,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `advice of every kind is taken, for the pages of its range`() async throws {
+    @Test func `every kind of advice is given for the pages of its range`() async throws {
         let given = Guarded<[String]>([])
         let start = Guarded(0)
         var calls = SystemCalls.system
@@ -380,7 +380,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a range outside of the file stops the program with a sentence`() async {
+    @Test func `a range outside the file stops the program with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await FileIO.shared.withTemporaryDirectory { directory in
                 let url = directory.appending(path: "file")
@@ -400,21 +400,21 @@ extension MappedFile {
 // MARK: - Mapped data
 
 #if os(Linux)
-/// The kernel, with every file system counting as one of this machine: the tests may run on an overlay.
+/// The kernel, with every file system treated as local, because the tests may run on an overlay.
 private var localCalls: SystemCalls {
     var calls = SystemCalls.system
     calls.inline.isLocal = { _ in 1 }
     return calls
 }
 
-/// How often the process has mapped the file.
+/// The number of times that the process has mapped the file.
 private func mappings(of url: URL) async throws -> Int {
     let maps = try await Data(asyncContentsOf: URL(filePath: "/proc/self/maps"))
     return String(decoding: maps, as: UTF8.self).split(separator: "\n").count { $0.hasSuffix(url.path) }
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `Mapped data` {
-    @Test(arguments: [15, 4095, 4096, 100_001]) func `mapped data has the bytes of the file`(size: Int) async throws {
+    @Test(arguments: [15, 4095, 4096, 100_001]) func `mapped data has the file's bytes`(size: Int) async throws {
         try await withIO(calls: localCalls) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(size).write(to: url)
@@ -456,7 +456,9 @@ private func mappings(of url: URL) async throws -> Int {
         }
     }
 
-    @Test func `an empty file, a pipe, a file of the kernel and one that is elsewhere are read`() async throws {
+    @Test func `an empty file, a pipe, a file in /proc and a file on a remote file system are read instead`()
+        async throws
+    {
         try await withIO(calls: localCalls) { io, directory in
             let empty = directory.appending(path: "empty")
             try Data().write(to: empty)
@@ -482,7 +484,7 @@ private func mappings(of url: URL) async throws -> Int {
         }
     }
 
-    @Test func `where mapping fails the file is read`() async throws {
+    @Test func `if mapping fails, the file is read`() async throws {
         var calls = localCalls
         calls.randomAccess.map = { _, _, _, _ in -ENOMEM }
         try await withIO(calls: calls) { io, directory in
@@ -493,7 +495,7 @@ private func mappings(of url: URL) async throws -> Int {
         }
     }
 
-    @Test func `the limit, errors and progress are those of a read`() async throws {
+    @Test func `the limit, errors and progress are the same as for a read`() async throws {
         try await withIO(calls: localCalls) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(50_000).write(to: url)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Status of files` {
-    @Test func `each kind is told from the others`() async throws {
+    @Test func `each kind of file is recognized`() async throws {
         try await withIO { io, directory in
             let fifo = directory.appending(path: "fifo")
             let socket = directory.appending(path: "socket")
@@ -15,7 +15,7 @@ import Testing
                 (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice),
                 (directory, .directory),
             ]
-            // Root alone may.
+            // Only root may create a block device.
             if mknod(block.path, mode_t(S_IFBLK) | 0o600, 0x700) == 0 { expected.append((block, .blockDevice)) }
             for (url, kind) in expected {
                 let status = try await io.status(of: url)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [nil, memoryDirectory])
-    func `it agrees with stat, to the nanosecond`(parent: URL?) async throws {
+    func `the status agrees with stat, to the nanosecond`(parent: URL?) async throws {
         try await withIO(in: parent) { io, directory in
             let (file, name) = (directory.appending(path: "file"), directory.appending(path: "name"))
             let before = FileTime.now
@@ -41,7 +41,7 @@ import Testing
             #expect(status.accessTime == time(found.st_atim))
             #expect(status.modificationTime == time(found.st_mtim))
             #expect(status.changeTime == time(found.st_ctim))
-            // ext4 and tmpfs know it. Without statx, which sandboxes deny, no file system does.
+            // ext4 and tmpfs store it. Without statx, which sandboxes deny, no file system reports it.
             if ProcessInfo.processInfo.environment["SLUICE_DENIED"] == nil {
                 let created = try #require(status.creationTime)
                 #expect(abs(created.date.timeIntervalSince(before.date)) < 600)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a file with holes takes less than its size`() async throws {
+    @Test func `a file with holes takes less space than its size`() async throws {
         try await withIO { io, directory in
             let file = directory.appending(path: "file")
             close(creat(file.path, 0o600))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `existence follows links or not, and a failure to look is no "no"`() async throws {
+    @Test func `existence follows links or not, and a failed lookup throws`() async throws {
         try await withIO { io, directory in
             let link = directory.appending(path: "link")
             #expect(symlink("nowhere", link.path) == 0)
@@ -90,12 +90,12 @@ struct `Times of files` {
             (-978_307_200, 0, 0), (-978_307_200.5, -1, 500_000_000),
             (.infinity, .max, 0), (-.infinity, .min, 0), (1e19, .max, 0), (-1e19, .min, 0),
         ] as [(Double, Int64, Int)])
-    func `every date becomes a time`(interval: Double, seconds: Int64, nanoseconds: Int) {
+    func `every date converts to a time`(interval: Double, seconds: Int64, nanoseconds: Int) {
         let time = FileTime(Date(timeIntervalSinceReferenceDate: interval))
         #expect(time == FileTime(seconds: seconds, nanoseconds: nanoseconds))
     }
 
-    @Test func `a time becomes the nearest date`() {
+    @Test func `a time converts to the nearest date`() {
         #expect(FileTime(seconds: 1, nanoseconds: 500_000_000).date == Date(timeIntervalSince1970: 1.5))
         #expect(FileTime(seconds: -1, nanoseconds: 500_000_000).date == Date(timeIntervalSince1970: -0.5))
         #expect(FileTime(seconds: .min).date < .distantPast)
@@ -103,7 +103,7 @@ struct `Times of files` {
         #expect(abs(FileTime.now.date.timeIntervalSinceNow) < 60)
     }
 
-    @Test func `times are in order`() {
+    @Test func `times are ordered`() {
         let times = [(-2, 5), (-1, 0), (0, 0), (0, 1), (1, 0)].map { FileTime(seconds: $0, nanoseconds: $1) }
         #expect(times.shuffled().sorted() == times)
         #expect(times[2] == .epoch)
@@ -138,7 +138,7 @@ struct `Times of files` {
     }
 
     @Test(arguments: Damage.allCases)
-    func `numbers that make no sense are reported or refused, and stop nothing`(damage: Damage) async throws {
+    func `impossible numbers are reported or refused, and never end the process`(damage: Damage) async throws {
         let real = SystemCalls.system
         var calls = real
         calls.status = { path, following, status in
@@ -158,7 +158,7 @@ struct `Times of files` {
             try makeTree(["tree/file"], in: directory)
             let status = try #require(try await io.status(of: file))
             _ = [status.modificationTime.date, status.accessTime.date]
-            // Whether these succeed depends on the damage. None may end the process.
+            // Whether these succeed depends on the damage, but none may end the process.
             _ = try? await Data(asyncContentsOf: file, using: io)
             _ = try? await Data(asyncContentsOf: file, options: .mappedIfSafe, using: io)
             _ = try? await io.contents(of: file, size: 9)
@@ -184,7 +184,7 @@ struct `Times of files` {
     }
 }
 
-/// What stat(2) says, as a time. By bytes: which module defines the fields of `timespec` depends on the order of compilation.
+/// The time that stat(2) returns, read as bytes, because which module defines the fields of `timespec` depends on the order of compilation.
 func time(_ time: timespec) -> FileTime {
     withUnsafeBytes(of: time) { bytes in
         FileTime(
@@ -195,9 +195,9 @@ func time(_ time: timespec) -> FileTime {
 
 // MARK: - Setting
 
-@Suite(.timeLimit(.minutes(15))) struct `Setting what status tells` {
+@Suite(.timeLimit(.minutes(15))) struct `Setting modes, owners and times` {
     @Test(arguments: [nil, memoryDirectory])
-    func `times are kept to the nanosecond, and each alone`(place: URL?) async throws {
+    func `modification and access times are set to the nanosecond, together or separately`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in
             let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
@@ -225,7 +225,7 @@ func time(_ time: timespec) -> FileTime {
         }
     }
 
-    @Test func `a link is followed, or has its own times`() async throws {
+    @Test func `setting times follows a link or changes the link itself`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
@@ -239,7 +239,7 @@ func time(_ time: timespec) -> FileTime {
         }
     }
 
-    @Test func `modes are set whatever the umask, and links are followed`() async throws {
+    @Test func `modes are set regardless of the umask, and links are followed`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
@@ -254,7 +254,7 @@ func time(_ time: timespec) -> FileTime {
     }
 
     @Test(.enabled(if: getuid() == 0, "only root gives files away"))
-    func `owners are set, each alone, of a file or of a link itself`() async throws {
+    func `user and group are set together or separately, for a file or for a link itself`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
@@ -273,7 +273,7 @@ func time(_ time: timespec) -> FileTime {
         }
     }
 
-    @Test func `a missing file is named, and so is the operation`() async throws {
+    @Test func `an error about a missing file names the file and the operation`() async throws {
         try await withIO { io, directory in
             let none = directory.appending(path: "none")
             var error = await expectFileError(.notFound) { try await io.setPermissions(0o600, of: none) }
@@ -312,7 +312,7 @@ func time(_ time: timespec) -> FileTime {
                 }
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
-            // The inline lane looks at the kernel once.
+            // The inline lane probes the kernel once.
             #expect(made.withLock { $0.filter { !$0.rawValue.hasPrefix("inline.") } } == [])
         }
     }

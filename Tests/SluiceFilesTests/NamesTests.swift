@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Names and directories` {
-    @Test func `renaming replaces or leaves an existing file`() async throws {
+    @Test func `renaming replaces an existing file or fails, as requested`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(1).write(to: a)
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [EINVAL, ENOSYS])
-    func `without renameat2 a link and an unlink do the same`(number: CInt) async throws {
+    func `without renameat2, renaming without replacing uses link and unlink`(number: CInt) async throws {
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.fail(.renameWithoutReplacing, with: number)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [EINVAL, ENOSYS, EPERM])
-    func `without renameat2 an empty directory is made and replaced by a directory`(number: CInt) async throws {
+    func `without renameat2, renaming a directory creates an empty one and replaces it`(number: CInt) async throws {
         try await withIO(calls: .failing(.renameWithoutReplacing, with: number)) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try await io.createDirectory(at: a)
@@ -48,12 +48,12 @@ import Testing
             try await io.rename(a, to: b, existing: .fail)
             #expect(names(in: directory) == ["b"])
             #expect(same(contents(of: b.appending(path: "x")), pattern(1)))
-            // An empty directory in the way stays too, which rename(2) would replace.
+            // An existing empty directory stays too, although rename(2) would replace it.
             try await io.createDirectory(at: a)
             let error = await expectFileError(.exists) { try await io.rename(b, to: a, existing: .fail) }
             #expect(error?.subject == a.path)
             #expect(names(in: directory) == ["a", "b"])
-            // Into itself: nothing is left there.
+            // Renaming a directory into itself leaves nothing there.
             await expectFileError(.invalidArgument) {
                 try await io.rename(b, to: b.appending(path: "inner"), existing: .fail)
             }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `removing takes files, links and empty directories, and says what else it found`() async throws {
+    @Test func `remove deletes files, links and empty directories, and refuses other directories`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             let inner = directory.appending(path: "inner/")
@@ -80,17 +80,18 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an existing parent that reports ENOENT is believed, and not asked forever`()
+    @Test(.timeLimit(.minutes(15)))
+    func `creating a directory under an existing parent that reports ENOENT fails without endless retries`()
         async throws
     {
         try await withIO { io, _ in
-            // What the kernel answers in /proc, whatever the name.
+            // The kernel reports this in /proc for every name.
             let directory = URL(filePath: "/proc/sluice-none/deeper")
             await expectFileError(.notFound) { try await io.createDirectory(at: directory) }
         }
     }
 
-    @Test func `making a directory makes those on the way, and names the file in the way`() async throws {
+    @Test func `creating a directory creates its parents, and an error names a file in the way`() async throws {
         try await withIO { io, directory in
             let deep = directory.appending(path: "a/b/c/d")
             await expectFileError(.notFound) { try await io.createDirectory(at: deep, withIntermediates: false) }
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `many make one deep directory concurrently and all succeed`() async throws {
+    @Test func `many tasks create one deep directory concurrently, and all succeed`() async throws {
         try await withIO(concurrency: 8) { io, directory in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<32 {
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `status tells kind, size, mode and time, or that nothing is there`() async throws {
+    @Test func `status has the kind, size, mode and time, or is nil if nothing is there`() async throws {
         try await withIO { io, directory in
             let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(1234).write(to: file)
@@ -150,7 +151,7 @@ import Testing
 
     // MARK: Trees
 
-    @Test func `a tree is removed with its contents, and the targets of links stay`() async throws {
+    @Test func `removing a tree removes its contents but not the targets of links`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let outside = directory.appending(path: "outside")
             try await io.createDirectory(at: outside)
@@ -178,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a tree deeper than any path, stack or number of descriptors goes too`() async throws {
+    @Test func `a tree too deep for any path, stack or number of descriptors is removed`() async throws {
         let most = Guarded(0)
         let open = Guarded(0)
         var calls = SystemCalls.system
@@ -212,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `an entry that cannot be removed is named`() async throws {
+    @Test func `an entry that can't be removed is named in the error`() async throws {
         var calls = SystemCalls.system
         calls.unlinkAt = { directory, name, flags in
             String(cString: name) == "stuck" ? -EPERM : SystemCalls.system.unlinkAt(directory, name, flags)
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `a directory swapped for a link while it is being removed is not followed`() async throws {
+    @Test func `a directory that is replaced by a link during its removal isn't followed`() async throws {
         let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.openAt = { directory, name, flags in
@@ -250,7 +251,7 @@ import Testing
 
     // MARK: Temporary directories
 
-    @Test func `a temporary directory is gone after success, failure and cancellation`() async throws {
+    @Test func `a temporary directory is removed after success, failure and cancellation`() async throws {
         struct Mine: Error {}
         try await withIO { io, directory in
             let name = try await io.withTemporaryDirectory(prefix: "mine", in: directory) { temporary in
@@ -284,7 +285,9 @@ import Testing
         ("https://example.org:8080/secret", "https://example.org"), ("data:text/plain,secret", "data:…"),
         ("secret/song?token=secret", "URL without a scheme"), ("file://music/secret", "file://music"),
     ])
-    func `an error about a URL of no file shows its scheme and host alone`(text: String, shown: String) async throws {
+    func `an error about a URL that isn't a file URL shows only its scheme and host`(text: String, shown: String)
+        async throws
+    {
         let url = try #require(URL(string: text))
         try await withIO { io, _ in
             let error = await expectFileError(.invalidPath) { try await Data(asyncContentsOf: url, using: io) }
@@ -293,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `a file URL of this machine may name it`() async throws {
+    @Test func `a file URL may name this machine as its host`() async throws {
         try await withIO { io, directory in
             let file = directory.appending(path: "file")
             try pattern(3).write(to: file)
@@ -305,7 +308,7 @@ import Testing
     }
 
     @Test(arguments: ["a\u{600}", "a\u{301}", "\u{301}", "a\u{200D}", "\u{600}"])
-    func `slashes at the end are cut off, and nothing of the name with them`(name: String) async throws {
+    func `trailing slashes are removed, and no part of the name with them`(name: String) async throws {
         try await withIO { io, directory in
             for slashes in ["", "/", "//"] {
                 let url = URL(filePath: "\(directory.path)/\(name)\(slashes)")
@@ -319,7 +322,7 @@ import Testing
 // MARK: - Links
 
 @Suite(.timeLimit(.minutes(15))) struct Links {
-    @Test func `a symbolic link keeps its destination as it is written`() async throws {
+    @Test func `a symbolic link keeps its destination unchanged`() async throws {
         try await withIO { io, directory in
             for (index, target) in ["nowhere", "../a/./b//c", "/", "a\nb", "-rf", " ", "é", "file://x"].enumerated() {
                 let link = directory.appending(path: "\(index)")
@@ -355,7 +358,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is no link, or leads to no text, is reported`() async throws {
+    @Test func `reading the destination fails if the file isn't a link or the destination isn't text`() async throws {
         try await withIO { io, directory in
             let odd = directory.appending(path: "odd")
             #expect(symlink([0x61, -1, 0], odd.path) == 0)
@@ -369,7 +372,7 @@ import Testing
         }
     }
 
-    @Test func `a link that never ends ends with an error`() async throws {
+    @Test func `a link without an end is an error`() async throws {
         var calls = SystemCalls.system
         calls.metadata.readLink = { _, buffer in buffer.count }
         calls.metadata.resolve = { _, _ in -Int(ERANGE) }
@@ -379,7 +382,7 @@ import Testing
         }
     }
 
-    @Test func `a second name is the same file, and takes no name that is taken`() async throws {
+    @Test func `a hard link is the same file and doesn't replace an existing name`() async throws {
         try await withIO { io, directory in
             let (a, b, c) = (
                 directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "c")
@@ -410,7 +413,7 @@ import Testing
         }
     }
 
-    @Test func `a path is resolved to one without links and dots`() async throws {
+    @Test func `resolving a path removes links and dots`() async throws {
         try await withIO { io, directory in
             let deep = directory.appending(path: "a/b", directoryHint: .isDirectory)
             try await io.createDirectory(at: deep)
@@ -424,13 +427,13 @@ import Testing
             try await io.createSymbolicLink(at: directory.appending(path: "loop"), to: "loop")
             await expectFileError(.tooManyLinks) { try await io.resolve(directory.appending(path: "loop")) }
 
-            // Longer than the first attempts have room for.
+            // Longer than the first buffers.
             var long = directory
             for _ in 0..<12 { long.append(path: String(repeating: "x", count: 200)) }
             try await io.createDirectory(at: long)
             #expect(try await io.resolve(long).path.utf8.count > 2400)
 
-            // A directory with a name that is no text.
+            // A directory whose name isn't text.
             #expect(mkdir(Array(directory.path.utf8CString.dropLast()) + [0x2F, -1, 0], 0o700) == 0)
             #expect(symlink([-1, 0], directory.appending(path: "odd").path) == 0)
             await expectFileError(.invalidPath) { try await io.resolve(directory.appending(path: "odd")) }

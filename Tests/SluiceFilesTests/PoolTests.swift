@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct `The queue of jobs` {
-    @Test func `it agrees with a plain list over random operations, and keeps few numbers of removed jobs`() {
+    @Test func `the queue agrees with a plain list over random operations, and keeps few numbers of removed jobs`() {
         var random = SeededRandom(seed: 42)
         for _ in 0..<200 {
             var queue = JobQueue<String>()
@@ -45,7 +45,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `sixty-four stuck files hold the pool's threads and none of the cooperative ones`() async throws {
+    @Test func `sixty-four stuck files block the pool's threads but no cooperative thread`() async throws {
         let gate = ThreadGate()
         try await withIO(concurrency: 4, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")
@@ -53,7 +53,7 @@ struct `The queue of jobs` {
             let stuck = (0..<64).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
             await gate.waitForThreads(4)
             try await io.waitForStatistics { $0.waitingCount >= 60 }
-            // All others continue: as many tasks as would fill the cooperative pool many times over.
+            // All other tasks continue, although there are many more of them than cooperative threads.
             let beats = await withTaskGroup(of: Int.self) { group in
                 for _ in 0..<64 {
                     group.addTask {
@@ -76,7 +76,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `work from the main actor runs on a worker`() async throws {
+    @Test func `work that the main actor starts runs on a worker`() async throws {
         let threads = Guarded<Set<String>>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -111,7 +111,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `a stream that outlives the shutdown is still closed`() async throws {
+    @Test func `a stream that outlives the shutdown can still be closed`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let closed = try await url.openForWriting(using: io)
@@ -128,10 +128,10 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an engine that is released ends its threads and closes its descriptors`()
+    @Test(.timeLimit(.minutes(15))) func `releasing an engine ends its threads and closes its descriptors`()
         async throws
     {
-        /// Goes with the calls: when neither the engine nor a thread of it has them any more.
+        /// Deallocated with the calls, as soon as neither the engine nor any of its threads has them.
         final class Closes: Sendable {
             let ends: AsyncStream<CInt>.Continuation
             init(_ ends: AsyncStream<CInt>.Continuation) { self.ends = ends }
@@ -158,7 +158,7 @@ struct `The queue of jobs` {
 
     // MARK: No threads
 
-    @Test func `without any thread an operation fails with a remedy`() async throws {
+    @Test func `without threads, an operation fails with a remedy`() async throws {
         var calls = SystemCalls.system
         calls.startThread = { _, _ in -EAGAIN }
         try await withIO(calls: calls) { io, directory in
@@ -170,7 +170,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `a thread that does not start leaves its job to the others`() async throws {
+    @Test func `a thread that doesn't start leaves its job to the others`() async throws {
         let starts = Guarded(0)
         let gate = ThreadGate()
         var calls = gate.beforeOpen()
@@ -194,7 +194,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `without any thread a stream is still closed`() async throws {
+    @Test func `without threads, a stream is still closed`() async throws {
         let hasThreads = Guarded(true)
         var calls = SystemCalls.system
         calls.startThread = { stackSize, body in
@@ -214,13 +214,13 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `a shutdown that waits for a thread which does not start returns`() async throws {
+    @Test func `a shutdown returns even if it waits for a thread that doesn't start`() async throws {
         let executor = ManualExecutor()
         let engine = Guarded<FileIO?>(nil)
         let log = CallLog()
         var calls = SystemCalls.system
         calls.startThread = { _, _ in
-            // The job is in the queue. Now the engine is shut down, and its end waited for.
+            // The job is in the queue. Now another task shuts down the engine.
             if let io = engine.withLock({ $0.take() }) {
                 _ = executor.spawn {
                     await io.shutdown()
@@ -233,14 +233,14 @@ struct `The queue of jobs` {
         let io = FileIO(calls: calls)
         engine.withLock { $0 = io }
         await expectFileError(.exhausted) { try await io.status(of: URL(filePath: "/")) }
-        // Nothing waits for the thread any more: the shutdown can continue.
+        // Nothing waits for the thread anymore, so the shutdown can continue.
         executor.runUntilIdle()
         #expect(log.all == ["ended"])
         #expect(io.statistics.threadCount == 0)
     }
 
     @Test(arguments: [Int.min, 0, 1, 48 << 10])
-    func `a stack size that is too small is raised`(size: Int) async throws {
+    func `a stack size that is too small is increased`(size: Int) async throws {
         let io = FileIO(configuration: .init(concurrency: 1, stackSize: size))
         try await io.withTemporaryDirectory { directory in
             try await pattern(1).asyncWrite(to: directory.appending(path: "file"), using: io)
@@ -255,16 +255,16 @@ struct `The queue of jobs` {
     }
 }
 
-// MARK: - Other work goes on
+// MARK: - Other work continues
 
-/// Proves that no thread blocks, neither one of the cooperative pool nor one of the engine.
+/// Proves that no thread blocks, neither in the cooperative pool nor in the engine.
 @Suite(.timeLimit(.minutes(15))) struct `Heartbeats` {
-    /// Reads a file again and again while a heart beats, and expects both to come to their end.
+    /// Reads a file repeatedly while a task counts heartbeats, and expects both to finish.
     private static func expectLife(_ io: FileIO, _ directory: URL) async throws {
         let file = directory.appending(path: "file")
         try await pattern(100_000).asyncWrite(to: file, options: .init(durability: .none), using: io)
         async let beats = Task {
-            // Each beat is a turn of a thread of the cooperative pool.
+            // Each beat needs a thread of the cooperative pool.
             await suspend(times: 100)
             return 100
         }.value
@@ -276,7 +276,7 @@ struct `The queue of jobs` {
     }
 
     // In a child process: it takes hundreds of descriptors.
-    @Test func `while 128 FIFOs wait for their other side, files are read, and the heart beats`() async {
+    @Test func `while 128 FIFOs wait for their other side, files are read and the heart beats`() async {
         await #expect(processExitsWith: .success) {
             try await withIO(concurrency: 2) { io, directory in
                 let reading = (0..<64).map { makeFIFO(directory, "r\($0)") }
@@ -292,14 +292,14 @@ struct `The queue of jobs` {
                 for task in opens { task.cancel() }
                 for task in reads { await #expect(throws: CancellationError.self) { try await task.value } }
                 for task in opens { await #expect(throws: CancellationError.self) { try await task.value } }
-                // Those of the lane itself.
+                // The lane's own descriptors.
                 #expect(io.statistics.openCount == 2 && io.statistics.readinessWaitingCount == 0)
             }
         }
     }
 
     // In a child process: it takes hundreds of descriptors.
-    @Test func `while handles of pipes, sockets and terminals are silent, files are read, and the heart beats`() async {
+    @Test func `while handles of pipes, sockets and terminals are silent, files are read and the heart beats`() async {
         await #expect(processExitsWith: .success) {
             try await withIO(concurrency: 2) { io, directory in
                 let pipes = (0..<64).map { _ in TestPipe() }
@@ -312,7 +312,7 @@ struct `The queue of jobs` {
                         return true
                     }
                 }
-                // And no program takes what is written to these.
+                // No program reads what is written to these.
                 let full = pipes.map(\.writing).prefix(0) + ends.map(\.theirs)
                 let writes = full.prefix(64).map { descriptor in
                     Task { try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(1_000_000), using: io) }
@@ -329,7 +329,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `a slow disk does not stop FIFOs that are open, nor do they stop the disk`() async throws {
+    @Test func `a slow disk doesn't block open FIFOs, and they don't block the disk`() async throws {
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.inline.read = { _, _, _ in -Int(EAGAIN) }
@@ -346,7 +346,7 @@ struct `The queue of jobs` {
             let stuck = (0..<8).map { _ in Task { try await Data(asyncContentsOf: file, using: io) } }
             await gate.waitForThreads(2)
             try await io.waitForStatistics { $0.waitingCount >= 6 }
-            // Both threads are stuck. A FIFO is read, written and closed all the same.
+            // Both threads are stuck, but a FIFO can still be read, written and closed.
             for round in 0..<50 {
                 try await writer.write(pattern(1000, seed: UInt8(round)))
                 let read = try await reader.read(upToCount: 1000)

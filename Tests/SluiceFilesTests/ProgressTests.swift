@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Progress of long work` {
-    @Test func `a caller that does not listen pays for no counter`() {
+    @Test func `without a listener, there is no counter`() {
         #expect(ProgressCounter(nil) == nil)
     }
 
-    @Test func `a report comes after some megabytes or entries, and one at the end`() throws {
+    @Test func `a report comes every 4 MiB or 128 entries, and one at the end`() throws {
         let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in reports.withLock { $0.append(progress) } }
         let counter = try #require(ProgressCounter(listen, totalBytes: 12 << 20))
@@ -26,7 +26,7 @@ import Testing
         #expect(reports.withLock { $0.map(\.isFinished) } == [false, false, false, false, true])
     }
 
-    @Test func `reports of many threads come one after the other and never go back`() async throws {
+    @Test func `reports of many threads come one at a time and never decrease`() async throws {
         let isInside = Atomic(false)
         let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in
@@ -50,7 +50,8 @@ import Testing
         #expect(all.count <= 321 && all.count > 1)
     }
 
-    @Test func `a report that becomes due during another is made by that one`() async throws {
+    @Test func `a report that becomes due during another is made by the thread that is already reporting`() async throws
+    {
         let reports = Guarded<[Int]>([])
         let reported = Guarded(0)
         let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -91,7 +92,7 @@ import Testing
             (FileProgress(completedBytes: 11, totalBytes: 10), 0.999), (FileProgress(isFinished: true), 1),
             (FileProgress(completedBytes: 5, totalBytes: 10, isFinished: true), 1),
         ] as [(FileProgress, Double?)])
-    func `the fraction is that of the bytes, else of the entries, and 1 only at the end`(
+    func `the fraction is based on the bytes, or else on the entries, and is 1 only at the end`(
         progress: FileProgress, fraction: Double?
     ) {
         #expect(progress.fractionCompleted == fraction)
@@ -106,7 +107,7 @@ private final class Reports: Sendable {
     var all: [FileProgress] { list.withLock { $0 } }
     func add(_ progress: FileProgress) { list.withLock { $0.append(progress) } }
 
-    /// What every list of reports is like, and what this one ended with.
+    /// Expects what is true of every list of reports, and how this one ends.
     func expect(_ count: Int, total: Int?, sourceLocation: SourceLocation = #_sourceLocation) {
         let all = all
         #expect(all.map(\.completedBytes) == all.map(\.completedBytes).sorted(), sourceLocation: sourceLocation)
@@ -119,7 +120,7 @@ private final class Reports: Sendable {
 
 struct `Progress of whole files` {
     @Test(arguments: [0, 1, 4 << 20, (9 << 20) + 5])
-    func `writing and reading report each four mebibytes and the end`(size: Int) async throws {
+    func `writing and reading report every 4 MiB and at the end`(size: Int) async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let url = directory.appending(path: "file")
             let data = Data(repeating: 7, count: size)
@@ -136,7 +137,7 @@ struct `Progress of whole files` {
         }
     }
 
-    @Test func `a failed operation makes no last report`() async throws {
+    @Test func `a failed operation makes no final report`() async throws {
         try await withIO(calls: .failing(.rename, with: EIO)) { io, directory in
             let reports = Reports()
             await expectFileError(.inputOutput) {

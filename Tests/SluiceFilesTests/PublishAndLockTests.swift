@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Locks and publishing` {
-    @Test func `a second opener is told that the file is locked, and the first one's bytes stay`() async throws {
+    @Test func `a second locked open fails, and the first one's bytes stay`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let first = try await part.openForWriting(locked: true, using: io)
@@ -24,13 +24,13 @@ import Testing
         }
     }
 
-    @Test func `a file renamed away between opening and locking is not written into`() async throws {
+    @Test func `a file that is renamed away between opening and locking isn't written to`() async throws {
         let paths = Guarded<(from: String, to: String)?>(nil)
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.lock = { descriptor, operation in
             log.add("lock")
-            // The other process publishes its file just now.
+            // At this moment, the other process publishes its file.
             if let names = paths.withLock({ $0.take() }) { _ = SystemCalls.system.rename(names.from, names.to) }
             return SystemCalls.system.lock(descriptor, operation)
         }
@@ -46,9 +46,9 @@ import Testing
         }
     }
 
-    @Test func `a part that is also the finished file is not cut off`() async throws {
+    @Test func `a partial file that is also the finished file isn't truncated`() async throws {
         try await withIO { io, directory in
-            // What a crash between link and unlink leaves.
+            // A crash between link and unlink leaves two names.
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
             try pattern(100).write(to: song)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is always renamed away is given up`() async throws {
+    @Test func `opening a file that is always renamed away gives up`() async throws {
         var calls = SystemCalls.system
         calls.status = { _, _, status in
             status = RawStatus()
@@ -78,7 +78,9 @@ import Testing
         (.full, ["fsync", "rename", "unlock", "close"]),
         (.fullAndDirectory, ["fsync", "rename", "open directory", "fsync directory", "close", "unlock", "close"]),
     ])
-    func `publishing is one job in the order of its level`(durability: Durability, order: [String]) async throws {
+    func `publishing is one job that makes the calls of its durability level in order`(
+        durability: Durability, order: [String]
+    ) async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let part = directory.appending(path: "song.part")
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `publishing with fail leaves an existing file, and the part under its name`() async throws {
+    @Test func `publishing with fail keeps an existing file, and the partial file under its name`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `discarding removes the file, but not another file under its name`() async throws {
+    @Test func `discarding removes the file, but not another file with its name`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
@@ -162,7 +164,7 @@ import Testing
         (Call.sync, EIO, FileError.Code.inputOutput), (.rename, EXDEV, .differentFileSystems),
         (.rename, ENOSPC, .noSpace),
     ])
-    func `publishing that fails removes the file before the lock is given up, if asked to`(
+    func `publishing that fails removes the file before it releases the lock, if requested`(
         call: Call, number: CInt, code: FileError.Code
     ) async throws {
         let log = CallLog()
@@ -181,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `publishing that is cancelled in the queue closes the file, and removes it if asked to`(
+    func `publishing that is cancelled in the queue closes the file, and removes it if requested`(
         isRemoving: Bool
     ) async throws {
         let gate = ThreadGate()
@@ -207,7 +209,7 @@ import Testing
                 }
                 try await blocking.value
             }
-            // The directory is being made, and the publishing waits for the thread.
+            // The directory is being created, and publishing waits for the thread.
             try await io.waitForStatistics { $0.runningCount == 1 && $0.waitingCount == 1 }
             publishing.cancel()
             try await io.waitForStatistics { $0.withdrawnCount >= 1 }
@@ -218,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `publishing under a URL that is no file URL removes the file too`() async throws {
+    @Test func `publishing under a URL that isn't a file URL removes the file, too`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
@@ -231,10 +233,10 @@ import Testing
         }
     }
 
-    @Test func `a sync of the directory that fails comes after the rename, and removes nothing`() async throws {
+    @Test func `a failed sync of the directory comes after the rename, and removes nothing`() async throws {
         try await withIO(calls: .failing(.syncDirectory, with: EIO)) { io, directory in
             let song = directory.appending(path: "song")
-            // Also where the old name is the final one.
+            // Even if the old name is the final one.
             for part in [directory.appending(path: "song.part"), song] {
                 let stream = try await part.openForWriting(locked: true, using: io)
                 try await stream.write(pattern(10))
@@ -249,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func `a file that took the name meanwhile is neither published nor removed`() async throws {
+    @Test func `a file that replaced the partial file is neither published nor removed`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
@@ -272,9 +274,9 @@ import Testing
         }
     }
 
-    // MARK: What is replaced
+    // MARK: Replaced files
 
-    @Test func `a file that publishing replaces hands on its mode`() async throws {
+    @Test func `publishing keeps the mode of the file that it replaces`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
@@ -291,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `publishing replaces a symbolic link itself, and refuses a FIFO and a directory`() async throws {
+    @Test func `publishing replaces a symbolic link itself, and refuses a FIFO or a directory`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let (link, target) = (directory.appending(path: "link"), directory.appending(path: "target"))
@@ -316,10 +318,10 @@ import Testing
         }
     }
 
-    // MARK: What is not a regular file
+    // MARK: Files that aren't regular
 
     @Test(arguments: [WriteOpening.replace, .append])
-    func `a locked open does not follow a symbolic link, and its target stays`(opening: WriteOpening) async throws {
+    func `a locked open doesn't follow a symbolic link, and the target stays`(opening: WriteOpening) async throws {
         try await withIO { io, directory in
             let target = directory.appending(path: "target")
             let part = directory.appending(path: "song.part")
@@ -340,7 +342,7 @@ import Testing
         }
     }
 
-    @Test func `a locked open of a missing link's target creates nothing`() async throws {
+    @Test func `a locked open of a dangling link creates nothing`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             #expect(symlink(directory.appending(path: "target").path, part.path) == 0)
@@ -354,7 +356,7 @@ import Testing
     enum Irregular: CaseIterable {
         case fifo, fifoWithReader, socket, directory
 
-        /// Puts one at the path; the descriptor keeps it as it is.
+        /// Creates one at the path. The descriptor keeps it in its state.
         func make(at path: String) -> CInt {
             switch self {
             case .fifo:
@@ -372,8 +374,7 @@ import Testing
     }
 
     @Test(arguments: Irregular.allCases)
-    func `a locked open of a file that is not regular fails immediately and names the path`(kind: Irregular)
-        async throws
+    func `a locked open of a file that isn't regular fails immediately and names the path`(kind: Irregular) async throws
     {
         try await withIO(concurrency: 1) { io, directory in
             let part = directory.appending(path: "song.part")
@@ -414,7 +415,7 @@ import Testing
     }
 }
 
-/// Expects that `body`, which takes the stream away, throws a `FileError` with this code.
+/// Expects that `body`, which consumes the stream, throws a `FileError` with this code.
 @discardableResult
 private func expectPublishError(
     _ code: FileError.Code, of stream: consuming AsyncFileStream<WriteMode>,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Random access faults` {
-    /// An operation, the call that fails in it, and what it is called in the error.
+    /// An operation, the call in it that fails, and the operation's name in the error.
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var operation: String
@@ -36,7 +36,7 @@ import Testing
         Case(
             name: "fstat before a large pread", operation: "read the status of",
             fail: { calls, n in
-                // The first is that of the open.
+                // The first call is part of the open.
                 let isFirst = Guarded(true)
                 calls.statusOfDescriptor = { descriptor, status in
                     let isFirst = isFirst.withLock { first in
@@ -83,9 +83,7 @@ import Testing
     ]
 
     @Test(arguments: cases, numbers)
-    func `each call that fails is an error with its operation, path and number`(
-        _ fault: Case, number: CInt
-    ) async throws {
+    func `each failed call is an error with its operation, path and number`(_ fault: Case, number: CInt) async throws {
         var calls = SystemCalls.system
         fault.fail(&calls, number)
         try await withIO(calls: calls) { io, directory in
@@ -155,8 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a write that fails says how many bytes were put out, and one that puts out nothing fails`() async throws
-    {
+    @Test func `a failed write reports how many bytes were written, and a write of no bytes fails`() async throws {
         let attempts = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.writeAt = { descriptor, bytes, offset in
@@ -183,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `where space cannot be taken in advance, nothing is written instead`() async throws {
+    @Test func `if preallocation isn't supported, nothing is written instead`() async throws {
         let writes = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.preallocate = { _, _, _, _ in -EOPNOTSUPP }
@@ -202,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task begins nothing`() async throws {
+    @Test func `a cancelled task starts no operation`() async throws {
         let touched = Guarded(0)
         var calls = SystemCalls.system
         calls.inline = .missing
@@ -265,7 +262,7 @@ import Testing
         return (result, transfers.withLock { $0 })
     }
 
-    @Test func `a long read stops between two system calls, and a long write continues to its end`() async throws {
+    @Test func `cancellation stops a long read between two system calls, but not a long write`() async throws {
         var (result, transfers) = try await cancelsInSecondTransfer { try await $0.read(at: 0, upToCount: 100).count }
         #expect(throws: CancellationError.self) { try result.get() }
         #expect(transfers == 2)
@@ -294,7 +291,7 @@ import Testing
 
 // MARK: - Closing
 
-/// Which descriptors are open and in use, as the kernel would see it, and what was done to any other.
+/// The descriptors that are open and in use, as the kernel sees them, and any wrong use of others.
 private final class Ledger: Sendable {
     private struct State {
         var uses: [CInt: Int] = [:]
@@ -307,7 +304,7 @@ private final class Ledger: Sendable {
     var violations: [String] { state.withLock { $0.violations } }
     var closed: Int { state.withLock { $0.closed } }
 
-    /// The kernel, looked upon; `during` runs inside of each operation on a descriptor.
+    /// The kernel, observed. `during` runs inside each operation on a descriptor.
     func calls(during: @escaping @Sendable () -> Void = {}) -> SystemCalls {
         let real = SystemCalls.system
         var calls = real
@@ -362,7 +359,7 @@ private final class Ledger: Sendable {
             try await io.waitForStatistics { $0.waitingCount >= 1 }
 
             let log = CallLog()
-            // Each of them runs here until it waits.
+            // Each of these runs here until it waits.
             let closes = (0..<3).map { _ in
                 Task.immediate {
                     try await file.close()
@@ -473,7 +470,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `close reports the error of close(2) to the first caller, and closes`() async throws {
+    @Test func `close reports the error of close(2) to the first caller, and closes anyway`() async throws {
         try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
@@ -486,7 +483,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `a scope closes also when its body throws, and the body's error wins`() async throws {
+    @Test func `a scope closes even if its body throws, and the body's error is thrown`() async throws {
         struct Mine: Error {}
         try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
             let url = directory.appending(path: "file")
@@ -496,7 +493,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `closing continues when the task is cancelled, also while it waits`() async throws {
+    @Test func `closing continues when the task is cancelled, even while it waits`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
         let isArmed = Guarded(false)
@@ -521,7 +518,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `a file that is dropped is closed on a worker`() async throws {
+    @Test func `a dropped file is closed on a worker`() async throws {
         let closers = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.close = { descriptor in
@@ -541,7 +538,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `after a shutdown operations fail, and closing still closes`() async throws {
+    @Test func `after a shutdown, operations fail and close still closes`() async throws {
         try await withIO { io, directory in
             let file = try await directory.appending(path: "a").openForRandomAccess(
                 .createIfMissing, using: io)
@@ -556,9 +553,9 @@ private final class Ledger: Sendable {
 // MARK: - The machine
 
 struct RandomAccessUse {
-    /// All interleavings of a few events, without tasks: the descriptor is closed once, when nothing uses it, and all tasks that
-    /// wait are woken.
-    @Test func `in every order the count lets the descriptor be closed once and wakes all`() {
+    /// All interleavings of a few events, without tasks. The descriptor is closed once, when nothing uses it, and all waiting tasks
+    /// are woken.
+    @Test func `in every order, the descriptor is closed once and all waiting tasks are woken`() {
         enum Event: CaseIterable { case begin, end, close, closed }
         func explore(_ use: DescriptorUse<Int>, _ model: Model, depth: Int) {
             if depth == 0 { return }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Random access` {
-    @Test func `reads give the bytes at their offset, fewer only at the end, and none past it`() async throws {
+    @Test func `reads return the bytes at their offset, fewer only at the end, and none past it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a read into memory fills it, less only at the end, and leaves the rest as it was`() async throws {
+    @Test func `a read into memory fills it except at the end, and leaves the rest unchanged`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `opening creates what it may, cuts nothing off, and insists on a new file`() async throws {
+    @Test func `opening creates a file if allowed, never truncates it, and can require a new file`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             await expectFileError(.notFound) { try await url.openForRandomAccess(.readWrite, using: io) }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a file opened for reading is not written`() async throws {
+    @Test func `a file that was opened for reading can't be written`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a file that another process has a lease on is waited for`() async throws {
+    @Test func `opening a file that another process has leased waits for the lease`() async throws {
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             flags & O_NONBLOCK != 0 ? -EWOULDBLOCK : SystemCalls.system.open(path, flags, mode)
@@ -132,7 +132,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `the descriptor waits, as io_uring wants it`() async throws {
+    @Test func `the descriptor is blocking, as io_uring requires`() async throws {
         let descriptors = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["/proc/kallsyms", "/proc/cpuinfo", "/sys/kernel/mm/transparent_hugepage/enabled"])
-    func `files with a wrong size are read whole, at any offset`(path: String) async throws {
+    func `files that report a wrong size are read whole, at any offset`(path: String) async throws {
         try await withIO { io, _ in
             let url = URL(filePath: path)
             let whole = try contentsByStandardIO(of: url)
@@ -170,7 +170,7 @@ import Testing
     }
     #endif
 
-    @Test func `a file that grows and shrinks gives its bytes at the time of the read`() async throws {
+    @Test func `a read of a file that grows and shrinks returns its bytes at that time`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `a file that shrinks between two reads of one operation ends there`() async throws {
+    @Test func `if a file shrinks during a read, the read ends at the new end`() async throws {
         let url = Guarded<URL?>(nil)
         var calls = SystemCalls.system
         calls.inline = .missing
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `sync reaches the level it was asked for`() async throws {
+    @Test func `sync reaches the requested level`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let url = directory.appending(path: "file")
@@ -228,7 +228,7 @@ import Testing
     }
 }
 
-/// The bytes of a file by fread(3). Foundation gives the first 4071 bytes of /proc/kallsyms.
+/// The bytes of a file, read with fread(3), because Foundation returns only the first 4071 bytes of /proc/kallsyms.
 func contentsByStandardIO(of url: URL) throws -> Data {
     let file = try #require(fopen(url.path, "r"))
     defer { fclose(file) }
@@ -241,7 +241,7 @@ func contentsByStandardIO(of url: URL) throws -> Data {
     }
 }
 
-/// Leaves a socket with this path.
+/// Creates a socket with this path.
 func bindSocket(at url: URL) throws {
     #if canImport(Darwin)
     let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
@@ -265,7 +265,7 @@ func bindSocket(at url: URL) throws {
 // MARK: - Space
 
 @Suite(.timeLimit(.minutes(15))) struct `Random access space` {
-    @Test func `space is taken in advance, with the size or without`() async throws {
+    @Test func `preallocation extends the file, or keeps its size if requested`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
@@ -281,7 +281,7 @@ func bindSocket(at url: URL) throws {
         }
     }
 
-    @Test func `a hole reads as zeros, and its space is given back`() async throws {
+    @Test func `punching a hole frees its space, and the hole reads as zeros`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let size = 1 << 20
@@ -299,7 +299,7 @@ func bindSocket(at url: URL) throws {
         }
     }
 
-    @Test func `advice of every kind is taken`() async throws {
+    @Test func `every kind of advice is given`() async throws {
         let given = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.randomAccess.adviseFile = { descriptor, offset, count, advice in
@@ -321,7 +321,7 @@ func bindSocket(at url: URL) throws {
     }
 }
 
-/// The blocks of 512 bytes that a file takes.
+/// The number of 512-byte blocks that a file occupies.
 func blocks(of url: URL) -> Int {
     var status = stat()
     return stat(url.path, &status) == 0 ? Int(status.st_blocks) : -1
@@ -359,7 +359,7 @@ private struct ModelFile {
     }
 }
 
-/// The kernel, with reads and writes that transfer as little as they like and are interrupted now and then.
+/// The kernel, with reads and writes that transfer random amounts and are sometimes interrupted.
 private func reluctantCalls(seed: UInt64) -> SystemCalls {
     let random = Guarded(SeededRandom(seed: seed))
     @Sendable func part(of count: Int) -> Int? {
@@ -437,8 +437,8 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
         return count
     }
 
-    /// Each task has separate bytes, beside those of the others within one page and one file.
-    @Test(arguments: [7, 8]) func `tasks that write beside each other do not disturb each other`(
+    /// Each task writes separate bytes, next to the bytes of other tasks in the same page and file.
+    @Test(arguments: [7, 8]) func `tasks that write next to each other don't disturb each other`(
         seed: UInt64
     ) async throws {
         let (tasks, share) = (8, 3000)

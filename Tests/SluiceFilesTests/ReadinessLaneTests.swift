@@ -14,13 +14,13 @@ enum Poller: CaseIterable, Sendable {
     }
 }
 
-/// The two ends of a pipe, closed when it goes unless that was done before.
+/// The two ends of a pipe, which are closed on deallocation at the latest.
 final class TestPipe: Sendable {
     private let ends: Guarded<(reading: CInt, writing: CInt)>
 
     init() {
         var ends: [CInt] = [-1, -1]
-        // No child process of another test holds an end of it open.
+        // Child processes of other tests must not hold an end open.
         precondition(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
         self.ends = Guarded((ends[0], ends[1]))
     }
@@ -55,7 +55,7 @@ final class TestPipe: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `Waiting for descriptors` {
-    @Test(arguments: Poller.allCases) func `a wait ends when there is something to read, or the writer has gone`(
+    @Test(arguments: Poller.allCases) func `a wait ends when there is something to read or the writer has closed`(
         poller: Poller
     ) async throws {
         try await withIO(calls: poller.calls) { io, _ in
@@ -76,7 +76,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a cancelled wait ends immediately, and leaves the others`(poller: Poller)
+    @Test(arguments: Poller.allCases) func `a cancelled wait ends immediately, and the others continue`(poller: Poller)
         async throws
     {
         try await withIO(calls: poller.calls) { io, _ in
@@ -99,7 +99,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `both directions of one descriptor are waited for apart`(
+    @Test(arguments: Poller.allCases) func `both directions of a descriptor are waited for separately`(
         poller: Poller
     ) async throws {
         try await withIO(calls: poller.calls) { io, _ in
@@ -117,7 +117,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a wait for both directions ends with the first that is ready`(
+    @Test(arguments: Poller.allCases) func `a wait for both directions ends when the first is ready`(
         poller: Poller
     ) async throws {
         try await withIO(calls: poller.calls) { io, _ in
@@ -144,7 +144,7 @@ final class TestPipe: Sendable {
     }
 
     // In a child process: other tests would open the number again.
-    @Test func `a descriptor that others close while it is waited for is not waited for forever`() async {
+    @Test func `a wait for a descriptor that is closed elsewhere ends`() async {
         await #expect(processExitsWith: .success) {
             for poller in Poller.allCases {
                 try await withIO(calls: poller.calls) { io, _ in
@@ -156,7 +156,7 @@ final class TestPipe: Sendable {
                         let error = await expectFileError(.invalidArgument) { try await wait.value }
                         #expect(error?.systemError == EBADF && error?.subject == "pipe")
                     } else {
-                        // poll(2) says that it is ready: the read that follows learns why.
+                        // poll(2) reports it as ready, and the read that follows gets the error.
                         _ = await wait.result
                     }
                 }
@@ -164,9 +164,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test func `a task that waits for a reused number does not wait with those of the old file`()
-        async throws
-    {
+    @Test func `a task that waits for a reused number doesn't wait with the tasks of the old file`() async throws {
         try await withIO { io, _ in
             let old = TestPipe()
             let number = old.reading
@@ -183,7 +181,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test func `tasks that wait for a number that became a regular file's are told`() async throws {
+    @Test func `a wait for a number that now belongs to a regular file fails`() async throws {
         try await withIO { io, directory in
             let old = TestPipe()
             let number = old.reading
@@ -197,7 +195,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a number that is not open is an error immediately`(poller: Poller)
+    @Test(arguments: Poller.allCases) func `waiting for a number that isn't open fails immediately`(poller: Poller)
         async throws
     {
         try await withIO(calls: poller.calls) { io, _ in
@@ -209,7 +207,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test func `a regular file cannot be waited for`() async throws {
+    @Test func `waiting for a regular file fails`() async throws {
         try await withIO { io, directory in
             let file = open(directory.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
             defer { close(file) }
@@ -217,7 +215,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a shutdown ends all waits and the thread, and refuses later ones`(
+    @Test(arguments: Poller.allCases) func `a shutdown ends all waits and the thread, and refuses later waits`(
         poller: Poller
     ) async throws {
         try await withIO(calls: poller.calls) { io, _ in
@@ -263,7 +261,7 @@ final class TestPipe: Sendable {
 struct `The machine of readiness` {
     private typealias Machine = ReadinessStateMachine<String>
 
-    /// What the kernel knows, as the machine told it.
+    /// What the kernel knows from the machine.
     private struct Kernel {
         var armed: [CInt: ReadinessEntry] = [:]
 
@@ -276,7 +274,7 @@ struct `The machine of readiness` {
         }
     }
 
-    @Test func `the first waiting task adds a registration, the next modifies it, the last to leave removes it`() {
+    @Test func `the first waiting task adds a registration, the next modifies it, and the last removes it`() {
         var machine = Machine()
         guard case .set(let first, isNew: true) = machine.wait(1, for: 7, .reading, watching: false, "a") else {
             Issue.record("not new")
@@ -297,7 +295,7 @@ struct `The machine of readiness` {
         #expect(again == nil && machine.isEmpty)
     }
 
-    @Test func `all tasks that wait for a direction are woken in order; hanging up wakes both directions`() {
+    @Test func `all tasks that wait for a direction are woken in order, and hanging up wakes both directions`() {
         for (readiness, expected) in [
             (Readiness.reading, ["a", "c"]), (.writing, ["b"]), (.hungUp, ["a", "b", "c"]), (.failed, ["a", "b", "c"]),
             ([.reading, .writing], ["a", "b", "c"]), ([], []),
@@ -313,7 +311,7 @@ struct `The machine of readiness` {
         }
     }
 
-    @Test func `an event for a number that is another file's by now wakes no task`() {
+    @Test func `an event for a number that now belongs to another file wakes no task`() {
         var machine = Machine()
         var kernel = Kernel()
         kernel.take(machine.wait(1, for: 3, .reading, watching: false, "a"))
@@ -324,7 +322,7 @@ struct `The machine of readiness` {
         #expect(machine.ready(kernel.armed[3]!).ready == ["b"])
     }
 
-    @Test func `a task that joins a registration of a closed file gets a new one, and the others get an error`() {
+    @Test func `a task that joins a closed file's registration gets a new one, and the others get an error`() {
         var machine = Machine()
         var kernel = Kernel()
         kernel.take(machine.wait(1, for: 3, .reading, watching: true, "a"))
@@ -341,8 +339,7 @@ struct `The machine of readiness` {
         #expect(machine.cancel(2)?.0 == "b" && !machine.isWatching)
     }
 
-    @Test func `a refused registration and the end wake all; descriptors of others are looked after while waited for`()
-    {
+    @Test func `a refused registration and the end wake all, and foreign descriptors are checked while awaited`() {
         var machine = Machine()
         _ = machine.wait(1, for: 3, .reading, watching: false, "a")
         _ = machine.wait(2, for: 4, .reading, watching: true, "b")
@@ -355,10 +352,7 @@ struct `The machine of readiness` {
         #expect(machine.isEmpty && !machine.isWatching && machine.checks().isEmpty && machine.cancel(1) == nil)
     }
 
-    @Test
-    func
-        `over random events no task is lost, woken twice or woken for nothing, and the kernel is asked for just enough`()
-    {
+    @Test func `over random events no task is lost or woken wrongly, and only awaited descriptors are armed`() {
         for seed in 0..<100 {
             var random = SeededRandom(seed: UInt64(seed))
             var machine = Machine()
@@ -397,7 +391,7 @@ struct `The machine of readiness` {
                     kernel.take(change)
                     model.removeAll { entry in hits.contains { $0.id == entry.id } }
                 }
-                // Armed for all that is waited for, and for nothing else.
+                // Armed for everything that tasks wait for, and for nothing else.
                 for descriptor in CInt(0)..<4 {
                     let wanted = model.filter { $0.descriptor == descriptor }
                     let armed = kernel.armed[descriptor]
@@ -420,8 +414,7 @@ private struct LaneFault: Sendable {
     var error: CInt
 }
 
-/// The process at the other side of a FIFO, which acts when the lane makes a call: neither side waits for a moment that the
-/// other does not have.
+/// The process at the other side of a FIFO. It acts when the lane makes a call, so that neither side depends on timing.
 private final class OtherSide: Sendable {
     private enum Role { case rests, fills(CInt), empties(CInt) }
 
@@ -430,12 +423,12 @@ private final class OtherSide: Sendable {
     /// Writes three bytes when the lane's thread begins to wait for them.
     func fills(_ descriptor: CInt) { role.withLock { $0 = .fills(descriptor) } }
 
-    /// Reads all that is there before each call of the lane.
+    /// Reads everything in the FIFO before each call of the lane.
     func empties(_ descriptor: CInt) { role.withLock { $0 = .empties(descriptor) } }
 
     func rests() { role.withLock { $0 = .rests } }
 
-    /// Called on any thread of the engine, before the call is made. The descriptor is not waited for.
+    /// Called on any thread of the engine, before the call is made. Nothing waits for the descriptor here.
     func act(before call: Call) {
         role.withLock { role in
             switch role {
@@ -463,7 +456,7 @@ struct `Faults of the readiness lane` {
     private static func isPassedOver(_ fault: LaneFault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
-        // Of a call that has no form without waiting; not of the file that was opened once more.
+        // The call has no non-blocking form. This isn't about the file that was opened again.
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): fault.ordinal == 0
         case (.readinessMakeQueue, ENOSYS), (.readinessMakeQueue, EPERM): true
         case (.readinessRemoveInterest, _), (.readinessReopen, _): true
@@ -475,9 +468,9 @@ struct `Faults of the readiness lane` {
     /// The error numbers that the caller may see after a failure.
     private static func numbers(of fault: LaneFault) -> [CInt?] {
         switch (fault.call, fault.error) {
-        // What exists already is armed again, and here there is nothing of that kind.
+        // An existing registration is modified instead, and here there is none.
         case (.readinessSetInterest, EEXIST): [EEXIST, ENOENT]
-        // After half a second of waiting the lane looks whether its descriptors were closed: these say that of one.
+        // After half a second, the lane checks whether its descriptors were closed. These errors mean that one was.
         case (.readinessSetInterest, ENOENT), (.readinessSetInterest, EPERM), (.readinessFlags, _):
             [fault.error, EBADF]
         default: [fault.error]
@@ -485,7 +478,7 @@ struct `Faults of the readiness lane` {
     }
 
     @Test(arguments: Poller.allCases)
-    func `each is an error with its number, or is passed over; nothing waits forever`(
+    func `each fault is an error with its number or is tolerated, and nothing waits forever`(
         poller: Poller
     ) async throws {
         let reached = Guarded<Set<Call>>([])
@@ -504,12 +497,12 @@ struct `Faults of the readiness lane` {
             }
             try await withIO(concurrency: 1, calls: calls) { io, directory in
                 let url = makeFIFO(directory)
-                // Keeps both sides there, whatever fails.
+                // Keeps both sides open, whatever fails.
                 let holder = open(url.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
                 let reader = open(url.path, O_RDONLY | O_CLOEXEC)
                 let writer = open(url.path, O_WRONLY | O_CLOEXEC)
                 defer { for descriptor in [holder, reader, writer] { close(descriptor) } }
-                // A FIFO of others, which is opened once more, waited for and read; then one that is full.
+                // A foreign FIFO, which is opened again, waited for and read; then a full one.
                 otherSide.fills(holder)
                 do {
                     let read = try await io.read(upToCount: 3, descriptor: reader, name: "\(directory.path)/fifo")
@@ -526,14 +519,14 @@ struct `Faults of the readiness lane` {
         }
         let lane = Call.allCases.filter { $0.rawValue.hasPrefix("readiness.") }
         var unreached = Set(lane).subtracting(reached.withLock { $0 })
-        // Those of opening a path or a device, and of the other poller.
+        // The calls that open a path or a device, and the call of the other poller.
         unreached.subtract([.readinessSetFlags, .readinessCanBeWaitedFor, .readinessNow])
-        // Without epoll its calls are not made; with it, poll's is, where making the queue fails.
+        // Without epoll, its calls aren't made. With epoll, poll's call is made if creating the queue fails.
         let epoll: Set<Call> = [.readinessSetInterest, .readinessRemoveInterest, .readinessWaitForEvents]
         #expect(unreached == (poller == .epoll ? [] : epoll))
     }
 
-    @Test func `without epoll the lane waits with poll, and uses as few descriptors`() async throws {
+    @Test func `without epoll, the lane waits with poll and uses no more descriptors`() async throws {
         for error in [ENOSYS, EPERM, EACCES] {
             var calls = SystemCalls.system
             calls.readiness.makeQueue = { -error }
@@ -550,7 +543,7 @@ struct `Faults of the readiness lane` {
         }
     }
 
-    @Test func `a lane that could not begin is tried again by the next wait`() async throws {
+    @Test func `if the lane couldn't start, the next wait tries again`() async throws {
         let isFull = Guarded(true)
         var calls = SystemCalls.system
         calls.readiness.makeQueue = {
@@ -566,7 +559,7 @@ struct `Faults of the readiness lane` {
         }
     }
 
-    @Test func `without a thread a wait fails, and says what to do; a later one has another`() async throws {
+    @Test func `without a thread, a wait fails with a remedy, and a later wait gets a thread`() async throws {
         let hasThreads = Guarded(false)
         var calls = SystemCalls.system
         calls.startThread = { hasThreads.withLock { $0 } ? SystemCalls.system.startThread($0, $1) : -EAGAIN }

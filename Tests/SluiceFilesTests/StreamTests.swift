@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct Streams {
-    @Test func `reading gives the requested bytes, fewer only at the end, and none after it`() async throws {
+    @Test func `reads return the requested bytes, fewer only at the end, and none after it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `every kind of bytes is written in its order`() async throws {
+    @Test func `bytes of every type are written in order`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             var expected = Data()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `slices of data are written from their own start`() async throws {
+    @Test func `slices of data are written from their start`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let whole = pattern(5000)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a write that fails says how many bytes were put out`() async throws {
+    @Test func `a failed write reports how many bytes were written`() async throws {
         let calls = Guarded(0)
         var failing = SystemCalls.system
         failing.writeVector = { descriptor, pieces in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `opening truncates, appends or insists on a new file`() async throws {
+    @Test func `opening truncates, appends or requires a new file`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try await url.withFileForWriting(existing: .fail, permissions: 0o640, using: io) {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `truncate cuts off and extends, sync reaches the level it was asked for`() async throws {
+    @Test func `truncate shortens and extends the file, and sync reaches the requested level`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let url = directory.appending(path: "file")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `close reports the error of close(2), and closes`() async throws {
+    @Test func `close reports the error of close(2), and closes anyway`() async throws {
         try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
             let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a scope closes also when its body throws, and the body's error wins`() async throws {
+    @Test func `a scope closes even if its body throws, and the body's error is thrown`() async throws {
         struct Mine: Error {}
         try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
             let url = directory.appending(path: "file")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that is dropped is closed on a worker`() async throws {
+    @Test func `a dropped stream is closed on a worker`() async throws {
         let closers = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.close = { descriptor in
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `chunks come one after the other, and a loop that is left closes the file`() async throws {
+    @Test func `chunks come in order, and leaving the loop closes the file`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
@@ -215,7 +215,7 @@ import Testing
 // MARK: - Positions
 
 @Suite(.timeLimit(.minutes(15))) struct Positions {
-    @Test func `reading continues at the position of a seek, behind the end too`() async throws {
+    @Test func `reading continues at the position of a seek, even past the end`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `writing continues at the position of a seek, and leaves a hole behind the end`() async throws {
+    @Test func `writing continues at the position of a seek, and leaves a hole past the end`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try await url.withFileForWriting(using: io) { stream in
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func `appending does so wherever the position is`() async throws {
+    @Test func `appending ignores the position`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func `a FIFO has no position, and says so`() async throws {
+    @Test func `seeking in a FIFO is an error`() async throws {
         try await withIO { io, directory in
             let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
@@ -300,7 +300,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `files of the kernel can be read from the front again`() async throws {
+    @Test func `a file in /proc can be read again from the front`() async throws {
         try await withIO { io, _ in
             let stream = try await URL(filePath: "/proc/kallsyms").openForReading(using: io)
             let head = try await stream.read(upToCount: 10_000)
@@ -347,7 +347,7 @@ import Testing
         }
     }
 
-    @Test func `a stream takes space in advance and keeps its size`() async throws {
+    @Test func `a stream preallocates space and keeps its size`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)
@@ -363,7 +363,7 @@ import Testing
         }
     }
 
-    @Test func `an allocation in advance that fails is an error with a remedy`() async throws {
+    @Test func `a failed preallocation is an error with a remedy`() async throws {
         for (number, code) in [(ENOSPC, FileError.Code.noSpace), (EOPNOTSUPP, .unsupported), (ENOSYS, .unsupported)] {
             var calls = SystemCalls.system
             calls.randomAccess.preallocate = { _, _, _, keepingSize in keepingSize ? -number : 0 }
@@ -378,7 +378,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task moves nothing`() async throws {
+    @Test func `a cancelled task doesn't seek`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)

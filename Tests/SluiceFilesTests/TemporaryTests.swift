@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Temporary files` {
-    @Test func `a temporary file is there for its user alone, and gone after success, failure and cancellation`()
-        async throws
-    {
+    @Test func `a temporary file is private, and removed after success, failure and cancellation`() async throws {
         struct Mine: Error {}
         try await withIO { io, directory in
             let name = try await io.withTemporaryFile(prefix: "mine", suffix: ".mp3", in: directory) { file in
@@ -34,9 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a replacement of the file is removed, a renamed file stays, and a removed one is no error`()
-        async throws
-    {
+    @Test func `a file's replacement is removed, a renamed file stays, and a removed file is no error`() async throws {
         try await withIO { io, directory in
             try await io.withTemporaryFile(in: directory) { try await pattern(9).asyncWrite(to: $0, using: io) }
             try await io.withTemporaryFile(in: directory) { file in
@@ -53,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["../outside", "a/b", "zero\0byte", "/"])
-    func `a prefix that isn't part of one name is refused for directories too`(prefix: String) async throws {
+    func `a prefix that isn't part of one name is refused for directories, too`(prefix: String) async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
             try await io.createDirectory(at: inner)
@@ -63,7 +59,7 @@ import Testing
             #expect(names(in: directory) == ["inner"] && names(in: inner) == [])
         }
     }
-    @Test func `a name that is taken is never used, and parts of a path are refused`() async throws {
+    @Test func `an existing name is never used, and parts of a path are refused`() async throws {
         let first = Guarded(true)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A path of thousands of bytes, hashed as a whole: hashing an array byte by byte takes seconds in all.
+/// A path of thousands of bytes, hashed as a whole, because hashing the array byte by byte would take seconds.
 private struct RawPath: Hashable {
     var bytes: [UInt8]
 
@@ -25,7 +25,7 @@ private struct RawPath: Hashable {
         return found
     }
 
-    @Test func `all that is in a tree is there again: contents, modes, times, links, FIFOs, names of one file`()
+    @Test func `a copied tree has the contents, modes, times, links, FIFOs and hard links of the original`()
         async throws
     {
         try await withIO { io, directory in
@@ -69,7 +69,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `hostile names and a depth past any path go over`() async throws {
+    @Test func `a tree with hostile names and a depth beyond any path is copied`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let source = directory.appending(path: "source")
             try makeTree(["source/"], in: directory)
@@ -90,7 +90,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `an existing destination stays, and a tree is not copied into itself`() async throws {
+    @Test func `an existing destination stays, and a tree isn't copied into itself`() async throws {
         try await withIO { io, directory in
             let source = directory.appending(path: "source")
             try makeTree(["source/a/b", "taken", "other/"], in: directory)
@@ -115,7 +115,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `a copy that is durable with its directory syncs the directory that holds it`() async throws {
+    @Test func `a copy with fullAndDirectory syncs the directory that contains it`() async throws {
         let synced = Guarded<Set<UInt64>>([])
         var calls = SystemCalls.system
         calls.syncDirectory = { descriptor in
@@ -136,7 +136,7 @@ private struct RawPath: Hashable {
     }
 
     @Test(arguments: [[], .allButOwner] as [FileCopyOptions.Attributes])
-    func `a directory of the original that is removed while it is copied ends the copy of that directory only`(
+    func `removing a source directory while it is copied ends only the copy of that directory`(
         keeping: FileCopyOptions.Attributes
     ) async throws {
         try await withIO { outer, directory in
@@ -157,7 +157,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test(.enabled(if: getuid() == 0)) func `owners are kept if asked, of links and FIFOs too`() async throws {
+    @Test(.enabled(if: getuid() == 0)) func `owners are kept on request, even of links and FIFOs`() async throws {
         try await withIO { io, directory in
             let source = directory.appending(path: "source")
             try makeTree(["source/a"], in: directory)
@@ -181,7 +181,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `sockets and devices are refused, or left out`() async throws {
+    @Test func `sockets and devices are refused or left out`() async throws {
         try await withIO { io, directory in
             let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
             try makeTree(["source/a"], in: directory)
@@ -203,7 +203,7 @@ private struct RawPath: Hashable {
     }
 
     @Test(arguments: [true, false])
-    func `after a failure nothing is there, or whole files alone`(isRemoved: Bool) async throws {
+    func `a failed copy leaves nothing, or only whole files`(isRemoved: Bool) async throws {
         let writes = Atomic(0)
         var calls = SystemCalls.system
         calls.copying.clone = { _, _ in -EXDEV }
@@ -226,12 +226,12 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `cancellation stops between files and leaves nothing`() async throws {
+    @Test func `cancelling a copy stops it between files and leaves nothing`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
             try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: directory)
             let task = Guarded<Task<TreeCopyResult, any Error>?>(nil)
-            // The closure runs on a worker's thread, which may wait.
+            // The closure runs on a worker's thread, which may block.
             let isKnown = DispatchSemaphore(value: 0)
             let copying = Task {
                 try await io.copyTree(source, to: copy) { _ in
@@ -253,7 +253,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `progress counts entries and bytes to the last`() async throws {
+    @Test func `progress counts all entries and bytes`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let source = directory.appending(path: "source")
             try makeTree((0..<300).map { "source/\($0 % 10)/\($0)" }, in: directory)
@@ -267,7 +267,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `a directory of the copy swapped for a link is not written through`() async throws {
+    @Test func `a directory of the copy that is replaced by a link isn't written through`() async throws {
         let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.directories.makeDirectoryAt = { directory, name, mode in
@@ -294,7 +294,7 @@ private struct RawPath: Hashable {
 // MARK: - Removing
 
 @Suite(.timeLimit(.minutes(15))) struct `Removing trees` {
-    @Test func `progress counts each entry that is gone, to the last`() async throws {
+    @Test func `progress counts each removed entry`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: directory)
             let reports = Guarded<[FileProgress]>([])
@@ -309,7 +309,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `an entry is removed with its tree, and never the target of a link`() async throws {
+    @Test func `removing an entry removes its tree, and never the target of a link`() async throws {
         try await withIO { io, directory in
             try makeTree(["tree/a/b/c", "file", "outside/kept"], in: directory)
             #expect(symlink("outside", directory.appending(path: "link").path) == 0)
@@ -323,7 +323,7 @@ private struct RawPath: Hashable {
     }
 
     @Test(arguments: ["link", "link/"])
-    func `a link to a directory goes alone, however its path ends`(path: String) async throws {
+    func `only the link to a directory is removed, however its path ends`(path: String) async throws {
         try await withIO { io, directory in
             try makeTree(["outside/kept"], in: directory)
             #expect(symlink("outside", directory.appending(path: "link").path) == 0)
@@ -333,12 +333,12 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `cancellation stops between two entries`() async throws {
+    @Test func `cancelling a removal stops it between two entries`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let tree = directory.appending(path: "tree")
             try makeTree((0..<2000).map { "tree/\($0)" }, in: directory)
             let task = Guarded<Task<Void, any Error>?>(nil)
-            // The closure runs on a worker's thread, which may wait.
+            // The closure runs on a worker's thread, which may block.
             let isKnown = DispatchSemaphore(value: 0)
             let removal = Task {
                 try await io.removeTree(tree) { _ in
@@ -355,7 +355,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `a directory that lists entries that cannot be removed ends in an error`() async throws {
+    @Test func `a directory whose entries can't be removed ends in an error`() async throws {
         var calls = SystemCalls.system
         calls.unlinkAt = { directory, name, flags in
             String(cString: name) == "ghost" ? -ENOENT : SystemCalls.system.unlinkAt(directory, name, flags)

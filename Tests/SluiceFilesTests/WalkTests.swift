@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Makes files (names without a slash at the end) and directories.
+/// Creates files (names without a slash at the end) and directories.
 func makeTree(_ paths: [String], in directory: URL) throws {
     for path in paths {
         let url = directory.appending(path: path)
@@ -14,7 +14,7 @@ func makeTree(_ paths: [String], in directory: URL) throws {
     }
 }
 
-/// A chain of directories deeper than a path can say, with a file in each of the lowest `files`.
+/// Creates a chain of directories deeper than any path, with a file in each of the lowest `files`.
 func makeDeepTree(_ depth: Int, in directory: URL, name: String = "d") {
     var descriptor = open(directory.path, O_RDONLY | O_DIRECTORY)
     for _ in 0..<depth {
@@ -44,7 +44,7 @@ final class DescriptorCounter: Sendable {
 }
 
 extension DirectoryWalk {
-    /// The relative paths, as the walk gave them; `-` before those that it left, `!` before those that it could not read.
+    /// The relative paths in the order of the walk, with `-` before directories that it left and `!` before those that it couldn't read.
     func shown() async throws -> [String] {
         try await reduce(into: []) { lines, item in
             switch item.visit {
@@ -57,7 +57,7 @@ extension DirectoryWalk {
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `Walking trees` {
-    @Test func `a walk gives each name once, directories before their entries`() async throws {
+    @Test func `a walk returns each name once, and directories before their entries`() async throws {
         try await withIO { io, directory in
             let paths = ["a/", "a/b/", "a/b/c", "a/d", "e", "f/"]
             try makeTree(paths, in: directory)
@@ -77,7 +77,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `leaving comes after all that is in a directory, for those that were entered`() async throws {
+    @Test func `a directory that was entered is left after all its entries`() async throws {
         try await withIO { io, directory in
             try makeTree(["a/b/c", "x/y"], in: directory)
             var options = WalkOptions()
@@ -89,7 +89,8 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a walk that removes files as they come and directories as they are left empties the tree`() async throws
+    @Test func `a walk that removes files when they come and directories when they are left empties the tree`()
+        async throws
     {
         try await withIO(in: memoryDirectory) { io, directory in
             try makeTree((0..<2000).map { "\($0 % 7)/\($0 % 11)/\($0)" }, in: directory)
@@ -102,7 +103,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `depth and a filter bound the entered directories`() async throws {
+    @Test func `a maximum depth and a filter limit which directories are entered`() async throws {
         try await withIO { io, directory in
             try makeTree(["a/b/c/d", ".git/x", "e"], in: directory)
             var options = WalkOptions()
@@ -114,7 +115,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `hostile names are walked, byte for byte`() async throws {
+    @Test func `hostile names are walked byte for byte`() async throws {
         try await withIO { io, directory in
             for name in hostileNames {
                 #expect(withPath(directory, name) { mkdir($0, 0o700) } == 0)
@@ -139,7 +140,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a walk can begin at an entry, and an empty directory has nothing`() async throws {
+    @Test func `a walk can start at an entry, and a walk of an empty directory has no items`() async throws {
         try await withIO { io, directory in
             try makeTree(["a/b/c", "f/"], in: directory)
             for entry in try await io.entries(of: directory) {
@@ -150,7 +151,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a walk by a relative path or of the root gives true paths in URL and error`() async throws {
+    @Test func `a walk of a relative path or of the root has correct paths in URLs and errors`() async throws {
         try await withIO(calls: .failing(.statusAt, with: EACCES)) { io, _ in
             var options = WalkOptions()
             options.maximumDepth = 1
@@ -164,7 +165,7 @@ extension DirectoryWalk {
 
     // MARK: Depth
 
-    @Test func `twenty thousand directories deep, with few descriptors, up and down`() async throws {
+    @Test func `a tree twenty thousand directories deep is walked down and up with few descriptors`() async throws {
         let counter = DescriptorCounter()
         try await withIO(calls: counter.counting(), in: memoryDirectory) { io, directory in
             makeDeepTree(20_000, in: directory)
@@ -190,7 +191,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `entries beside the way down are not lost when directories far above are closed`() async throws {
+    @Test func `entries beside a deep path aren't lost when directories far above are closed`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             var path = directory
             var wanted: Set<String> = []
@@ -214,7 +215,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a directory moved elsewhere while the walk is deep in it ends the walk, and nothing else is touched`()
+    @Test func `moving a directory while the walk is deep in it ends the walk, and nothing else is touched`()
         async throws
     {
         try await withIO { io, directory in
@@ -240,7 +241,7 @@ extension DirectoryWalk {
 
     // MARK: Links
 
-    @Test func `links are given and not entered`() async throws {
+    @Test func `links are returned and not entered`() async throws {
         try await withIO { io, directory in
             try makeTree(["tree/a/", "outside/secret"], in: directory)
             let tree = directory.appending(path: "tree")
@@ -252,7 +253,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `followed links are entered once per way, and loops end`() async throws {
+    @Test func `followed links are entered once per path, and loops end`() async throws {
         try await withIO { io, directory in
             try makeTree(["tree/a/file", "outside/secret"], in: directory)
             let tree = directory.appending(path: "tree")
@@ -272,7 +273,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `the way back from a link far below leads to where it was`() async throws {
+    @Test func `after a link deep in the tree, the walk returns to where it was`() async throws {
         try await withIO { io, directory in
             // tree/d/…/d/link -> deep, deep/d/…/d, each deeper than the directories that stay open.
             let (tree, deep) = (directory.appending(path: "tree"), directory.appending(path: "deep"))
@@ -292,7 +293,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `at most forty links are entered on one way`() async throws {
+    @Test func `at most forty links are entered on one path`() async throws {
         let counter = DescriptorCounter()
         try await withIO(calls: counter.counting()) { io, directory in
             for index in 0..<60 {
@@ -312,7 +313,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a directory swapped for a link while it is walked is not followed`() async throws {
+    @Test func `a directory that is replaced by a link during the walk isn't followed`() async throws {
         let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.openAt = { directory, name, flags in
@@ -331,7 +332,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `file systems that do not tell kinds are walked all the same`() async throws {
+    @Test func `a file system that doesn't report kinds can be walked`() async throws {
         var calls = SystemCalls.system
         calls.directories.readEntries = { directory, entries in
             let first = entries.count
@@ -355,7 +356,7 @@ extension DirectoryWalk {
     // MARK: Failures
 
     @Test(arguments: [EACCES, EIO, ESTALE, ENAMETOOLONG])
-    func `a directory that cannot be opened ends the walk, or is delivered`(number: CInt) async throws {
+    func `a directory that can't be opened ends the walk or is delivered`(number: CInt) async throws {
         var calls = SystemCalls.system
         calls.openAt = { directory, name, flags in
             String(cString: name) == "locked" ? -number : SystemCalls.system.openAt(directory, name, flags)
@@ -377,7 +378,7 @@ extension DirectoryWalk {
     }
 
     @Test(arguments: [EMFILE, ENFILE, ENOMEM])
-    func `no more descriptors is never a directory's fault`(number: CInt) async throws {
+    func `running out of descriptors or memory always ends the walk`(number: CInt) async throws {
         try await withIO(calls: .failing(.openAt, with: number)) { io, directory in
             try makeTree(["a/b"], in: directory)
             var options = WalkOptions()
@@ -389,7 +390,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a directory that fails half way gives the entries so far, then its error, and the rest of the tree`()
+    @Test func `a directory that fails halfway delivers its first entries and its error, and the walk continues`()
         async throws
     {
         let reads = Atomic(0)
@@ -422,7 +423,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a walk is left, cancelled and dropped anywhere, and leaves nothing open`() async throws {
+    @Test func `a walk that is left, cancelled or dropped anywhere leaves nothing open`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             makeDeepTree(100, in: directory)
             try makeTree((0..<1000).map { "x/\($0 % 20)/\($0)" }, in: directory)
@@ -449,7 +450,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `entries kept from a walk still work after it ended`() async throws {
+    @Test func `entries of a walk still work after it has ended`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             makeDeepTree(60, in: directory)
             let kept = try await io.walk(directory).reduce(into: []) { $0.append($1.entry) }
@@ -457,7 +458,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a tree that changes while it is walked neither fails nor repeats`() async throws {
+    @Test func `walking a tree that changes neither fails nor repeats an entry`() async throws {
         try await withIO(concurrency: 8, in: memoryDirectory) { io, directory in
             try makeTree((0..<400).map { "\($0 % 20)/\($0)/stays" }, in: directory)
             let stop = Atomic(false)

@@ -5,7 +5,7 @@ import Testing
 
 #if os(Linux)
 extension FileChanges.Iterator {
-    /// The next changes, as many as are said.
+    /// Returns the next `count` changes.
     fileprivate mutating func take(_ count: Int) async throws -> [FileChange] {
         var changes: [FileChange] = []
         while changes.count < count, let change = try await next() { changes.append(change) }
@@ -39,7 +39,8 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `names come byte for byte, and moves between directories say where from or where to`() async throws {
+    @Test func `names come byte for byte, and moves between directories have their source or destination`() async throws
+    {
         try await withIO { io, directory in
             let (watched, other) = (directory.appending(path: "watched"), directory.appending(path: "other"))
             try await io.createDirectory(at: watched)
@@ -57,7 +58,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `only the kinds that were asked for come, and the end`() async throws {
+    @Test func `only changes of the requested kinds come, and the end`() async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
             try await io.createDirectory(at: inner)
@@ -72,7 +73,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `a file that is removed ends the sequence, one that is moved is still watched`() async throws {
+    @Test func `removing the file ends the sequence, and a file that moved is still watched`() async throws {
         try await withIO { io, directory in
             makeFile("a", in: directory)
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
@@ -89,7 +90,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `a link is watched itself when it is not to be followed`() async throws {
+    @Test func `a link itself is watched if links aren't followed`() async throws {
         try await withIO { io, directory in
             makeFile("file", in: directory)
             let (link, file) = (directory.appending(path: "link"), directory.appending(path: "file"))
@@ -103,7 +104,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `a queue that is not emptied overflows, and says so`() async throws {
+    @Test func `a queue that isn't read reports an overflow`() async throws {
         let most =
             Int(
                 (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8))?
@@ -134,11 +135,11 @@ struct `Watching for changes` {
                 for try await _ in changes {}
             }
             for await _ in begun.stream { break }
-            // With one thread: another operation gets it all the same.
+            // There is only one thread, but other operations get it.
             for _ in 0..<20 { _ = try await io.status(of: directory) }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            // The two that the readiness lane keeps, and no watch.
+            // The two descriptors of the readiness lane, and no watch.
             #expect(io.statistics.openCount <= 2)
             let before = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -148,7 +149,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `a sequence that is left or dropped is closed, and shutting down ends one that waits`() async throws {
+    @Test func `a sequence that is left or dropped is closed, and a shutdown ends a waiting one`() async throws {
         try await withIO { io, directory in
             let left = try await io.changes(of: directory)
             makeFile("a", in: directory)
@@ -186,8 +187,7 @@ struct `Watching for changes` {
 
     // MARK: Failures
 
-    @Test func `a missing directory, and one that cannot be watched, are errors with different remedies`() async throws
-    {
+    @Test func `a missing directory and a directory that can't be watched have different remedies`() async throws {
         try await withIO { io, directory in
             let none = directory.appending(path: "none")
             let error = await expectFileError(.notFound) { try await io.changes(of: none) }
@@ -207,7 +207,7 @@ struct `Watching for changes` {
     }
 
     @Test(arguments: [EIO, EINVAL, EBADF])
-    func `a read that fails ends the sequence`(number: CInt) async throws {
+    func `a failed read ends the sequence`(number: CInt) async throws {
         try await withIO(calls: .failing(.read, with: number)) { io, directory in
             var changes = try await io.changes(of: directory).makeAsyncIterator()
             do {
@@ -246,7 +246,7 @@ extension FileChangeMachine {
     fileprivate mutating func receive(_ events: RawChange...) { receive(events.flatMap(\.bytes)) }
     fileprivate mutating func receive(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receive($0) } }
 
-    /// All that it gives now.
+    /// All changes that it returns now.
     fileprivate mutating func all() -> [FileChange] {
         var changes: [FileChange] = []
         while let change = next() { changes.append(change) }
@@ -255,7 +255,7 @@ extension FileChangeMachine {
 }
 
 struct `What inotify writes` {
-    @Test func `each event is a change, in order, with its name and without the padding`() {
+    @Test func `each event becomes a change, in order, with its name and without the padding`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: created, name: "a", padding: 1), RawChange(mask: created | directory, name: "directory"),
@@ -273,13 +273,13 @@ struct `What inotify writes` {
         #expect(!machine.isEnded && !machine.isReady)
     }
 
-    @Test func `bits that come together are all given, and unknown ones are passed over`() {
+    @Test func `bits that come together become separate changes, and unknown bits are ignored`() {
         var machine = FileChangeMachine()
         machine.receive(RawChange(mask: modified | attributes, name: "a"), RawChange(mask: 0x10, name: "a"))
         #expect(machine.all() == [FileChange(.modified, name: "a"), FileChange(.attributes, name: "a")])
     }
 
-    @Test func `both halves of a rename are one change, in the place of the first`() {
+    @Test func `both halves of a rename become one change, in the place of the first`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: movedFrom, cookie: 7, name: "a"), RawChange(mask: created, name: "a"),
@@ -292,7 +292,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `half a rename delays later events until the other half, or until there is no more to read`() {
+    @Test func `half a rename delays later events until the other half comes or there is nothing more to read`() {
         var machine = FileChangeMachine()
         machine.receive(RawChange(mask: modified, name: "m"), RawChange(mask: movedFrom, cookie: 7, name: "a"))
         machine.receive(RawChange(mask: removed, name: "z"))
@@ -309,7 +309,7 @@ struct `What inotify writes` {
         #expect(other.all() == [FileChange(.renamed(from: nil, to: "b"), name: "b")])
     }
 
-    @Test func `a move from elsewhere waits for nothing, and other cookies are not its half`() {
+    @Test func `a move from elsewhere isn't delayed, and halves with different cookies aren't joined`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: movedTo, cookie: 5, name: "in"), RawChange(mask: movedFrom, cookie: 7, name: "a"),
@@ -323,7 +323,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `an overflow is given, once for several in a row, and nothing waits for lost events`() {
+    @Test func `several overflows in a row are reported once, and nothing waits for lost events`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: movedFrom, cookie: 7, name: "a"), RawChange(mask: overflow), RawChange(mask: overflow))
@@ -335,7 +335,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `the end of the watch is the end, with all that was held`() {
+    @Test func `at the end of the watch, delayed changes are delivered`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: movedFrom, cookie: 7, name: "a"), RawChange(mask: removedItself),
@@ -347,7 +347,7 @@ struct `What inotify writes` {
         #expect(gone.all() == [FileChange(.unmounted)] && gone.isEnded)
     }
 
-    @Test func `events cut off anywhere are lost changes, and never read past the end`() {
+    @Test func `truncated events count as lost changes and are never read past the end`() {
         let first = RawChange(mask: created, name: "first").bytes
         let second = RawChange(mask: removed, name: "second").bytes
         for count in 0...second.count {

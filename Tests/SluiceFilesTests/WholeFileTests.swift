@@ -20,7 +20,7 @@ import Testing
         "/proc/self/status", "/proc/kallsyms", "/proc/self/maps",
         "/sys/kernel/mm/transparent_hugepage/enabled",
     ])
-    func `files of the kernel are read whole, regardless of the size that they claim`(path: String) async throws {
+    func `files in /proc and /sys are read whole, regardless of their reported size`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let read = try await Data(asyncContentsOf: URL(filePath: path), using: io)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a FIFO written in five pieces gives all of them`() async throws {
+    @Test func `a FIFO that is written in five pieces is read whole`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a size that is a lie costs no memory`() async throws {
+    @Test func `a wrong size costs no memory`() async throws {
         var calls = SystemCalls.system
         calls.statusOfDescriptor = { descriptor, status in
             let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `more than the limit is an error, exactly the limit is not`() async throws {
+    @Test func `reading more than the limit is an error, and reading exactly the limit isn't`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `short reads and interrupted reads are gone on with`() async throws {
+    @Test func `short and interrupted reads are continued`() async throws {
         let count = Guarded(0)
         var calls = SystemCalls.system
         calls.read = { descriptor, buffer in
@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    @Test func `no read or write asks for more than Linux transfers in one call`() async throws {
-        // 3 GiB, of which only the requests are looked at.
+    @Test func `no read or write requests more than Linux transfers in one call`() async throws {
+        // 3 GiB. Only the sizes of the requests matter.
         let largest = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { _, bytes in
@@ -142,7 +142,9 @@ import Testing
         (.open, EACCES, .permissionDenied),
         (.close, EIO, .inputOutput),
     ])
-    func `a read that fails says so and leaks nothing`(call: Call, number: CInt, code: FileError.Code) async throws {
+    func `a failed read reports the error and leaks nothing`(call: Call, number: CInt, code: FileError.Code)
+        async throws
+    {
         try await withIO(calls: .failing(call, with: number)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `a directory, a missing file and another scheme are errors of their own`() async throws {
+    @Test func `a directory, a missing file and another scheme are different errors`() async throws {
         try await withIO { io, directory in
             await expectFileError(.isDirectory) { try await Data(asyncContentsOf: directory, using: io) }
             await expectFileError(.notFound) {
@@ -186,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `descriptors of the caller are written and read to the end`() async throws {
+    @Test func `the caller's descriptors are written and read to the end`() async throws {
         try await withIO { io, _ in
             var ends: [CInt] = [0, 0]
             #expect(pipe(&ends) == 0)
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `a pipe without a reader is an error and no signal`() async throws {
+    @Test func `writing to a pipe without a reader is an error and not a signal`() async throws {
         try await withIO { io, _ in
             var ends: [CInt] = [0, 0]
             #expect(pipe(&ends) == 0)
@@ -228,7 +230,9 @@ import Testing
             ["create", "write", "fsync", "close", "rename", "open directory", "fsync directory", "close"]
         ),
     ])
-    func `the order of the calls is the promise of each level`(durability: Durability, order: [String]) async throws {
+    func `each durability level makes its calls in the promised order`(durability: Durability, order: [String])
+        async throws
+    {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             let url = directory.appending(path: "file")
@@ -238,13 +242,13 @@ import Testing
         }
     }
 
-    @Test func `with a chosen temporary name the lock is held until the rename is done`() async throws {
+    @Test func `with a chosen temporary name, the lock is held until the rename is done`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, directory in
             try pattern(99).write(to: directory.appending(path: "file.part"))
             let url = directory.appending(path: "file")
             try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
-            // What a killed process has left is removed while it is locked, and not written to.
+            // The file that a killed process left is removed while it is locked, and not written to.
             let removal = ["create", "open", "lock", "unlink", "unlock", "close"]
             #expect(log.all == removal + ["create", "lock", "write", "fsync", "rename", "unlock", "close"])
             #expect(same(contents(of: url), pattern(10)))
@@ -264,7 +268,7 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `after any failure the destination is untouched and nothing is left beside it`(
+    func `after any failure, the destination is unchanged and no other file is left`(
         call: Call, number: CInt, code: FileError.Code
     ) async throws {
         try await withIO(calls: .failing(call, with: number)) { io, directory in
@@ -279,7 +283,9 @@ import Testing
     }
 
     @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, EIO, .inputOutput), (.lock, EWOULDBLOCK, .locked)])
-    func `the same holds with a chosen temporary name`(call: Call, number: CInt, code: FileError.Code) async throws {
+    func `after any failure with a chosen temporary name, the destination is unchanged`(
+        call: Call, number: CInt, code: FileError.Code
+    ) async throws {
         try await withIO(calls: .failing(call, with: number)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(50).write(to: url)
@@ -291,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func `a device that fills up midway says how many bytes went out and leaves nothing`() async throws {
+    @Test func `a device that fills up midway reports how many bytes were written, and no file is left`() async throws {
         let written = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { descriptor, bytes in
@@ -309,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `short and interrupted writes are gone on with`() async throws {
+    @Test func `short and interrupted writes are continued`() async throws {
         let count = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { descriptor, bytes in
@@ -338,7 +344,7 @@ import Testing
         }
     }
 
-    @Test func `a close that is interrupted is not tried again and is no error`() async throws {
+    @Test func `an interrupted close isn't tried again and is no error`() async throws {
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.fail(.close, with: EINTR)
@@ -348,7 +354,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is replaced hands on its mode`() async throws {
+    @Test func `a replacement keeps the mode of the replaced file`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(50).write(to: url)
@@ -361,7 +367,7 @@ import Testing
         }
     }
 
-    @Test func `a temporary that is taken over hands on no more than the mode asked for`() async throws {
+    @Test func `a stale temporary file doesn't widen the requested mode`() async throws {
         try await withIO { io, directory in
             let stale = directory.appending(path: "file.part")
             try pattern(50).write(to: stale)
@@ -373,7 +379,7 @@ import Testing
         }
     }
 
-    @Test func `no descriptor is inherited by a child process`() async throws {
+    @Test func `child processes inherit no descriptor`() async throws {
         let flags = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, given, mode in
@@ -397,7 +403,7 @@ import Testing
         }
     }
 
-    @Test func `of many that must not replace, one succeeds`() async throws {
+    @Test func `if many tasks write one file without replacing, one succeeds`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -420,7 +426,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link is replaced itself, a FIFO and a directory are refused`() async throws {
+    @Test func `a symbolic link itself is replaced, and a FIFO or a directory is refused`() async throws {
         try await withIO { io, directory in
             let target = directory.appending(path: "target")
             let link = directory.appending(path: "link")
@@ -439,7 +445,9 @@ import Testing
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "file"])
-    func `a temporary name is one name and not that of the destination`(name: String) async throws {
+    func `a temporary name that isn't a single name, or that equals the destination's, is refused`(name: String)
+        async throws
+    {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             let options = FileWriteOptions(temporaryName: name)
@@ -450,7 +458,7 @@ import Testing
         }
     }
 
-    @Test func `while one writes under a temporary name, a second is told that it is locked`() async throws {
+    @Test func `while a file is written under a temporary name, a second write finds it locked`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "file.part")
             let holder = try await part.openForWriting(locked: true, using: io)
@@ -469,7 +477,7 @@ import Testing
 // MARK: - Existing files
 
 @Suite(.timeLimit(.minutes(15))) struct `Existing files` {
-    @Test func `a rename, a copy and a publish replace nothing by default`() async throws {
+    @Test func `rename, copy and publish replace nothing by default`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(10).write(to: a)
@@ -486,7 +494,7 @@ import Testing
         }
     }
 
-    @Test func `a write of a whole file and an open that truncates replace`() async throws {
+    @Test func `writing a whole file and opening for writing replace by default`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(30).write(to: url)
@@ -497,7 +505,7 @@ import Testing
         }
     }
 
-    @Test func `a copy that skips leaves an existing file and reports it`() async throws {
+    @Test func `a copy with skip leaves an existing file and reports it`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(10).write(to: a)
@@ -515,7 +523,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot skip fails, and both files stay`() async throws {
+    @Test func `operations that can't skip fail, and both files stay`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(10).write(to: a)
@@ -536,7 +544,7 @@ import Testing
         }
     }
 
-    @Test func `a copy that skips loses a race without an error`() async throws {
+    @Test func `a copy with skip that loses a race is no error`() async throws {
         let made = Guarded<URL?>(nil)
         var calls = SystemCalls.system
         calls.renameWithoutReplacing = { from, to in
@@ -552,7 +560,7 @@ import Testing
         }
     }
 
-    @Test func `an entry opened for writing is cut off, appended to or refused`() async throws {
+    @Test func `opening an existing entry for writing truncates it, appends to it or fails`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(30).write(to: url)
@@ -573,13 +581,14 @@ import Testing
 
 // MARK: - Crashes
 
-/// A process that replaces a file and dies, as `kill -9` does it, before each of its system calls and after the last.
+/// A process that replaces a file is killed, as by `kill -9`, before each of its system calls and after the last.
 struct `Killed while replacing` {
     static let levels = ["none", "data", "full", "fullAndDirectory"]
 
     @Test(.timeLimit(.minutes(15)), arguments: levels, ["-", "file.part"])
-    func `leaves the old file or the new one, whole, and its lock to the next`(level: String, name: String) async throws
-    {
+    func `a killed process leaves the old file or the new one whole, and the next process gets the lock`(
+        level: String, name: String
+    ) async throws {
         let worker = try builtProgram("FileWorker")
         try await withIO(in: memoryDirectory) { io, directory in
             let url = directory.appending(path: "file")
@@ -604,7 +613,7 @@ struct `Killed while replacing` {
                 let left = names(in: directory).filter { $0 != "file" }
                 #expect(left.count <= 1 && left.allSatisfy { $0 == name || $0.hasPrefix(".sluice-") }, "\(left)")
 
-                // The next process gets through, also under the name that the dead one had locked.
+                // The next process succeeds, even under the name that the dead one had locked.
                 let options = FileWriteOptions(durability: .none, temporaryName: name == "-" ? nil : name)
                 try await old.asyncWrite(to: url, options: options, using: io)
                 #expect(same(contents(of: url), old))

@@ -26,8 +26,8 @@ func withIO(
     }
 }
 
-/// Raises this process's limit of descriptors to 4096, or as far as the system lets it: hundreds of tests run concurrently, and a
-/// shell gives 1024.
+/// Raises this process's descriptor limit to 4096, or as far as the system allows: hundreds of tests run concurrently, and a shell's
+/// limit is 1024.
 private let manyDescriptors: Void = {
     var limit = rlimit()
     getrlimit(descriptors, &limit)
@@ -54,7 +54,7 @@ func mode(of url: URL) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
 }
 
-/// Bytes that depend on their position and on the seed. At most a little over 1 MB.
+/// Bytes that depend on their position and on the seed. At most slightly more than 1 MB.
 func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
     Data(patternBytes[(Int(seed) * 257)...].prefix(count))
 }

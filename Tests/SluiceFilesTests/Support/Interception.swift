@@ -95,7 +95,7 @@ extension SystemCalls {
     ///     let calls = SystemCalls.system.intercepted { call in call == .sync ? EIO : nil }
     ///
     /// - Parameters:
-    ///   - hook: Asked before each call, on the thread that makes it. An error number fails the call without making it;
+    ///   - hook: Called before each call, on the thread that makes it. An error number fails the call without making it;
     ///     nil makes the call. A close is always made, because the kernel frees the number even if it reports an error.
     ///   - observer: Called with each result; for a failure, the negative error number.
     func intercepted(
@@ -180,7 +180,7 @@ extension SystemCalls {
         return calls
     }
 
-    /// Returns these calls, with only the n-th call (from 0, of any name) passed to `hook`.
+    /// Returns these calls, with only the nth call (from 0, of any name) passed to `hook`.
     func intercepted(at number: Int, by hook: @escaping @Sendable (Call) -> CInt?) -> SystemCalls {
         let count = Atomic(0)
         return intercepted { call in

@@ -13,7 +13,7 @@ final class CallLog: Sendable {
 }
 
 extension SystemCalls {
-    /// The kernel, with one call that always fails. `.write` includes writes of many pieces.
+    /// The kernel, with one call that always fails. `.write` includes gathered writes.
     static func failing(_ call: Call, with number: CInt) -> SystemCalls {
         var calls = SystemCalls.system
         calls.fail(call, with: number)
