@@ -2,15 +2,15 @@ import Foundation
 import SluiceCommands
 import Testing
 
-/// One wrong input: what is typed, how it must end, and what the one line must name.
+/// A bad input: the arguments, the exit status, and what the error line must mention.
 struct BadInput: Sendable, CustomTestStringConvertible {
     let arguments: [String]
     let status: ExitStatus
-    /// What the line names: the URL, path or option, and what to do.
+    /// What the line must mention: the URL, path or option, and what to do.
     let mentions: [String]
-    /// Files that are there before, by name.
+    /// Files that exist before, by name.
     var files: [String: String] = [:]
-    /// How many lines there are: one for each thing that is wrong.
+    /// The number of lines: one for each mistake.
     var lines = 1
 
     var testDescription: String { arguments.joined(separator: " ") }
@@ -222,7 +222,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 
 @Suite struct `Bad input` {
     @Test(arguments: BadInput.table + BadInput.queueTable + BadInput.postgresTable)
-    func `gets one clear line, the right exit code, and leaves no partial file`(input: BadInput) async throws {
+    func `bad input gets one clear line and the right exit code, and leaves no partial file`(input: BadInput)
+        async throws
+    {
         // Given
         let isQuiet = input.arguments.first == "get"
         let arguments = input.arguments + (isQuiet && !input.arguments.contains("--progress") ? ["-q"] : [])
@@ -248,7 +250,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         #expect(Set(run.names) == expected)
     }
 
-    @Test func `a name that would move the cursor is shown harmless`() async throws {
+    @Test func `a name that would move the cursor is shown without its escape sequences`() async throws {
         let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "{origin}/404%1B%5B2J", "\u{1B}[2Jx"])
         #expect(run.status == .usage)
         #expect(!run.console.error.contains("\u{1B}"))
@@ -260,7 +262,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 extension BadInput {
     private static let noDatabase = ["{dir}/none.db", "no such database", "sluice queue add"]
 
-    /// Wrong inputs of `sluice queue`. None of them creates a database.
+    /// Bad inputs of `sluice queue`. None of them creates a database.
     static let queueTable: [BadInput] = [
         // The command line.
         .init(arguments: ["queue", "frobnicate"], status: .usage, mentions: ["frobnicate", "sluice queue --help"]),

@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         ["stats"], ["list"], ["verify"], ["verify", "--repair"], ["trim", "--size", "0"], ["remove", "--all"],
     ])
-    func `creates and changes nothing where there is no cache`(arguments: [String]) async throws {
+    func `without a cache, nothing is created or changed`(arguments: [String]) async throws {
         try await CacheScene.run { (scene) async throws in
             let manager = FileManager.default
             let file = scene.directory.appending(path: "file")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `list shows the latest used first, and no secrets`() async throws {
+    @Test func `list shows the most recently used first, and no secrets`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store(
                 ["http://a.example/old", "http://b.example/new?token=secret"], freshFor: .seconds(5400))
@@ -75,7 +75,7 @@ import Testing
         (["--stale"], ["3"]), (["--stale", "http://a.example/1"], []), (["http://a.example/1?"], []),
         (["http://a.example/[1]"], []), (["*[1-3]"], []),
     ])
-    func `list has only what matches`(arguments: [String], expected: [String]) async throws {
+    func `list shows only matching responses`(arguments: [String], expected: [String]) async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store(["http://a.example/1", "http://a.example/2"])
             try await scene.store(["http://a.example/3"], freshFor: .zero)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `list names the fields that a response depends on`() async throws {
+    @Test func `list shows the fields that a response depends on`() async throws {
         try await CacheScene.run { _ in
             CacheScene.fresh(Scenario.body, [.vary: "Accept-Language, Cookie"])
         } _: { (scene) async throws in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `list has every entry of a large cache once, while the cache is open elsewhere`() async throws {
+    @Test func `list shows each entry of a large cache once, while the cache is open elsewhere`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.withCache { cache in
                 for number in 0..<1100 {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `stats counts entries, fresh ones and bytes`() async throws {
+    @Test func `stats counts entries, fresh entries and bytes`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store(["http://a.example/1", "http://a.example/2"])
             try await scene.store(["http://a.example/3"], freshFor: .zero)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `verify finds damage, and repairs it`() async throws {
+    @Test func `verify finds and repairs damage`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store((1...4).map { "http://a.example/\($0)?secret" }, size: 3000)
             let sound = await scene.sluice("cache", "verify")
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `trim removes what its options say`() async throws {
+    @Test func `trim removes what its options select`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store((1...4).map { "http://a.example/\($0)" })
             try await scene.store(["http://a.example/5"], freshFor: .zero)
@@ -189,7 +189,7 @@ import Testing
             ("3 tb", 3_000_000_000_000),
             ("", nil), ("M", nil), ("-1", nil), ("1x", nil), ("1e9", nil), ("9999999T", nil), ("0x10", nil),
         ] as [(String, Int64?)])
-    func `a size has a unit`(text: String, expected: Int64?) async throws {
+    func `a size may have a unit, and an invalid size is refused`(text: String, expected: Int64?) async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store(["http://a.example/1"], size: 100)
             let run = await scene.sluice("cache", "trim", "--size=\(text)")
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: ["10", "d", "1y", "-1d", "1.5h", "99999999999s"])
-    func `a time has a unit`(text: String) async throws {
+    func `an invalid time is refused`(text: String) async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store([])
             let run = await scene.sluice("cache", "trim", "--older-than=\(text)")
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `remove removes URLs, patterns or all`() async throws {
+    @Test func `remove deletes URLs, patterns or everything`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store([
                 "http://a.example/1?x", "http://a.example/2", "http://b.example/3", "http://b.example/4",
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `validates a stale response, and fetches a changed one`() async throws {
+    @Test func `revalidates a stale response and fetches a changed one`() async throws {
         try await CacheScene.run { request in
             // The third request is for the new version.
             let (tag, body) = request.attempt < 3 ? ("\"1\"", "first") : ("\"2\"", "second")
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `validates in the background what may be stale meanwhile, and waits for that at the end`() async throws {
+    @Test func `revalidates in the background with stale-while-revalidate, and waits for it at the end`() async throws {
         try await CacheScene.run { request in
             let fields: HTTPFields = [.cacheControl: "max-age=0, stale-while-revalidate=3600"]
             return OriginResponse(headerFields: fields, body: Array((request.attempt < 2 ? "first" : "second").utf8))
@@ -281,7 +281,7 @@ import Testing
 
     private static let song = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
 
-    @Test func `continues a partial file with the bytes of the cache`() async throws {
+    @Test func `continues a partial file with bytes from the cache`() async throws {
         try await CacheScene.run { request in
             let fields: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=3600"]
             var response = OriginResponse(headerFields: fields, body: Self.song)
@@ -299,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `asks only for the rest of a response that was cut off`() async throws {
+    @Test func `requests only the rest of a response that was cut off`() async throws {
         try await CacheScene.run { request in
             let fields: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=3600"]
             guard let range = request.headerFields[.range] else {
@@ -312,7 +312,7 @@ import Testing
             partial[.contentRange] = "bytes \(start)-\(Self.song.count - 1)/\(Self.song.count)"
             return OriginResponse(status: 206, headerFields: partial, body: Array(Self.song[start...]))
         } _: { (scene) async throws in
-            // The queue tries again, the cache doesn't: two requests.
+            // The queue retries and the cache doesn't, so there are two requests.
             let run = await scene.sluice("get", "--cache", "--progress", "lines", "-d", "{dir}/1", "{origin}/a")
             #expect(run.status == .success && run.error.contains("1 retry."), "\(run.error)")
             #expect(scene.requests.values.count == 2)
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `tries a transient error as often as it says, and not more`() async throws {
+    @Test func `retries a transient error as often as requested, and no more`() async throws {
         try await CacheScene.run { _ in
             OriginResponse(status: 503, headerFields: [.retryAfter: "0"])
         } _: { (scene) async throws in
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test func `writes a file that is too large for the cache, and doesn't keep it`() async throws {
+    @Test func `writes a file that is too large for the cache but doesn't keep it`() async throws {
         let large = [UInt8](repeating: 5, count: 600_000)
         try await CacheScene.run { _ in
             CacheScene.fresh(large)
@@ -347,10 +347,10 @@ import Testing
         }
     }
 
-    @Test func `downloads even if the cache can't be written, and says so`() async throws {
+    @Test func `downloads even if the cache can't be written, and reports that`() async throws {
         try await CacheScene.run { (scene) async throws in
             try await scene.store([])
-            // Files in the places of the directories for bodies.
+            // Files take the names of the directories for bodies.
             for number in 0..<256 {
                 let name = (number < 16 ? "0" : "") + String(number, radix: 16)
                 try Data().write(to: scene.cache.appending(path: name))
@@ -362,7 +362,7 @@ import Testing
         }
     }
 
-    @Test func `uses another directory, but not one with other files`() async throws {
+    @Test func `uses another directory, unless it contains other files`() async throws {
         try await CacheScene.run { (scene) async throws in
             for number in 1...2 {
                 let run = await scene.sluice(
@@ -395,7 +395,7 @@ import Testing
 
 // MARK: - The scene
 
-/// A directory with a cache, and a server whose responses it has. Several commands use them, one after another.
+/// A directory with a cache, and a server that its responses come from. Several commands use them, one after another.
 struct CacheScene: Sendable {
     struct Ended: Sendable {
         var status: ExitStatus
@@ -435,10 +435,10 @@ struct CacheScene: Sendable {
     /// The default directory of the cache.
     var cache: URL { directory.appending(path: "caches/sluice", directoryHint: .isDirectory) }
 
-    /// The limit of the cache, if it isn't the usual one.
+    /// The limit of the cache, if it isn't the default.
     var limit: Int64?
 
-    /// Runs the arguments, in which `{dir}` and `{origin}` are replaced.
+    /// Replaces `{dir}` and `{origin}` in the arguments, and runs them.
     func sluice(_ arguments: String...) async -> Ended { await sluice(arguments) }
 
     func sluice(_ arguments: [String]) async -> Ended {
@@ -470,7 +470,7 @@ struct CacheScene: Sendable {
     /// A downloaded file.
     func file(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: directory.appending(path: path))) }
 
-    /// The files of bodies in the cache.
+    /// The files with bodies in the cache.
     var bodies: [URL] {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: cache.path)) ?? []
         return names.filter { $0.contains("-") && $0.contains("/") }.sorted().map { cache.appending(path: $0) }

@@ -10,7 +10,7 @@ import Testing
         #expect(console.output.contains("Retries  30 "))
     }
 
-    @Test func `sees a single corrupt byte`() async {
+    @Test func `detects a single corrupt byte`() async {
         let console = RecordedConsole()
         let arguments = ["demo", "-j", "32", "--progress", "none", "--corrupt", "41"]
         #expect(await SluiceProgram.run(arguments, console: console.console) == .content)
@@ -20,7 +20,7 @@ import Testing
 }
 
 @Suite struct `sluice demo's images` {
-    @Test func `are read through the cache from the network, from memory and from disk`() async {
+    @Test func `images are read through the cache from the network, from memory and from disk`() async {
         let console = RecordedConsole()
         let status = await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console)
         #expect(status == .success)

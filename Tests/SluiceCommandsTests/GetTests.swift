@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceCommands
 
 @Suite struct `sluice get` {
-    @Test func `fetches URLs into a directory that it makes`() async throws {
+    @Test func `downloads URLs into a directory that it creates`() async throws {
         let run = try await Scenario.run([
             "get", "-d", "{dir}/new/deep", "{origin}/a", "{origin}/b%20c", "{origin}/large",
         ]) { _ in
@@ -26,7 +26,7 @@ import Testing
         #expect(run.console.output.isEmpty)
     }
 
-    @Test func `names a single file as told`() async throws {
+    @Test func `saves a single file under the name given with -o`() async throws {
         let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "-o", "mine.txt", "{origin}/a"])
         #expect(run.status == .success && run.names == ["mine.txt"])
     }
@@ -45,14 +45,14 @@ import Testing
         #expect(run.status == .success)
     }
 
-    @Test func `tries again what fails for a passing reason`() async throws {
+    @Test func `retries a transient failure`() async throws {
         let run = try await Scenario.run(["get", "--progress", "lines", "-d", "{dir}", "{origin}/once"])
         #expect(run.status == .success && run.names == ["once"])
         #expect(run.console.error.contains("Retrying in"))
         #expect(run.console.error.contains("1 retry."))
     }
 
-    @Test func `replaces or skips what exists, as asked`() async throws {
+    @Test func `replaces or skips existing files, as requested`() async throws {
         for (option, content) in [("--overwrite", Scenario.body), ("--no-clobber", Array("old".utf8))] {
             let run = try await Scenario.run(["get", option, "-d", "{dir}", "{origin}/a"]) { directory in
                 try Data("old".utf8).write(to: directory.appending(path: "a"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `counts all spellings of a host as one`() async throws {
+    @Test func `counts all spellings of a host as one host`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: Scenario.body)
         } during: { origin in
@@ -104,7 +104,7 @@ import Testing
         #expect(lines.last?.event == "summary" && lines.last?.done == 1 && lines.last?.failed == 1)
     }
 
-    @Test func `draws bars on a terminal and leaves it in order`() async throws {
+    @Test func `draws bars on a terminal and restores it`() async throws {
         let run = try await Scenario.run(["get", "-d", "{dir}", "{origin}/a", "{origin}/404"], isTerminal: true)
         #expect(run.status == .http)
         #expect(run.console.error.hasPrefix("\u{1B}[?25l"))
@@ -114,7 +114,7 @@ import Testing
         #expect(run.console.error.contains("Downloaded 1 file, 12 B in "))
     }
 
-    @Test func `is quiet when asked`() async throws {
+    @Test func `prints nothing with -q`() async throws {
         let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "{origin}/a"])
         #expect(run.status == .success && run.console.error.isEmpty && run.console.output.isEmpty)
     }
@@ -128,7 +128,7 @@ import Testing
 }
 
 @Suite struct `List files` {
-    @Test func `a list is URLs with indented options`() {
+    @Test func `a list has URLs with indented options`() {
         let list = GetList(
             "# mine\nhttps://a.example/1\n  out=one.mp3\n\tdir=music \n\nhttps://a.example/2?x=1#y\r\n",
             name: "list.txt")
@@ -145,7 +145,7 @@ import Testing
         ("http://a\n  nonsense\n", "list:2: 'nonsense' isn't an option"),
         ("http://a\n  color=red\n", "list:2: The option 'color' is unknown"),
     ])
-    func `what is wrong is named with its line`(text: String, problem: String) {
+    func `an error in a list is reported with its line`(text: String, problem: String) {
         let problems = GetList(text, name: "list").problems
         #expect(problems.count == 1)
         #expect(problems[0].hasPrefix(problem))
@@ -155,14 +155,14 @@ import Testing
         #expect(GetList("\u{FEFF}http://a.example/x\n", name: "l").entries.map(\.url) == ["http://a.example/x"])
     }
 
-    @Test func `an empty text lists nothing`() {
+    @Test func `an empty text has no entries`() {
         #expect(GetList("", name: "x").entries.isEmpty)
         #expect(GetList("\n\n#\n", name: "x").entries.isEmpty)
     }
 }
 
 @Suite struct `sluice get --trace` {
-    /// The lines of a trace without times and without what differs from run to run.
+    /// The lines of a trace without times and other details that differ from run to run.
     private func lines(_ text: String) -> [String] {
         text.split(separator: "\n").map { line in
             let words = line.split(separator: " ", maxSplits: 1)
@@ -192,7 +192,7 @@ import Testing
         #expect(!text.contains("hush") && !text.contains("what was there"))
     }
 
-    @Test func `tells of each attempt, and why one failed`() async throws {
+    @Test func `records each attempt, and why one failed`() async throws {
         let run = try await Scenario.run(
             ["get", "--retries", "1", "--trace", "-", "-d", "{dir}", "{origin}/once", "{origin}/short"])
         #expect(run.status == .network)
@@ -200,11 +200,11 @@ import Testing
         #expect(traced.count { $0.contains(" > GET ") } == 4)
         #expect(traced.count { $0.contains(" < 503") } == 1)
         #expect(traced.count { $0.contains(" ! ") && $0.contains("/short: The server closed the connection") } == 2)
-        // Beside the lines of progress.
+        // The lines of progress are printed, too.
         #expect(run.console.error.contains("once  12 B\n"))
     }
 
-    @Test func `refuses a place that can't be written, before anything is downloaded`() async throws {
+    @Test func `refuses a file that can't be written before anything is downloaded`() async throws {
         let missing = try await Scenario.run(["get", "--trace", "{dir}/none/trace", "-d", "{dir}", "{origin}/a"])
         #expect(missing.status == .localFile && missing.names.isEmpty)
         #expect(missing.console.error.contains("--trace: ") && missing.console.error.contains("/none/trace"))
@@ -214,13 +214,13 @@ import Testing
         }
     }
 
-    @Test func `that a full disk cuts short is a failure, and the downloads are not`() async throws {
+    @Test func `a trace that a full disk cuts short is a failure, but the download succeeds`() async throws {
         let run = try await Scenario.run(["get", "-q", "--trace", "/dev/full", "-d", "{dir}", "{origin}/a"])
         #expect(run.status == .localFile && run.names == ["a"])
         #expect(run.console.error.contains("--trace: Couldn't write '/dev/full'"))
     }
 
-    @Test func `escapes what a server puts into its fields`() {
+    @Test func `escapes what a server puts into its header fields`() {
         let head = ResponseHead(
             status: .init(code: 200, reasonPhrase: "\u{1B}[2J"), headerFields: [.server: "a\u{9B}31m\u{202E}b"])
         let trace = Trace()

@@ -38,14 +38,14 @@ import Testing
             size: .init(columns: columns, rows: rows), firstID: 1_000)
     }
 
-    /// A terminal on which there were other things before, so that it scrolls, or not.
+    /// A terminal with earlier output above, so that it may scroll.
     private static func terminal(columns: Int = 40, rows: Int = 40, above: Int = 0) -> FakeTerminal {
         var terminal = FakeTerminal(columns: columns, rows: rows)
         for _ in 0..<above { terminal.write("x\n") }
         return terminal
     }
 
-    @Test func `has each image once`() {
+    @Test func `each image is listed once`() {
         #expect(Self.screen(.kitty).images.map(\.source) == ["a", "w", "b", "c"])
     }
 
@@ -54,7 +54,7 @@ import Testing
         [
             [[0, 2, 3]], [[0], [1], [2], [3]], [[3], [2], [1], [0]], [[2], [0, 3]], [[3, 0], [2, 1]], [[2]], [[1]],
         ])
-    func `looks in the end as if all had been there from the start`(
+    func `images that arrive in any order look in the end as if all had been there from the start`(
         images: TerminalRenderer.ImageProtocol, order: [[Int]]
     ) {
         let loadedImages = [
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `draws nothing above the first line that changes`() {
+    @Test func `adding an image draws nothing above the first line that changes`() {
         var screen = Self.screen(.kitty)
         let output = screen.add([(3, Self.loadedImage(3, 5, 2))], on: .init(columns: 40, rows: 40))
         #expect(!output.contains("Title") && !output.contains("within") && output.contains("the end"))
@@ -102,7 +102,9 @@ import Testing
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `puts what has no room below the text, under its description`(images: TerminalRenderer.ImageProtocol) throws {
+    func `an image without room goes below the text, under its description`(images: TerminalRenderer.ImageProtocol)
+        throws
+    {
         // Given a screen with room for one of them
         let markdown = "start\n\n![one \u{1B}\\[2J](a)\n\n![](x/b.png)\n\nend"
         let size = Console.Size(columns: 40, rows: 13)
@@ -121,7 +123,7 @@ import Testing
         #expect(terminal.text.lastIndex(of: "end") ?? caption < caption)
     }
 
-    @Test func `puts all below a text that is longer than itself, immediately`() {
+    @Test func `if the text is longer than the screen, all images go below it immediately`() {
         let markdown = "![](x/b.png)\n\n" + String(repeating: "word\n\n", count: 20)
         var screen = Self.screen(.iTerm2, markdown, rows: 10)
         var terminal = Self.terminal(rows: 10)
@@ -132,7 +134,7 @@ import Testing
         #expect(screen.end() == "")
     }
 
-    @Test func `moves nothing any more once the terminal has another size`() {
+    @Test func `after the terminal has changed its size, nothing is moved anymore`() {
         var screen = Self.screen(.kitty)
         let size = Console.Size(columns: 40, rows: 40)
         for now in [Console.Size(columns: 30, rows: 40), nil, size] {
@@ -141,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `lines that are wider than the terminal are not drawn over`() {
+    @Test func `lines that are wider than the terminal aren't drawn over`() {
         var screen = ImageScreen(
             text: StyledText(Document(Self.markdown)), renderer: TerminalRenderer(width: 60, images: .kitty),
             size: .init(columns: 40, rows: 40), firstID: 1)
@@ -151,7 +153,9 @@ import Testing
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `has small images in their lines, and large ones below these`(images: TerminalRenderer.ImageProtocol) {
+    func `small images are in their lines, and large images are below those lines`(
+        images: TerminalRenderer.ImageProtocol
+    ) {
         // Given badges, one of them in two places and in a link
         let markdown = "![build](a) ![tests](b) [![docs](a)](c)\n\nsee ![large](d) here\n\nend"
         let size = Console.Size(columns: 20, rows: 30)
@@ -166,7 +170,7 @@ import Testing
             terminal.write(screen.add([(number, loadedImage)], on: size))
         }
         terminal.write(screen.end())
-        // Then each is where its description was, and none has been left behind
+        // Then each is where its description was, and no description is left
         let top = terminal.loadedImages[0].row
         #expect(
             terminal.loadedImages.map { [$0.row - top, $0.column, $0.columns, $0.rows, Int($0.bytes[0])] } == [
@@ -177,7 +181,7 @@ import Testing
     }
 
     @Test
-    func `leaves small images among text out if the text is longer than the screen, but not those that are alone`() {
+    func `if the text is longer than the screen, small images among text are left out, unless they are alone`() {
         let markdown = "a ![small](a)\n\n![small](b)\n\n![large](c) b\n\n" + String(repeating: "word\n\n", count: 20)
         var screen = Self.screen(.kitty, markdown, rows: 10)
         var terminal = Self.terminal(rows: 10)
@@ -188,7 +192,7 @@ import Testing
         #expect(terminal.loadedImages.map(\.columns) == [5, 5] && terminal.text.filter { $0 == "small" }.count == 1)
     }
 
-    @Test func `sends an image to many places only while that is not too much`() {
+    @Test func `a large image that would be sent too many times is left out`() {
         let markdown = String(repeating: "![](a) ", count: 30) + "\n\n![](b)"
         let large = TerminalRenderer.Image(
             bytes: [UInt8](repeating: 1, count: 3 << 20), columns: 5, rows: 1, columnsInLine: 2)
@@ -199,7 +203,7 @@ import Testing
         #expect(terminal.loadedImages.map(\.bytes) == [[2]])
     }
 
-    @Test func `names no two places alike`() {
+    @Test func `each placement of an image has a different ID`() {
         var screen = Self.screen(.kitty, rows: 17)
         let size = Console.Size(columns: 40, rows: 17)
         let output =
@@ -217,7 +221,7 @@ import Testing
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `is in pieces that are all of it, and without its images leaves their places free`(
+    func `the pieces add up to the output, and without its images their cells stay free`(
         images: TerminalRenderer.ImageProtocol
     ) {
         let pieces = ImageOutput(output(images)).pieces
@@ -237,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `that is cut off in an image is closed, wherever that is`(images: TerminalRenderer.ImageProtocol) {
+    func `output that is cut off anywhere in an image can be closed`(images: TerminalRenderer.ImageProtocol) {
         let output = output(images)
         let start = output.range(of: "\u{1B}7")!.upperBound
         let end = output.range(of: "\u{1B}8")!.lowerBound
@@ -256,7 +260,7 @@ import Testing
         (80, 32, 10, 2), (1, 1, 1, 1), (800, 320, 40, 8), (8_000, 16, 40, 1), (16, 8_000, 1, 10), (640, 320, 40, 10),
         (100, 20, 13, 1), (10_000, 10_000, 20, 10),
     ])
-    func `tell how many cells an image takes, within the room there is`(
+    func `an image takes as many cells as it needs within the available room`(
         width: Int, height: Int, columns: Int, rows: Int
     ) {
         let cells = ImageHeader.cells(for: (width, height), of: .init(), columns: 40, rows: 10)
@@ -269,11 +273,13 @@ import Testing
             (500, 20, nil),
             (10_000, 1, nil), (1, 1, 2),
         ] as [(Int, Int, Int?)])
-    func `in a line are one row high, for images of at most two rows`(width: Int, height: Int, columns: Int?) {
+    func `an image of at most two rows is one row high in a line`(width: Int, height: Int, columns: Int?) {
         #expect(ImageHeader.columnsInLine(for: (width, height), of: .init(), columns: 40) == columns)
     }
 
-    @Test(arguments: 1...8) func `follow the orientation where the terminal applies it`(orientation: Int) throws {
+    @Test(arguments: 1...8) func `an image's size follows its orientation if the terminal applies it`(orientation: Int)
+        throws
+    {
         let metadata = TestImage.metadata(orientation: orientation)
         let header = try #require(ImageHeader(TestImage.jpeg(80, 32, metadata: metadata)))
         #expect(header.shownSize(by: .iTerm2) == (orientation < 5 ? (80, 32) : (32, 80)))
@@ -288,7 +294,7 @@ import Testing
         ("a%20b%23.png", "-", "./a b#.png"), ("a.png?raw=true#top", "-", "./a.png"), ("~/a.png", "-", "./~/a.png"),
         ("./a:b.png", "-", "././a:b.png"), ("a/b:c", "-", "./a/b:c"), ("%E4%BD%A0.png", "-", "./你.png"),
     ])
-    func `without a scheme are files, from the directory of the document`(
+    func `an address without a scheme is a file, relative to the document's directory`(
         source: String, document: String, path: String
     ) {
         let file = URL(filePath: path, directoryHint: .notDirectory)
@@ -296,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: ["https://example.com/a.png?x#y", "http://127.0.0.1:8080/a", "HTTPS://EXAMPLE.com/"])
-    func `with http or https are on servers`(source: String) throws {
+    func `an address with http or https is on a server`(source: String) throws {
         #expect(ImageSource(source, besides: "-") == .remote(try #require(URL(string: source))))
     }
 
@@ -306,7 +312,7 @@ import Testing
         ("#a", "no address"), ("a%00.png", "isn't a path"), ("%FF.png", "isn't a path"), ("100%.png", "isn't a path"),
         ("http:", "no host"), ("http://a:99999/", "port"), (":x", "no scheme"),
     ])
-    func `of other kinds are refused, with a reason`(source: String, reason: String) {
+    func `any other address is refused with a reason`(source: String, reason: String) {
         guard case .refused(let why) = ImageSource(source, besides: "-") else {
             Issue.record("\(source) is not refused")
             return
@@ -319,7 +325,7 @@ import Testing
         (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/sluice"),
         (["XDG_CACHE_HOME": "", "HOME": "/h"], "/h/.cache/sluice"), ([:], nil), (["HOME": ""], nil),
     ])
-    func `are kept in the user's directory for caches`(environment: [String: String], path: String?) {
+    func `images are cached in the user's cache directory`(environment: [String: String], path: String?) {
         #expect(Console.cacheDirectory(environment: environment)?.path == path)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Interrupting a command` {
     @Test(arguments: [true, false])
-    func `the same command goes on where it was stopped, within files, too`(hasDatabase: Bool) async throws {
+    func `the same command continues where it was stopped, even within files`(hasDatabase: Bool) async throws {
         let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let reached = Gate()
         let stalls = Guarded(true)
@@ -33,7 +33,7 @@ import Testing
                 let changes = try await FileIO.shared.changes(of: files, kinds: .modified)
                 let first = try Self.start(arguments)
                 await reached.arrivals(1)
-                // What was sent has arrived when it is in the partial file, or about to be.
+                // The sent bytes have arrived once the partial file is modified.
                 for try await change in changes where change.name == "second.sluice.part" { break }
                 first.signal(SIGINT)
                 #expect(await first.end().status == 7)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `a process that is interrupted says so, exits with 7 and leaves whole files only`(signal: Int32) async throws {
+    func `an interrupted process reports it, exits with 7 and leaves only whole files`(signal: Int32) async throws {
         let stalled = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
@@ -91,7 +91,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Signals to the program` {
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `before the downloads begin end it like those after`(signal: Int32) async throws {
+    func `a signal before the downloads start ends the program like a later one`(signal: Int32) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             // Given a list that never ends
             let list = directory.appending(path: "list")
@@ -101,7 +101,7 @@ import Testing
                 // When the program has opened it
                 let writer = await offPool { open(list.path, O_WRONLY) }
                 process.signal(signal)
-                // Until its end: a closed FIFO would end the list.
+                // The FIFO stays open until the program's end, because closing it would end the list.
                 await process.exit()
                 close(writer)
             }
@@ -113,19 +113,19 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `stop the downloads, show the cursor and keep what arrived`(signal: Int32) async throws {
+    func `a signal stops the downloads, shows the cursor and keeps what arrived`(signal: Int32) async throws {
         let ended = try await signalled(signal, whileDrawing: "status 7\n")
         #expect(ended.names.sorted() == ["a.sluice.json", "a.sluice.part"])
         #expect(ended.output.contains("Stopping. Press Ctrl-C again to stop immediately."))
         #expect(ended.output.contains("Interrupted: 0 of 1 files are complete"))
     }
 
-    @Test func `that ask for a core dump show the cursor, and end it by the signal`() async throws {
+    @Test func `SIGQUIT shows the cursor and ends the program by the signal`() async throws {
         let ended = try await signalled(SIGQUIT, whileDrawing: "status \(128 + SIGQUIT)\n")
         #expect(ended.error.hasSuffix("status \(128 + SIGQUIT)\n"))
     }
 
-    @Test func `that suspend it show the cursor, and hide it when it continues`() async throws {
+    @Test func `suspending the program shows the cursor, and continuing hides it`() async throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
@@ -139,7 +139,7 @@ import Testing
                 ) { process in
                     try? await terminal.output(containing: "300.0 kB")
                     kill(process, SIGTSTP)
-                    // A process that didn't stop would end by its time limit.
+                    // If the process didn't stop, it would end by its time limit.
                     let wasStopped = await offPool {
                         var information = siginfo_t()
                         waitid(P_PID, id_t(process), &information, WSTOPPED | WEXITED | WNOWAIT)
@@ -165,7 +165,7 @@ import Testing
             try await LoopbackOrigin.serve { request in
                 .file([UInt8](repeating: 1, count: 1_000_000), etag: "\"v1\"", request: request, sending: 300_000)
             } during: { origin in
-                // The shell has the group of processes that the signal goes to, as of a terminal's, and tells how the program ended.
+                // The shell is in the process group that gets the signal, as from a terminal, and reports how the program ended.
                 let line = #"trap : INT TERM HUP QUIT; ulimit -c 0; "$@" 2>&1; echo "status $?" >&2"#
                 let ended = try await terminal.run(
                     URL(filePath: "/bin/sh"),
@@ -190,7 +190,7 @@ import Testing
 }
 
 @Suite struct `A request to stop` {
-    @Test func `that comes before the work cancels it`() async {
+    @Test func `a request that comes before the work cancels it`() async {
         let interruption = Interruption(endProcess: {})
         interruption.request()
         let (wasCancelled, wasInterrupted) = await interruption.guarding { Task.isCancelled }
@@ -200,7 +200,7 @@ import Testing
     @Test(arguments: [
         ["get", "-d", "{dir}", "{origin}/a"], ["get", "--db", "{dir}/q", "-d", "{dir}", "{origin}/a"],
     ])
-    func `before anything began leaves nothing behind`(arguments: [String]) async throws {
+    func `a request before anything started leaves nothing behind`(arguments: [String]) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: [1])
@@ -223,7 +223,7 @@ import Testing
     }
 
     /// The work may begin on another thread before the call that starts it continues.
-    @Test func `by the work itself cancels it before the request returns`() async {
+    @Test func `a request by the work itself cancels it before the request returns`() async {
         var cancelledCount = 0
         for _ in 0..<2000 {
             let interruption = Interruption(endProcess: {})
@@ -236,7 +236,7 @@ import Testing
         #expect(cancelledCount == 2000)
     }
 
-    @Test func `is told to each part of the command, the latest first, and the second ends the process`() async {
+    @Test func `a request reaches each part of the command, the latest first, and the second ends the process`() async {
         // Given
         let said = Recorder<String>()
         let interruption = Interruption(endProcess: { said.note("end") })
@@ -267,7 +267,7 @@ import Testing
         #expect(wasInterrupted)
     }
 
-    @Test func `by the keyboard is for the pager while that runs`() async {
+    @Test func `an interruption by the keyboard goes to the pager while it runs`() async {
         let interruption = Interruption(endProcess: {})
         await interruption.yieldingKeyboard { interruption.request(isKeyboard: true) }
         #expect(!interruption.isRequested)

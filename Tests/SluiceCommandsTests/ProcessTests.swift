@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceCommands
 
-/// Which of the standard streams a process is started without.
+/// The standard streams that are closed when a process starts.
 struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible {
     let rawValue: Int
 
@@ -17,7 +17,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
 
     static let all: [ClosedStreams] = (0..<8).map { ClosedStreams(rawValue: $0) }
 
-    /// The line of the shell that closes them.
+    /// The shell command that closes them.
     var line: String {
         let parts = [(Self.input, "<&-"), (.output, ">&-"), (.error, "2>&-")].filter { contains($0.0) }.map(\.1)
         return ([#"exec "$@""#] + parts).joined(separator: " ")
@@ -31,12 +31,12 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
 
 @Suite(.timeLimit(.minutes(15))) struct `Standard streams` {
     @Test(arguments: ClosedStreams.all)
-    func `that are closed give their numbers to no file and no socket`(closed: ClosedStreams) async throws {
+    func `files and sockets don't get the numbers of closed standard streams`(closed: ClosedStreams) async throws {
         let body = Array("the content\n".utf8)
         let (process, found) = (Monitor<Int32?>(nil), Monitor<[String]>([]))
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
-                // What has these numbers while the process waits for an answer
+                // What these numbers refer to while the process waits for an answer
                 let id = try? await process.waitUnlessCancelled { $0 }
                 found.withState { $0 += closed.numbers.map { Self.file(of: id ?? 0, $0) } }
                 return OriginResponse(body: body)
@@ -63,17 +63,17 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         }
     }
 
-    /// What a descriptor of a process is open on (proc(5)).
+    /// The file that a descriptor of a process refers to (proc(5)).
     private static func file(of process: Int32, _ descriptor: Int) -> String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(descriptor)")) ?? "nothing"
     }
 
     @Test(arguments: ClosedStreams.all)
-    func `that are closed fail where they are asked for`(closed: ClosedStreams) async throws {
+    func `a closed standard stream fails only when it is used`(closed: ClosedStreams) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
-            // The null device is what standard input is here.
+            // Standard input is the null device here.
             let read = try await ChildProcess.sluice(closed.line, ["show", "-"])
             let isReadable = !closed.contains(.input)
             #expect(read.status == (isReadable ? 0 : 3) && !read.wasSignalled, "\(read)")
@@ -96,7 +96,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "skipped: there is no /dev/full"),
         arguments: [["show", "{document}"], ["--help"], ["get", "--help"], ["--version"]])
-    func `on a full device end with a message and status 3`(arguments: [String]) async throws {
+    func `output to a full device ends with a message and status 3`(arguments: [String]) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
@@ -114,7 +114,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             ("json", #"exec "$@" > /dev/full"#), ("lines", #"exec "$@" 2> /dev/full"#),
             ("auto", #"exec "$@" 2> /dev/full"#),
         ])
-    func `on a full device lose progress, which is a failure, and no download`(style: String, line: String)
+    func `progress that is lost on a full device is a failure, but the downloads succeed`(style: String, line: String)
         async throws
     {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -127,14 +127,14 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a", "b"])
                 let message = "sluice: Couldn't write 'standard output': "
                 #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
-                // The failure of a download is worse than lost messages, but not than lost output.
+                // A failed download is worse than lost messages, but not worse than lost output.
                 let failed = try await ChildProcess.sluice(line, arguments + [origin.url("/bad")])
                 #expect(failed.status == (style == "json" ? 3 : 8), "\(failed)")
             }
         }
     }
 
-    @Test func `without a reader end a command in silence`() async throws {
+    @Test func `a command ends silently if nothing reads its output`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let document = directory.appending(path: "notes.md")
             try await Data(String(repeating: "word\n\n", count: 20_000).utf8).asyncWrite(to: document)
@@ -148,7 +148,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
 @Suite struct `Output that is lost` {
     private struct Failure: Error {}
 
-    @Test func `is followed by no more output, and by a message`() async {
+    @Test func `after a failed write, no more output is written, and a message follows`() async {
         // Given a disk that is full from the second write on
         let error = FileError(operation: "write", path: "standard output", systemError: ENOSPC)
         let written = Monitor<[String]>([])
@@ -171,20 +171,20 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         (ExitStatus.success, ExitStatus.localFile), (.http, .localFile), (.store, .store), (.interrupted, .interrupted),
         (.usage, .localFile),
     ])
-    func `has a place among the failures`(status: ExitStatus, expected: ExitStatus) async {
+    func `lost output has a rank among the failures`(status: ExitStatus, expected: ExitStatus) async {
         let console = Console { _, stream in if stream == .output { throw Failure() } }
         await console.write("text", to: .output)
         #expect(await console.settle(status, wasInterrupted: status == .interrupted) == expected)
     }
 
-    @Test func `for lack of a reader is no failure`() async {
+    @Test func `output without a reader is no failure`() async {
         let gone = FileError(operation: "write", path: "standard output", systemError: EPIPE)
         let console = Console { _, _ in throw gone }
         await console.write("text", to: .output)
         #expect(await console.settle(.success, wasInterrupted: false) == .success)
     }
 
-    @Test func `since the command was interrupted makes it an interrupted one`() async {
+    @Test func `output that is lost by an interruption makes the command interrupted`() async {
         let console = Console { _, stream in if stream == .output { throw CancellationError() } }
         await console.write("text", to: .output)
         #expect(await console.settle(.success, wasInterrupted: true) == .interrupted)
@@ -193,12 +193,12 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `Limits of a process` {
-    @Test func `that leave enough are no obstacle`() {
+    @Test func `limits that leave enough are no obstacle`() {
         #expect(ProcessLimits.needed().lack() == nil)
         #expect(ProcessLimits(threads: 1, addressSpace: 1).lack() == nil)
     }
 
-    @Test func `on address space end in a message that names the limit`() throws {
+    @Test func `a limit of address space that is too low ends in a message that names it`() throws {
         let lack = try #require(ProcessLimits(threads: 1, addressSpace: 1 << 60).lack())
         #expect(lack.contains("MiB of address space") && lack.contains("ulimit -v"))
     }
@@ -218,7 +218,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         }
     }
 
-    @Test func `on address space let a download succeed, or refuse it at the start`() async throws {
+    @Test func `under a limit of address space, a download succeeds or is refused at the start`() async throws {
         var statuses: Set<Int32> = []
         // Less than the first isn't enough for the program's libraries.
         for megabytes in stride(from: 200, through: 620, by: 30) {
@@ -244,7 +244,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     @Test(
         .enabled(if: canRaiseStack, "skipped: the hard limit of the stack is too small"),
         arguments: [(1 << 40, "MiB of address space"), (1 << 50, "ulimit -s")])
-    func `on the stack end in a message also if the stacks fit into no address space`(
+    func `a stack limit that doesn't fit into the address space ends in a message`(
         kibibytes: Int, message: String
     ) async throws {
         let ended = try await get("ulimit -s \(kibibytes) && exec \"$@\"")
@@ -256,7 +256,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv")
 
     @Test(.enabled(if: canChangeUser, "skipped: only root with setpriv(1) can run a process as another user"))
-    func `on threads let a download succeed, or refuse it at the start`() async throws {
+    func `with too few threads, a download is refused at the start, and with enough it succeeds`() async throws {
         let needed = ProcessLimits.needed().threads
         // A user without other processes that count, and with access to every directory.
         let user = 61_000 + getpid() % 4_000

@@ -11,13 +11,13 @@ import Testing
 
 @testable import SluiceCommands
 
-/// The board does not look at it.
+/// The board ignores it.
 private let job = JobID(rawValue: 1)
 
 @Suite struct `Showing progress` {
     static let error = TransferError(status: .notFound, url: URL(string: "http://a.example/x")!)
 
-    /// A board in the middle of things: one file done, one running, one waiting, one of unknown length.
+    /// A board in the middle of a run: one file done, one running, one waiting, one of unknown length.
     func board() -> ProgressBoard {
         var board = ProgressBoard(names: ["done.mp3", "日本の歌 (live).mp3", "waiting.mp3", "unknown.bin", "later.mp3"])
         board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
@@ -41,7 +41,7 @@ private let job = JobID(rawValue: 1)
         .lines
     }
 
-    @Test func `a frame has a bar for each running file and one in total`() {
+    @Test func `a frame has a bar for each running file and one for the total`() {
         #expect(
             frame(columns: 100) == [
                 "日本の歌 (live).mp3       ━━━━━━━━━────────────────────────────   25 %    1.0 MB  500.0 kB/s   0:06",
@@ -50,18 +50,18 @@ private let job = JobID(rawValue: 1)
             ])
     }
 
-    @Test(arguments: [1, 5, 20, 40, 80, 120, 300]) func `no line is as wide as the terminal`(columns: Int) {
+    @Test(arguments: [1, 5, 20, 40, 80, 120, 300]) func `every line is narrower than the terminal`(columns: Int) {
         for line in frame(columns: columns) { #expect(TerminalText.width(of: line) < max(columns, 2)) }
     }
 
-    @Test func `a low terminal shows as many bars as fit, and says how many more there are`() {
+    @Test func `a low terminal shows as many bars as fit, and the number of the others`() {
         let lines = frame(columns: 80, rows: 3)
         #expect(lines.count == 2)
         #expect(lines[0] == "… and 2 more")
         #expect(frame(columns: 80, rows: 1).count == 1)
     }
 
-    @Test func `bytes of a failed attempt are no progress`() {
+    @Test func `bytes of a failed attempt don't count as progress`() {
         #expect(board().bytes == 4_000_000)
         var board = board()
         board.note(.finished(download: job, outcome: .failed(Self.error)), of: 3, at: .seconds(4))
@@ -74,11 +74,11 @@ private let job = JobID(rawValue: 1)
         #expect(ProgressBoard(names: []).fraction == 1)
     }
 
-    @Test func `the rate looks back a few seconds`() {
+    @Test func `the rate covers the last few seconds`() {
         var board = ProgressBoard(names: ["a"])
         board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
         for second in 0...10 {
-            // 1 MB a second, and from the fifth on 3.
+            // 1 MB per second, and 3 MB per second from the fifth second on.
             board.note(
                 .received(download: job, receivedBytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000),
                 of: 0,
@@ -88,7 +88,7 @@ private let job = JobID(rawValue: 1)
         #expect((2_600_000..<3_000_000).contains(board.rate))
     }
 
-    @Test func `an announced length of any size is drawn`() {
+    @Test func `an announced length of any size can be drawn`() {
         var board = ProgressBoard(names: ["a"])
         board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
         board.note(.responded(download: job, totalBytes: .max, resumedBytes: 0), of: 0, at: .zero)
@@ -100,7 +100,7 @@ private let job = JobID(rawValue: 1)
         #expect(lines[0].contains(">99 h") && lines[1].contains(">99 h left"))
     }
 
-    @Test func `a hostile name cannot move the cursor`() {
+    @Test func `a hostile name can't move the cursor`() {
         var board = ProgressBoard(names: ["\u{1B}[2J\nx"])
         board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
         let lines = BarFrame(
@@ -117,7 +117,7 @@ private let job = JobID(rawValue: 1)
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1049, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
             (64_000_000, "64.0 MB"), (1_234_567_890, "1.2 GB"), (Int64.max, "9.2 EB"),
         ] as [(Int64, String)])
-    func `bytes have one decimal and a unit`(count: Int64, text: String) {
+    func `a number of bytes has a unit and at most one decimal`(count: Int64, text: String) {
         #expect(Format.bytes(count) == text)
     }
 
@@ -126,16 +126,16 @@ private let job = JobID(rawValue: 1)
             (.zero, "0:00"), (.seconds(7.9), "0:07"), (.seconds(754), "12:34"), (.seconds(3723), "1:02:03"),
             (.seconds(-5), "0:00"),
         ] as [(Duration, String)])
-    func `a time is a clock's`(duration: Duration, text: String) {
+    func `a duration is shown as on a clock`(duration: Duration, text: String) {
         #expect(Format.clock(duration) == text)
     }
 
-    @Test func `a rate that makes no sense is shown all the same`() {
+    @Test func `an impossible rate is still shown`() {
         #expect(Format.rate(-1) == "0 B/s")
         #expect(Format.rate(.infinity) == "1.0 EB/s")
     }
 
-    @Test func `the exit status of a mixed run is the most urgent one`() {
+    @Test func `the exit status of a mixed run is the most urgent status`() {
         #expect(ExitStatus.worst(of: []) == .success)
         #expect(ExitStatus.worst(of: [.network, .http]) == .http)
         #expect(ExitStatus.worst(of: [.network, .http, .tls, .authentication, .content, .localFile, .store]) == .store)
@@ -144,7 +144,7 @@ private let job = JobID(rawValue: 1)
 }
 
 @Suite struct `Lines that wait for a reader` {
-    @Test func `come in their order`() {
+    @Test func `waiting lines keep their order`() {
         var backlog = LineBacklog(limit: 3)
         backlog.add("a", .news)
         backlog.add("b", .result)
@@ -155,7 +155,7 @@ private let job = JobID(rawValue: 1)
         #expect(backlog.take() == .init())
     }
 
-    @Test(arguments: [1, 2, 5]) func `keep every result and the latest news`(limit: Int) {
+    @Test(arguments: [1, 2, 5]) func `every result and the latest news are kept`(limit: Int) {
         var backlog = LineBacklog(limit: limit)
         for number in 1...20 { backlog.add("\(number)", number % 4 == 0 ? .result : .news) }
         let news = (1...20).filter { $0 % 4 != 0 }
@@ -169,7 +169,7 @@ private let job = JobID(rawValue: 1)
 
     private static let error = TransferError(status: .serviceUnavailable, url: URL(string: "http://a.example/x")!)
 
-    @Test func `are no more than the limit while a reader has stopped`() async {
+    @Test func `while a reader has stopped, the number of waiting lines is limited`() async {
         // Given a reader that has stopped in its first line
         let gate = Gate()
         let written = Monitor("")
@@ -199,7 +199,7 @@ private let job = JobID(rawValue: 1)
         #expect(lines.last?.contains(#""failed""#) == true)
     }
 
-    @Test func `of messages say how many were left out`() {
+    @Test func `messages say how many lines were left out`() {
         #expect(
             PlainLines(names: []).line(forDropped: 2)
                 == "sluice: Left out 2 lines about retries because the reader is too slow.\n")
@@ -210,7 +210,7 @@ private let job = JobID(rawValue: 1)
 @Suite(.timeLimit(.minutes(15))) struct `A pipe that nothing reads` {
     private static let count = 1_500
 
-    /// Runs a download of many files. Its output isn't read before all files were requested and `watching` has returned.
+    /// Runs a download of many files. Its output isn't read until all files have been requested and `watching` has returned.
     private func run(
         watching: @escaping @Sendable (ChildProcess) async -> Void = { _ in }
     ) async throws -> (ended: ChildProcess.End, names: [String]) {
@@ -250,7 +250,7 @@ private let job = JobID(rawValue: 1)
         var done: Int?
     }
 
-    @Test func `slows no download, and gets all results in the end`() async throws {
+    @Test func `a pipe that nothing reads slows no download, and gets all results in the end`() async throws {
         let (ended, names) = try await run()
         #expect(ended.status == 0 && !ended.wasSignalled && ended.error == "", "\(ended.error)")
         #expect(names.count == Self.count)
@@ -265,9 +265,9 @@ private let job = JobID(rawValue: 1)
         #expect(dropped > 0 && news + dropped == 2 * Self.count)
     }
 
-    @Test func `delays no second signal`() async throws {
+    @Test func `a pipe that nothing reads doesn't delay a second signal`() async throws {
         let (ended, _) = try await run { process in
-            // Two kinds: a signal that is pending already isn't sent twice (signal(7)).
+            // Two different signals, because a signal that is already pending isn't sent twice (signal(7)).
             process.signal(SIGTERM)
             process.signal(SIGINT)
             await process.exit()

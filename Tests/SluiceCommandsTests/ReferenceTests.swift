@@ -14,12 +14,12 @@ import Testing
         "get", "show", "demo", "queue add", "queue list", "queue watch", "queue work", "queue copy", "cache stats",
         "cache list", "cache verify", "cache trim", "cache remove",
     ])
-    func `has the options of the help, and no others`(command: String) async throws {
+    func `the reference has the options of the help, and no others`(command: String) async throws {
         try await compare(command, withSection: "sluice \(command)")
     }
 
     @Test(arguments: ["pause", "resume", "cancel", "retry", "remove"])
-    func `describes the commands that change a queue in one section`(command: String) async throws {
+    func `the reference describes the commands that change a queue in one section`(command: String) async throws {
         let isWaitingOnly = ["pause", "cancel"].contains(command)
         try await compare(
             "queue \(command)", withSection: "sluice queue pause, resume, cancel, retry, remove",
@@ -42,7 +42,7 @@ import Testing
         #expect(!described.isEmpty)
     }
 
-    @Test func `has every exit status`() throws {
+    @Test func `the reference has every exit status`() throws {
         let section = try section("Exit status")
         for status in ExitStatus.allCases { #expect(section.contains("\n| \(status.rawValue) | "), "\(status)") }
     }

@@ -68,13 +68,13 @@ import Testing
         get + ["--db", "postgres://ann:hush-Secret@127.0.0.1:1/x", "{origin}/a"],
     ]
 
-    @Test(arguments: commands) func `is in no output, trace or queue`(arguments: [String]) async throws {
+    @Test(arguments: commands) func `a secret is in no output, trace or queue`(arguments: [String]) async throws {
         let written = Recorder<String>()
         try await LoopbackOrigin.serve { request in
             switch request.target.prefix(5) {
             case "/loop": .redirect(to: "/loop")
             case "/shor": OriginResponse(announcedLength: 100, steps: [.hangUp])
-            // The server repeats what it got.
+            // The server repeats what it received.
             default:
                 .verbatim(
                     "HTTP/1.1 404 \(request.target) \(request.headerFields[.authorization] ?? "")\r\n"
@@ -111,7 +111,7 @@ import Testing
         ["all_proxy=ann:hush/Secret@127.0.0.1:1"], ["ALL_PROXY=socks5h://ann:hush-Secret@no-such-proxy.invalid"],
         ["http_proxy=foo://ann:hush-Secret@127.0.0.1:1"], ["http_proxy=http://ann:hush%0aSecret@127.0.0.1:1"],
     ])
-    func `is in no output and in no queue when a proxy comes from the environment`(variables: [String]) async throws {
+    func `a secret in a proxy variable is in no output and in no queue`(variables: [String]) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let ended = try await ChildProcess.sluice(
                 "cd \(directory.path) && \(variables.joined(separator: " ")) \"$@\"",
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `that a server repeats is in no trace`() {
+    @Test func `a secret that a server repeats is in no trace`() {
         let trace = Trace()
         let request = TransportRequest(
             URL(string: "http://a.example/?sig=hush-Secret")!,

@@ -53,7 +53,9 @@ private func withDirectory<Result: Sendable>(
 
 @Suite(.timeLimit(.minutes(15))) struct `sluice show's images in files` {
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `stand in the text, by relative and absolute paths`(images: TerminalRenderer.ImageProtocol) async throws {
+    func `images are shown in the text, by relative and absolute paths`(images: TerminalRenderer.ImageProtocol)
+        async throws
+    {
         let (one, two) = (TestImage.png(80, 32, rest: 9_000), TestImage.png(16, 16))
         try await withDirectory { directory in
             try await FileIO.shared.createDirectory(at: directory.appending(path: "img"))
@@ -64,14 +66,12 @@ private func withDirectory<Result: Sendable>(
             #expect(shown.loadedImages == [one, two] && shown.terminal.unknown == [])
             #expect(shown.terminal.loadedImages[0].columns == 10 && shown.terminal.loadedImages[0].rows == 2)
             #expect(!shown.terminal.text.joined().contains("one") && shown.terminal.text.contains("end"))
-            // The text was there first, whole.
+            // The whole text came first.
             #expect(shown.output.hasPrefix("start") && shown.output.contains("one") && shown.output.contains("two"))
         }
     }
 
-    @Test func `that cannot be had leave their descriptions, and one line that says why`()
-        async throws
-    {
+    @Test func `images that can't be loaded leave their descriptions, and one line says why`() async throws {
         try await withDirectory { directory in
             #expect(mkfifo(directory.appending(path: "fifo").path, 0o600) == 0)
             let cases: [(source: String, mentions: [String])] = [
@@ -103,7 +103,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are named in one line however long their addresses are`() async throws {
+    @Test func `an image is named in one line, however long its address is`() async throws {
         let long = String(repeating: "x", count: 100_000)
         try await withDirectory { directory in
             for source in ["data:image/png;base64,\(long)", long, "/\(long)"] {
@@ -114,7 +114,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `that are no PNG are not for kitty's protocol`() async throws {
+    @Test func `images other than PNG aren't sent by kitty's protocol`() async throws {
         try await withDirectory { directory in
             let files = ["a.jpg": TestImage.jpeg(80, 32), "b.gif": TestImage.gif(8, 16)]
             let markdown = "![one](a.jpg)\n\n![two](b.gif)"
@@ -130,7 +130,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are as many and as large as the limits allow`() async throws {
+    @Test func `images are loaded up to the limits of number and size`() async throws {
         try await withDirectory { directory in
             let loadedImage = TestImage.png(8, 16, rest: 1_000)
             for name in ["a", "b", "c", "d"] {
@@ -155,14 +155,14 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are not read where there is nothing that shows them`() async throws {
+    @Test func `images are not read if nothing can show them`() async throws {
         let loadedImage = ["a.png": TestImage.png(8, 16)]
         try await withDirectory { directory in
             for (arguments, isTerminal, images) in [
                 ([], false, .iTerm2), ([], true, .none), (["--to", "html"], true, .iTerm2),
                 (["--to", "text"], true, .kitty), (["--no-images"], true, .iTerm2),
             ] as [([String], Bool, TerminalRenderer.ImageProtocol)] {
-                // A missing one would be told.
+                // A missing image would be reported.
                 let shown = try await ShownImages.run(
                     "![one](a.png)\n\n![two](none.png)", arguments, files: loadedImage, images: images,
                     isTerminal: isTerminal, in: directory)
@@ -172,9 +172,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `follow below a text that is longer than the screen, and no pager gets any`()
-        async throws
-    {
+    @Test func `if the text is longer than the screen, images follow below it, and a pager gets none`() async throws {
         try await withDirectory { directory in
             let markdown = "![one](a.png)\n\n" + String(repeating: "word\n\n", count: 30)
             let loadedImage = TestImage.png(16, 160)
@@ -197,7 +195,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are left out altogether on demand`() async throws {
+    @Test func `images are left out with --no-images`() async throws {
         try await withDirectory { directory in
             for (format, output) in [
                 ("terminal", "one x\n"), ("text", "one x\n"), ("html", "<p>one x</p>\n"),
@@ -216,7 +214,7 @@ private func withDirectory<Result: Sendable>(
 @Suite(.timeLimit(.minutes(15))) struct `sluice show's images on servers` {
     private static let loadedImage = TestImage.png(80, 32, rest: 500)
 
-    @Test func `are never requested without the flag, or without a terminal that shows them`() async throws {
+    @Test func `images are never requested without the flag, or without a terminal that shows them`() async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: Self.loadedImage)
@@ -237,7 +235,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `come after the text, which waits for none of them, and files wait for none either`() async throws {
+    @Test func `remote images come after the text, and neither the text nor local images wait for them`() async throws {
         let gate = Gate()
         let recorded = RecordedConsole()
         try await withDirectory { directory in
@@ -248,10 +246,10 @@ private func withDirectory<Result: Sendable>(
                 async let run = ShownImages.run(
                     "start\n\n![remote]({origin}/a.png)\n\n![local](b.png)\n\nend", ["--remote-images"],
                     files: ["b.png": TestImage.gif(8, 16)], in: directory, origin: origin, recorded: recorded)
-                // The server has been asked, and answers nothing.
+                // The server has received the request and doesn't answer.
                 await gate.arrivals(1)
                 #expect(recorded.output.hasPrefix("start\nremote") || recorded.output.hasPrefix("start\n\nremote"))
-                // An image is written in pieces, and then the text below it again.
+                // An image is written in pieces, and then the text below it is written again.
                 try await recorded.output(where: { output in
                     var terminal = FakeTerminal(columns: 60, rows: 40)
                     terminal.write(output)
@@ -271,7 +269,7 @@ private func withDirectory<Result: Sendable>(
         (TerminalRenderer.ImageProtocol.kitty, "a.JPG?x=1", "a JPEG image, but this terminal shows only PNG"),
         (.kitty, "a.svg", "an SVG image, but this terminal shows only PNG"),
         (.iTerm2, "badge.svg", "an SVG image, but this terminal shows only PNG, JPEG, GIF and WebP"),
-    ]) func `aren't fetched if their names say that the terminal doesn't show them`(
+    ]) func `images aren't fetched if their names say that the terminal can't show them`(
         images: TerminalRenderer.ImageProtocol, name: String, reason: String
     ) async throws {
         try await withDirectory { directory in
@@ -286,7 +284,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `come from the disk the second time`() async throws {
+    @Test func `images come from the disk the second time`() async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(headerFields: [.cacheControl: "max-age=3600"], body: Self.loadedImage)
@@ -309,9 +307,9 @@ private func withDirectory<Result: Sendable>(
         ("file", ["its target isn't an http or https URL"]), ("loop", ["too many redirects"]),
         ("gzip", ["coded body (gzip)"]),
     ])
-    func `that cannot be had leave their descriptions, and one line that says why`(path: String, mentions: [String])
-        async throws
-    {
+    func `remote images that can't be loaded leave their descriptions, and one line says why`(
+        path: String, mentions: [String]
+    ) async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { request in
                 switch request.target {
@@ -342,7 +340,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are followed to another host, without what was meant for the first`() async throws {
+    @Test func `a redirect to another host is followed`() async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: Self.loadedImage)
@@ -358,7 +356,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are waited for no longer than the limit`() async throws {
+    @Test func `an image is waited for no longer than the limit`() async throws {
         let arrivals = Recorder<ImageLoader.Arrival>()
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
@@ -377,7 +375,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `have a reason where nothing can be kept`() async throws {
+    @Test func `if nothing can be cached, the failure has a reason`() async throws {
         for directory in [nil, URL(filePath: "/proc/none")] {
             let arrivals = Recorder<ImageLoader.Arrival>()
             let loader = ImageLoader(cacheDirectory: directory) { arrivals.note($0) }
@@ -392,7 +390,7 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
-    @Test func `are at most six at a time`() async throws {
+    @Test func `at most six images are loaded at a time`() async throws {
         let gate = Gate()
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `sluice show` {
     static let markdown = "# Songs\n\n*One*, **two**; see [all](https://example.com/all)\n\n- a\n- b\n"
 
-    /// Runs it on a file with this content, and returns what it wrote.
+    /// Runs the command on a file with this content, and returns what it wrote.
     private func show(
         _ markdown: String = markdown, _ arguments: [String] = [], files: [String: String] = [:],
         _ prepare: (inout Console) -> Void = { _ in }
@@ -34,7 +34,7 @@ import Testing
         #expect(shown.output.contains("<em>One</em>, <strong>two</strong>"))
     }
 
-    @Test func `writes text without any escape, and no colors where there is no terminal`() async throws {
+    @Test func `writes text without escape sequences, and without colors if there is no terminal`() async throws {
         for arguments in [["--to", "text"], []] {
             let shown = try await show(Self.markdown, arguments)
             #expect(shown.status == .success)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `colors and hyperlinks follow the terminal`() async throws {
+    @Test func `colors and hyperlinks depend on the terminal`() async throws {
         let colors = try await show { $0.outputColor = .full }
         #expect(colors.output.contains("\u{1B}[") && !colors.output.contains("\u{1B}]8;"))
         let both = try await show {
@@ -53,7 +53,7 @@ import Testing
         #expect(both.output.contains("\u{1B}]8;id=0;https://example.com/all\u{1B}\\"))
     }
 
-    @Test(arguments: [20, 40, 80]) func `no line is wider than asked for`(width: Int) async throws {
+    @Test(arguments: [20, 40, 80]) func `no line is wider than requested`(width: Int) async throws {
         let words = String(repeating: "words go on and on ", count: 30)
         let shown = try await show(words, ["--width", "\(width)"])
         #expect(shown.output.split(separator: "\n").allSatisfy { $0.count <= width })
@@ -66,12 +66,12 @@ import Testing
             shown.output.filter { $0 == "x" }.count == 50 && shown.output.contains("y") && !shown.output.contains("…"))
     }
 
-    @Test func `a document cannot control the terminal`() async throws {
+    @Test func `a document can't control the terminal`() async throws {
         let shown = try await show("a \u{1B}[31m `\u{9B}31m` &#27;]0;title&#7;", []) { $0.outputColor = .none }
         #expect(!shown.output.unicodeScalars.contains { $0.value < 32 && $0 != "\n" || (128..<160).contains($0.value) })
     }
 
-    @Test func `a style sheet is used`() async throws {
+    @Test func `applies a style sheet`() async throws {
         let sheet = #"{ "inlines": { "emphasis": { "bold": true, "italic": false } } }"#
         let plain = try await show("*One*", []) { $0.outputColor = .ansi16 }
         let styled = try await show("*One*", ["--style", "{dir}/s.json"], files: ["s.json": sheet]) {
@@ -80,15 +80,15 @@ import Testing
         #expect(styled.status == .success && styled.output != plain.output)
     }
 
-    @Test func `a style sheet of the library has a name`() async throws {
+    @Test func `a built-in style sheet can be given by name`() async throws {
         let named = try await show("`a`", ["--style", "github"]) { $0.outputColor = .full }
         let plain = try await show("`a`", ["--style", "default"]) { $0.outputColor = .full }
         #expect(named.status == .success && plain.status == .success)
-        // The background of code on GitHub, in the dark.
+        // GitHub's background of code in dark mode.
         #expect(named.output.contains("48;2;21;27;35") && !plain.output.contains("48;2;21;27;35"))
     }
 
-    @Test func `HTML with a style sheet is a page with its rules`() async throws {
+    @Test func `HTML with a style sheet is a page with the sheet's rules`() async throws {
         let sheet = #"{ "inlines": { "emphasis": { "fontFamily": "A</style><script>" } } }"#
         let shown = try await show(
             "# a < b\n\n*c*", ["--to", "html", "--style", "{dir}/s.json"], files: ["s.json": sheet])
@@ -100,7 +100,7 @@ import Testing
         #expect(untitled.output.contains("<title>notes.md</title>"))
     }
 
-    @Test func `text has the markers of a style sheet`() async throws {
+    @Test func `text has the markers of the style sheet`() async throws {
         let sheet = #"{ "blocks": { "bulletList": { "marker": { "bullets": ["+"] } } } }"#
         let shown = try await show("- a", ["--to", "text", "--style", "{dir}/s.json"], files: ["s.json": sheet])
         #expect(shown.output == "+ a\n")
@@ -114,7 +114,7 @@ import Testing
         (["--style", "{dir}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
         (["--style", "githob"], "", .usage, ["--style githob", "default, ", "github", "JSON file"]),
     ])
-    func `mistakes are told in one line`(arguments: [String], sheet: String, status: ExitStatus, mentions: [String])
+    func `a mistake is reported in one line`(arguments: [String], sheet: String, status: ExitStatus, mentions: [String])
         async throws
     {
         let shown = try await show("x", arguments, files: ["s.json": sheet])
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: The pager
 
-    /// What a pager got that writes to a file.
+    /// What a pager received. It writes that to a file.
     private func page(_ text: String, by command: String) async throws -> (wasShown: Bool, read: String?) {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let file = directory.appending(path: "read")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a pager gets all, or as much as it wants`() async throws {
+    @Test func `a pager gets the whole text, or as much as it reads`() async throws {
         let text = String(repeating: "0123456789\n", count: 100_000)
         let all = try await page(text, by: "cat")
         #expect(all.wasShown && all.read == text)
@@ -152,7 +152,7 @@ import Testing
         #expect(try await page(text, by: "exit 3; true").wasShown)
     }
 
-    /// What a pager gets if the terminal has hyperlinks and the pager's version is this.
+    /// Returns whether a pager of this version gets hyperlinks, if the terminal has them.
     private func pagedLinks(
         _ command: String, version: String, environment: [String: String] = [:]
     ) async throws -> Bool {
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a pager gets hyperlinks if it is a less that passes them on`() async throws {
+    @Test func `a pager gets hyperlinks only if it is a version of less that passes them on`() async throws {
         #expect(try await pagedLinks("{less}", version: "566 (GNU regular expressions)"))
         #expect(try await pagedLinks("{less} -R", version: "643", environment: ["LESS": "-i"]))
         #expect(try await !pagedLinks("{less}", version: "551 (POSIX regular expressions)"))
@@ -187,12 +187,12 @@ import Testing
         #expect(try await pagedLinks("exec {less}", version: "0", environment: ["FORCE_HYPERLINK": "1"]))
     }
 
-    @Test func `a pager that is not there shows nothing`() async throws {
+    @Test func `a missing pager shows nothing`() async throws {
         #expect(try await !page("text", by: "no-such-pager").wasShown)
         #expect(Pager(environment: ["PAGER": ""]) == nil && Pager(environment: ["PAGER": "cat"]) == nil)
     }
 
-    @Test func `a pager is for what the screen does not hold`() async throws {
+    @Test func `a pager is used only if the text doesn't fit on the screen`() async throws {
         for (rows, isPaged) in [(5, true), (100, false)] {
             let shown = try await show(Self.markdown, []) {
                 $0.outputSize = { .init(columns: 80, rows: rows) }
@@ -224,7 +224,7 @@ import Testing
             watching: watching)
     }
 
-    @Test func `draws images in the cells that the terminal tells, and leaves the cursor below the text`()
+    @Test func `draws images in the cells that the terminal reports, and leaves the cursor below the text`()
         async throws
     {
         let loadedImage = TestImage.png(100, 60, rest: 5_000)
@@ -242,8 +242,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `that is interrupted while it waits for an image ends immediately, with the text whole`(signal: Int32)
-        async throws
+    func `an interruption while waiting for an image ends immediately, with the whole text`(signal: Int32) async throws
     {
         let held = Gate()
         let terminal = try PseudoTerminal(columns: 50, rows: 30, cell: (10, 20))
@@ -269,7 +268,7 @@ import Testing
         #expect(terminal.output.hasSuffix("\u{1B}[0m"))
     }
 
-    @Test func `that is interrupted shows no description without its image`() async throws {
+    @Test func `an interruption leaves no description without its image`() async throws {
         // Given two images: one has no room in the text and waits for the end, which the other delays
         let held = Gate()
         let terminal = try PseudoTerminal(columns: 50, rows: 14, cell: (10, 20))
@@ -283,7 +282,7 @@ import Testing
                 let markdown = "![high](tall.png)\n\na\n\nb\n\nc\n\n![low](low.png)\n\n![one](\(origin.url("/a.png")))"
                 let ended = try await run(markdown, ["--remote-images"], on: terminal, in: directory) { process in
                     await held.arrivals(1)
-                    // Files are drawn in the order in which they come; with the lower one, the higher has come or not.
+                    // Files are drawn in the order in which they come. When the low image is there, the high one may have come or not.
                     try? await terminal.output(containing: "\u{1B}_Ga=T")
                     kill(process, SIGINT)
                 }

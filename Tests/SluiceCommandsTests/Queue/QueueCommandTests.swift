@@ -9,7 +9,7 @@ import Testing
     private typealias Member = QueueScene.Listing.Member
 
     @Test(arguments: QueueScene.Place.usable)
-    func `adds downloads, works them off, and lists them before and after`(place: QueueScene.Place) async throws {
+    func `adds downloads, runs them, and lists them before and after`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { request in
             request.target == "/gone" ? OriginResponse(status: 404) : OriginResponse(body: Scenario.body)
         } _: { scene in
@@ -34,7 +34,7 @@ import Testing
             let error = try #require(after.failed[0].error)
             #expect((error.code, error.status) == ("status", 404), "\(error)")
             #expect(error.subject.hasSuffix("/gone") && error.message.contains("404"), "\(error)")
-            // A person sees the same.
+            // The text shows the same.
             let text = await scene.queue("list").output
             #expect(text.hasPrefix("0 running, 0 waiting, 1 failed, 2 done\n\nFAILED\n   3  gone  ann (top 3)"))
             #expect(text.contains("ENDED\n") && text.contains("done  12 B"))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `joins, keeps and repeats what it knows, and names each conflict`(place: QueueScene.Place) async throws {
+    func `joins, keeps or repeats known downloads, and names each conflict`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { scene in
             // Given a download that is done, one whose file is gone, and one that waits
             await scene.add(["/kept", "/gone"])
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `prints JSON that decodes`(place: QueueScene.Place) async throws {
+    func `prints JSON that can be decoded`(place: QueueScene.Place) async throws {
         struct Added: Decodable {
             struct Conflict: Decodable { var url, file, other: String }
             var added, joined, kept: Int
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `two users share a song, and it is downloaded for the user that stays`(place: QueueScene.Place) async throws {
+    func `a download shared by two users continues for the user who stays`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { scene in
             await scene.add(["/song"], "--user", "ann")
             await scene.add(["/song"], "--user", "bob", "--batch", "party")
@@ -150,12 +150,12 @@ import Testing
         }
     }
 
-    @Test func `pausing doesn't wait for a download that was resumed meanwhile`() async throws {
+    @Test func `pausing doesn't wait for a download that was resumed in the meantime`() async throws {
         try await QueueScene.run { scene in
             await scene.add(["/a"])
             let store = DownloadStore.sqlite(at: URL(filePath: scene.database))
             let downloads = DownloadCoordinator(store: store)
-            // A worker that doesn't stop the download, as if it hadn't noticed yet.
+            // A worker that doesn't stop the download, as if it hadn't noticed the pause yet.
             let claim = JobClaim(
                 worker: try await store.queue.attach(), count: 1, limits: .init(), lease: .seconds(3600))
             #expect(try await store.queue.takeTurn([], claiming: claim).claimed.count == 1)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `unknown numbers are reported, and the others are changed`(place: QueueScene.Place) async throws {
+    func `unknown numbers are reported, and the other downloads are changed`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { scene in
             await scene.add(["/a"])
             let ended = await scene.queue("cancel", "1", "77")
@@ -198,7 +198,7 @@ import Testing
                         && (scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\u{202E}")
                 }
                 #expect(controls.isEmpty, "\(text.output.debugDescription)")
-                // Programs get the name as it is.
+                // Programs get the name unchanged.
                 let listing = try await scene.listing()
                 #expect((listing.waiting + listing.failed).first?.members.first?.user == hostile)
                 _ = await scene.queue("work", "--until-empty", "-q")
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `shows no secrets of URLs`(place: QueueScene.Place) async throws {
+    func `shows no secrets from URLs`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { _ in
             OriginResponse(status: 500)
         } _: { scene in
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `stores absolute directories`() async throws {
+    @Test func `stores directories as absolute paths`() async throws {
         try await QueueScene.run { scene in
             _ = await scene.queue("add", "-d", "some/./where", scene.origin.url("/a"))
             let file = try #require(try await scene.listing().waiting.first?.file)
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: [["list"], ["watch"], ["work"], ["pause", "--all"], ["add", "-d", "x", "http://a.example/x"]])
-    func `a damaged database is an error of the database, and isn't replaced`(command: [String]) async throws {
+    func `a damaged database is reported as such and isn't replaced`(command: [String]) async throws {
         try await QueueScene.run { scene in
             // Given a database whose first page is overwritten
             await scene.add(["/a"])
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func `shells complete its commands and options`(shell: String) async {
+    func `shell completion includes its commands and options`(shell: String) async {
         let console = RecordedConsole()
         let status = await SluiceProgram.run(["--generate-completion-script", shell], console: console.console)
         #expect(status == .success)
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable, QueueScene.Place.usable)
-    func `copies unfinished downloads with members, priorities, pauses and failures, and leaves the source`(
+    func `copies unfinished downloads with members, priorities, pauses and failures, and keeps the source`(
         from place: QueueScene.Place, to otherPlace: QueueScene.Place
     ) async throws {
         try await QueueScene.run(on: place) { request in
@@ -314,7 +314,9 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `what is done in the other queue stays done, and conflicts are named`(place: QueueScene.Place) async throws {
+    func `a download that is done in the other queue stays done, and conflicts are named`(place: QueueScene.Place)
+        async throws
+    {
         try await QueueScene.run { scene in
             await scene.add(["/a", "/b"])
             let other = try place.newQueue("other.db", in: scene.directory)
@@ -368,7 +370,7 @@ import Testing
 
 @Suite struct `The argument of --db` {
     @Test(arguments: ["queue.db", "./postgres:x", "/tmp/a#b.db", "postgres:/x", "mysql://a"])
-    func `names a file unless it has the scheme of PostgreSQL`(argument: String) throws {
+    func `an argument without the scheme of PostgreSQL names a file`(argument: String) throws {
         guard case .file(let url) = try QueueAddress(argument) else {
             Issue.record("not a file")
             return
@@ -390,12 +392,14 @@ import Testing
         ("postgres://ann:pa#ss@h/d#songs", "postgres://ann:pa#ss@h/d", "songs"),
         ("postgres://", "postgres://", "default"),
     ])
-    func `names a database and a queue in it`(argument: String, url: String, queue: String) throws {
+    func `an argument with the scheme of PostgreSQL names a database and a queue in it`(
+        argument: String, url: String, queue: String
+    ) throws {
         #expect(try QueueAddress(argument) == .postgres(url: url, queue: queue))
     }
 
     @Test(arguments: ["#", "#%zz", "#a%00b", "#a\u{1B}[2J", "#" + String(repeating: "x", count: 256)])
-    func `is refused without a valid name of a queue, and isn't repeated`(end: String) {
+    func `an argument with an invalid queue name is refused and isn't repeated`(end: String) {
         let problem = #expect(throws: QueueAddress.Problem.self) {
             _ = try QueueAddress("postgres://ann:secret@db.example/sluice" + end)
         }

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         ["list"], ["watch"], ["work", "--until-empty"], ["cancel", "--all"], ["retry", "1"],
     ])
-    func `is an error if it is missing, and isn't created`(command: [String]) async throws {
+    func `a missing queue is an error and isn't created`(command: [String]) async throws {
         try await QueueScene.run(on: .postgres) { scene in
             for _ in 0..<2 {
                 let ended = await scene.queue(command[0], Array(command.dropFirst()))
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `is created by a worker that starts first`() async throws {
+    @Test func `a worker that starts first creates the queue`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             let console = RecordedConsole().console
             let arguments = ["queue", "work", "--db", scene.database, "-q"]
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `is one of several in a database`() async throws {
+    @Test func `a database can contain several queues`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
             let other = try PostgresServer.newQueue()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `puts relative directories below the worker's directory`() async throws {
+    @Test func `relative directories are below the worker's directory`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             // Given
             let list = scene.directory.appending(path: "list")
@@ -63,14 +63,14 @@ import Testing
             for name in ["music/7/a", "other/dir/b", "c"] {
                 #expect(FileManager.default.fileExists(atPath: scene.files.appending(path: name).path), "\(name)")
             }
-            // Whether another machine still has the file can't be seen.
+            // The command can't see whether another machine still has the file.
             let again = await scene.queue("add", "-d", "music/7", scene.origin.url("/a"))
             #expect(again.output == "Added 0 downloads. 1 is done already.\n", "\(again)")
         }
     }
 
     @Test(arguments: ["..", "music/../..", ".hidden", "a\u{7}"])
-    func `refuses relative directories that would leave the worker's`(directory: String) async throws {
+    func `relative directories that would leave the worker's directory are refused`(directory: String) async throws {
         try await QueueScene.run(on: .postgres) { scene in
             let urls = [scene.origin.url("/a"), scene.origin.url("/b")]
             let added = await scene.queue("add", ["-d", directory] + urls)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `is found with variables instead of a URL, and messages have their values`() async throws {
+    @Test func `variables can replace the URL, and messages show their values`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
             let parts = try #require(
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `says that announcements don't arrive through a pooler, and goes on`() async throws {
+    @Test func `without announcements through a pooler, the worker says so and continues`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
             let name = scene.database.split(separator: "#").last ?? ""
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `isn't copied to itself`() async throws {
+    @Test func `a queue isn't copied to itself`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
             // The same queue under another name.
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: Mistake.allCases, [["list"], ["work"], ["watch"], ["add", "-d", "x", "http://a.example/x"]])
-    func `isn't used after a mistake in the URL, which gets one clear line without the password`(
+    func `a mistake in the URL gets one clear line without the password`(
         mistake: Mistake, command: [String]
     ) async throws {
         try await QueueScene.run { scene in
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `continues a list of 'sluice get'`() async throws {
+    @Test func `sluice get continues a list`() async throws {
         try await QueueScene.run(on: .postgres) { request in
             request.target == "/b" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
         } _: { scene in

@@ -10,7 +10,7 @@ import Testing
 @testable import SluiceCommands
 
 @Suite(.timeLimit(.minutes(15))) struct `sluice queue watch` {
-    /// A session of its own, with the terminal: Ctrl-C and a change of the size send signals (setsid(1)).
+    /// A separate session with the terminal, in which Ctrl-C and resizing send signals (setsid(1)).
     private static let session = "/usr/bin/setsid"
 
     private static func watch(
@@ -23,9 +23,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: session)))
-    func `shows the queue, scrolls, survives a resize and changes, and leaves the terminal in order after q`()
-        async throws
-    {
+    func `shows the queue, scrolls, survives resizing and changes, and restores the terminal after q`() async throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 14, cell: (10, 20))
         try await QueueScene.run { scene in
             await scene.add((1...30).map { "/song-\($0)" }, "--user", "ann")
@@ -64,14 +62,14 @@ import Testing
                 try? await terminal.output(containing: "1 waiting")
                 terminal.type(key)
             }
-            // setsid reports the end by a signal as its own failure.
+            // setsid reports an end by a signal as its own failure.
             #expect(key == "\u{3}" ? ended.status == 7 : ended.error.contains("did not exit normally"), "\(ended)")
             let screen = FullScreen(columns: 80, rows: 14, showing: terminal.output)
             #expect(!screen.isAlternate && screen.isCursorVisible && screen.entries == 1)
         }
     }
 
-    @Test func `an error restores the terminal, and is reported afterwards`() async throws {
+    @Test func `an error restores the terminal and is reported afterwards`() async throws {
         let recorded = RecordedConsole()
         let emitted = Recorder<String>()
         var console = recorded.console
@@ -88,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `without a terminal, prints a line of JSON for each change`(place: QueueScene.Place) async throws {
+    func `without a terminal, prints one line of JSON for each change`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { scene in
             await scene.add(["/a"])
             let recorded = RecordedConsole()
@@ -106,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `keys may arrive in parts, and unknown ones are ignored`() {
+    @Test func `keys may arrive in parts, and unknown keys are ignored`() {
         var keys = WatchKeys()
         #expect(keys.read("xk\u{1B}".utf8) == [.up])
         #expect(keys.read("[".utf8) == [])
@@ -145,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 10, 40, 80, 200], [1, 2, 3, 4, 5, 24, 60])
-    func `fits the screen, whatever its size, and has no controls`(columns: Int, rows: Int) throws {
+    func `a frame fits a screen of any size and has no controls`(columns: Int, rows: Int) throws {
         for offset in [-5, 0, 3, 1000] {
             let lines = try frame(columns, rows, offset: offset).lines
             #expect(lines.count == rows)
@@ -154,14 +152,14 @@ import Testing
         }
     }
 
-    @Test func `shows progress, users and errors`() throws {
+    @Test func `a frame shows progress, users and errors`() throws {
         let lines = try frame(100, 24).lines
         #expect(lines[0].hasSuffix(".db: 1 running, 9 waiting, 1 failed  2.1 MB/s"))
         #expect(lines[3].contains("日本の歌 (live).mp3") && lines[3].hasSuffix("71 %  710.0 kB"))
         #expect(lines.contains { $0.hasPrefix("  11  www") && $0.contains("…") && $0.contains("answered 404.") })
     }
 
-    @Test func `scrolls to the last line and no further`() throws {
+    @Test func `a frame scrolls to the last line and no further`() throws {
         let last = try frame(80, 10, offset: 1000)
         #expect(last.lines[8].hasPrefix("  11  ") && last.lines[9].hasSuffix("lines 10 to 16 of 16"))
         #expect(last.largestOffset == 9)
@@ -176,7 +174,7 @@ struct FullScreen {
     let rows: Int
     private(set) var isAlternate = false
     private(set) var isCursorVisible = true
-    /// How often the alternate screen was entered.
+    /// The number of times that the alternate screen was entered.
     private(set) var entries = 0
     /// Unknown controls, and output outside of the screen.
     private(set) var unknown: [String] = []
@@ -199,7 +197,7 @@ struct FullScreen {
         }
     }
 
-    /// Without spaces at the ends.
+    /// The lines without trailing spaces.
     var lines: [String] {
         cells.map { line in
             var text = String(line)

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable, [SIGKILL, SIGINT])
-    func `another worker continues what a stopped one has begun`(place: QueueScene.Place, signal: Int32) async throws {
+    func `another worker continues what a stopped worker began`(place: QueueScene.Place, signal: Int32) async throws {
         let (reached, stalls) = (Gate(), Guarded(true))
         let ranges = Recorder<Bool>()
         try await QueueScene.run(on: place) { request in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: QueueScene.Place.usable)
-    func `cancelling and pausing stop the worker of another process`(place: QueueScene.Place) async throws {
+    func `cancelling and pausing stop downloads in another process`(place: QueueScene.Place) async throws {
         let reached = Gate()
         try await QueueScene.run(on: place) { request in
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
@@ -76,7 +76,7 @@ import Testing
         await reached.open()
     }
 
-    @Test func `what a killed worker had is cancelled without waiting for its lease`() async throws {
+    @Test func `a killed worker's download is cancelled without waiting for its lease`() async throws {
         let reached = Gate()
         try await QueueScene.run { request in
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `an interrupted worker says what it leaves, and draws the queue on a terminal`() async throws {
+    @Test func `an interrupted worker reports what it leaves, and draws the queue on a terminal`() async throws {
         let reached = Gate()
         let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
         try await QueueScene.run { request in
@@ -184,7 +184,7 @@ import Testing
             let found = await offPool {
                 let reading = open(pipe.path, O_RDONLY)
                 defer { close(reading) }
-                // A page, which is shorter than the result: the program waits. F_SETPIPE_SZ of fcntl(2).
+                // The pipe holds one page, which is less than the result, so the program waits: F_SETPIPE_SZ of fcntl(2).
                 _ = fcntl(reading, 1031, 4096)
                 var waited = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
                 _ = poll(&waited, 1, -1)

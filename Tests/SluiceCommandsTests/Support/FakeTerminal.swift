@@ -2,8 +2,8 @@ import Foundation
 
 /// The parts of a terminal that `sluice show` uses: a screen that scrolls, and the images on it.
 ///
-/// Images by kitty's protocol stay where text is erased; those by iTerm2's are in the cells, and the cursor moves behind
-/// them, as it does in iTerm2.
+/// Images of kitty's protocol stay if text is erased. Images of iTerm2's protocol are in the cells, and the cursor moves past them,
+/// as in iTerm2.
 struct FakeTerminal {
     struct ShownImage: Hashable, Comparable {
         /// Counted from the first written line.
@@ -38,7 +38,7 @@ struct FakeTerminal {
 
     var loadedImages: [ShownImage] { (Array(named.values) + inCells).sorted() }
 
-    /// The lines without spaces at their ends.
+    /// The lines without trailing spaces.
     var text: [String] {
         lines.map { line in
             var text = String(String.UnicodeScalarView(line))

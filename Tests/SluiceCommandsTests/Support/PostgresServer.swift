@@ -6,7 +6,7 @@ import Testing
 enum PostgresServer {
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Whether tests use it. In CI they do in any case, and fail without a server.
+    /// Whether tests use the server. In CI, they always do, and fail without it.
     static let isThere =
         environment["SLUICE_POSTGRES"] != nil || environment["CI"] != nil
         || environment["SLUICE_REQUIRE_SERVERS"] != nil
@@ -25,7 +25,7 @@ enum PostgresServer {
         return value
     }
 
-    /// The URL with another part.
+    /// The URL with some parts changed.
     static func url(_ change: (inout URLComponents) -> Void) throws -> String {
         var parts = try #require(URLComponents(string: try url))
         change(&parts)

@@ -75,8 +75,8 @@ final class PseudoTerminal: Sendable {
         try process.run()
         close(slave)
         async let watch: Void = watching(process.processIdentifier)
-        // A thread, because a terminal reads at any time, even if the tasks of other tests keep the pool busy. A program that finds it
-        // full drops output.
+        // Uses a thread, because a terminal must be read at any time, even if the tasks of other tests keep the pool busy. A program that
+        // finds it full drops output.
         await offPool { [self] in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {

@@ -10,11 +10,11 @@ struct QueueScene: Sendable {
         /// A file in the temporary directory.
         case file
         #if PostgreSQL
-        /// A queue with a name of its own, in the database that Scripts/checks/postgres.sh starts.
+        /// A queue with a unique name, in the database that Scripts/checks/postgres.sh starts.
         case postgres
         #endif
 
-        /// The places that tests can use: without a server, the file only.
+        /// The places that tests can use. Without a server, only the file.
         static var usable: [Place] {
             #if PostgreSQL
             PostgresServer.isThere ? allCases : [.file]
@@ -110,7 +110,7 @@ struct QueueScene: Sendable {
         return Ended(status: status, output: console.output, error: console.error)
     }
 
-    /// Adds the paths of the server.
+    /// Adds downloads of these paths from the server.
     @discardableResult
     func add(_ paths: [String], _ options: String...) async -> Ended {
         await queue("add", ["-d", files.path] + options + paths.map(origin.url))
