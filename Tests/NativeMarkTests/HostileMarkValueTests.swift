@@ -27,7 +27,7 @@ import Testing
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
-    /// The preconditions of the documentation.
+    /// The documented preconditions.
     static let traps: [(reason: String, body: @Sendable () -> Void)] = [
         ("a replaced range is within the source", { _ = Document("ab").replacing(0..<3, with: "") }),
         ("a replaced range separates no scalar", { _ = Document("aé").replacing(2..<3, with: "") }),

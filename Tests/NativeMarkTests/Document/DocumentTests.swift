@@ -5,7 +5,7 @@ import Testing
 @Suite struct `The tree of a document` {
     private let document = Document("# One\n\n- *two*\n- three `four`\n\n> ![five](six.png \"seven\")  \n> eight\n")
 
-    @Test func `events enter and leave each node in document order, and leaves are only entered`() {
+    @Test func `events enter and leave each node in document order, and only enter leaves`() {
         var names: [String] = []
         for event in Document("*a* `b`").events {
             switch event {
@@ -20,7 +20,7 @@ import Testing
             ])
     }
 
-    @Test func `an empty document has a root and nothing below`() {
+    @Test func `an empty document has only a root`() {
         let empty = Document("")
         #expect(empty.root.kind == .document)
         #expect(empty.root.firstChild == nil)
@@ -28,7 +28,7 @@ import Testing
         #expect(empty.events.map { _ in 1 }.count == 2)
     }
 
-    @Test func `neighbors agree with each other`() {
+    @Test func `parents, children and siblings agree with each other`() {
         for node in document.nodes(where: { _ in true }) {
             let children = Array(node.children)
             #expect(children.first == node.firstChild)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the walk of a node stays below it`() {
+    @Test func `the events of a node stay below it`() {
         let list = document.first { if case .list = $0 { true } else { false } }!
         #expect(list.events.map { _ in 1 }.count == 15)
         #expect(list.plainText == "two\nthree four")
@@ -57,7 +57,7 @@ import Testing
         #expect(headings.map(\.plainText) == ["One"])
     }
 
-    @Test func `documents are equal when source and options are`() {
+    @Test func `documents are equal if their source and options are`() {
         #expect(Document("a") == Document("a"))
         #expect(Document("a").hashValue == Document("a").hashValue)
         #expect(Document("a") != Document("b"))
@@ -68,7 +68,7 @@ import Testing
         #expect(Document("a").root != Document("a").root.firstChild)
     }
 
-    @Test func `two texts never stand side by side`() {
+    @Test func `two texts are never adjacent`() {
         for source in ["a&amp;b\\*c", "*a _b c", "[a [b] c", "a&lt;&gt;&#65;b\\\\", "![a", "x ]( y", "~~a ~b", "**a*"] {
             let document = Document(source)
             for node in document.nodes(where: { if case .text = $0.kind { true } else { false } }) {
@@ -90,7 +90,7 @@ import Testing
         "_a@b.c", "\"", "'", "--",
     ]
 
-    /// The generator of Knuth's MMIX: the same documents everywhere.
+    /// Knuth's MMIX generator, which makes the same documents everywhere.
     struct Generator {
         var state: UInt64
         mutating func next(below limit: Int) -> Int {
@@ -103,7 +103,7 @@ import Testing
         (0..<generator.next(below: 24)).map { _ in fragments[generator.next(below: fragments.count)] }.joined()
     }
 
-    @Test(arguments: 0..<8) func `the tree is whole, and every node stands where its parent does`(seed: Int) {
+    @Test(arguments: 0..<8) func `every node has the right parent and lies within its range`(seed: Int) {
         var generator = Generator(state: UInt64(seed))
         for _ in 0..<250 {
             let source = Self.document(&generator)
@@ -150,7 +150,7 @@ extension Document.Kind {
         }
     }
 
-    /// A footnote stands where it was written.
+    /// A footnote's range is where it was written, and not within its parent.
     fileprivate var isContained: Bool {
         if case .footnoteDefinition = self { return false }
         return true
@@ -167,7 +167,7 @@ extension Document.Kind {
         }
     }
 
-    @Test(arguments: 0..<4) func `replace regions as an array does`(seed: Int) {
+    @Test(arguments: 0..<4) func `replacing regions gives the same list as replacing them in an array`(seed: Int) {
         var generator = `Random documents`.Generator(state: UInt64(seed))
         var expected = (0..<generator.next(below: 2_000)).map { 1 + region($0 % 7 + 1).length % 7 }.map(region)
         var list = RegionList(expected)
@@ -206,7 +206,7 @@ extension Document.Kind {
 }
 
 @Suite struct `Memory of regions` {
-    @Test func `gives parts that don't overlap, aligned for nodes, until it is full`() {
+    @Test func `region memory has aligned parts that don't overlap, until it is full`() {
         let memory = RegionMemory(size: 10)
         let first = memory.take(3)
         #expect(memory.hasRoom(for: 6) && !memory.hasRoom(for: 7))
@@ -216,7 +216,7 @@ extension Document.Kind {
         #expect(!memory.hasRoom(for: 1) && memory.hasRoom(for: 0))
     }
 
-    @Test func `lives as long as a document that has one of its regions`() {
+    @Test func `region memory lives as long as any document that has one of its regions`() {
         var document = Document((0..<300).map { "# \($0)\n\ntext *\($0)*\n\n" }.joined())
         let last = document.root.children.map(\.plainText).last
         document = document.replacing(0..<document.source.utf8.count - 14, with: "new\n\n")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Source ranges` {
-    /// A text, which node to look at by its kind's name, and what it covers.
+    /// A text, the beginning of a kind's name, and what the nodes of this kind cover.
     static let table: [(String, String, [String])] = [
         ("a *b* c", "emphasis", ["*b*"]),
         ("a **b *c***", "emphasis", ["*c*"]),
@@ -69,11 +69,12 @@ import Testing
     }
 }
 
-/// What holds for the ranges of every document.
+/// Properties of the ranges of every document.
 @Suite struct `Ranges of random documents` {
     typealias Generator = `Random documents`.Generator
 
-    @Test(arguments: 0..<16) func `contain those of the children, which are in order and apart`(seed: Int) {
+    @Test(arguments: 0..<16)
+    func `a range contains its children's ranges, which are in order and don't overlap`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 1_000))
         for _ in 0..<120 {
             var options = Document.Options()
@@ -96,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<16) func `cover what the node came from`(seed: Int) {
+    @Test(arguments: 0..<16) func `a range covers what the node was parsed from`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 2_000))
         for _ in 0..<120 {
             let source = `Random edits`.text(
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<16) func `are the same in UTF-16`(seed: Int) {
+    @Test(arguments: 0..<16) func `ranges are the same in UTF-16`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 3_000))
         for _ in 0..<60 {
             let pieces = `Random edits`.text(
@@ -175,7 +176,7 @@ extension String {
 }
 
 @Suite struct `Offsets in UTF-16` {
-    @Test func `are those of String at each scalar`() {
+    @Test func `offsets match those of String at each scalar`() {
         var random = SeededRandom(seed: 23)
         let scalars: [Unicode.Scalar] = [
             "a", "\u{7F}", "\u{80}", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}", "é", "語", "😀",

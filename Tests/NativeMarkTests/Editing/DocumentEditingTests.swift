@@ -10,7 +10,7 @@ import Testing
         DocumentParser.replacing(range, of: document.storage, with: text).steps
     }
 
-    @Test func `a key costs the same in a document ten times as long`() {
+    @Test func `typing a key costs the same in a document ten times as long`() {
         let steps = [1_000, 10_000].map { count in
             let document = Document(Self.paragraphs(count))
             // The paragraph in the middle.
@@ -22,7 +22,7 @@ import Testing
         #expect(steps[1] < steps[0] + 20, "\(steps)")
     }
 
-    @Test func `a key in the only block costs a parse of the document`() {
+    @Test func `typing a key in the only block costs a parse of the document`() {
         let text = String(repeating: "word ", count: 2_000)
         let document = Document(text)
         #expect(steps(document, 500..<500, "x") <= 2 * DocumentParser.parse(text, options: .init()).steps)
@@ -42,7 +42,7 @@ import Testing
         #expect(steps(document, position..<position, "\n\n" + text) < all + all / 10)
     }
 
-    @Test func `a key beside definitions and footnotes parses only its block`() {
+    @Test func `typing a key next to definitions and footnotes parses only its block`() {
         let source = Self.paragraphs(200) + "[x] and [^1]\n\n[^1]: a\n\n[x]: /u\n\n" + Self.paragraphs(200)
         let document = Document(source)
         for block in document.root.children {
@@ -64,7 +64,7 @@ import Testing
         #expect(restored.changes(since: fenced).blocks.count == 5)
     }
 
-    @Test func `the changes are the blocks that a view shows again`() {
+    @Test func `the changes are the blocks that a view must show again`() {
         let document = Document("# é\n\none\n\ntwo 😀\n\nthree\n")
         let typed = document.replacing(utf16: 8..<8, with: "x")
         #expect(typed.source == "# é\n\nonex\n\ntwo 😀\n\nthree\n")
@@ -72,7 +72,7 @@ import Testing
         #expect(changes.blocks.map(\.plainText) == ["onex"])
         #expect(changes.utf16SourceRange == 5..<11)
         #expect(typed.source(of: changes.blocks[0]) == "onex")
-        // Behind a surrogate pair.
+        // After a surrogate pair.
         let deleted = typed.replacing(utf16: 17..<19, with: "")
         #expect(deleted.source == "# é\n\nonex\n\ntwo 😀three\n")
         changes = deleted.changes(since: typed)
@@ -90,7 +90,7 @@ import Testing
         #expect(changes.sourceRange == 5..<5)
     }
 
-    @Test func `documents stay values`() {
+    @Test func `editing a document doesn't change the original`() {
         let first = Document("one\n\ntwo\n")
         let second = first.replacing(0..<3, with: "1")
         #expect(first.root.plainText == "one\ntwo")
@@ -99,7 +99,7 @@ import Testing
         #expect(second.replacing(0..<1, with: "one") == first)
     }
 
-    @Test func `the limits are those of the whole document`() {
+    @Test func `the limits apply to the whole document`() {
         let definition = "[a]: " + String(repeating: "b", count: 3_000) + "\n\n"
         for count in [30, 34, 60] {
             var document = Document(definition + String(repeating: "[a] c\n\n", count: count))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a block of a stream is edited without the definitions of the others`() {
+    @Test func `a block of a stream is edited without the definitions of other blocks`() {
         var stream = DocumentStream()
         stream.append("[a]\n\n[a]: /u\n\n")
         stream.finish()
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "x\n\n", "- a\n"])
-    func `a byte order mark that comes to the beginning is ignored`(before: String) {
+    func `a byte order mark that moves to the beginning is ignored`(before: String) {
         let rest = "\u{FEFF}# Hi\n\ntext\n"
         let document = Document(before + rest).replacing(0..<before.utf8.count, with: "")
         #expect(document.difference(from: Document(rest)) == nil)
@@ -160,7 +160,7 @@ import Testing
 @Suite struct `Edits of hostile documents` {
     private static let table = `Hostile streams`.table
 
-    @Test(arguments: table.indices) func `cost at most a parse, and have its result`(index: Int) {
+    @Test(arguments: table.indices) func `an edit costs at most a parse and has the same result`(index: Int) {
         let (name, make) = Self.table[index]
         let source = make(1_000)
         let document = Document(source)
@@ -211,7 +211,7 @@ import Testing
     }
 
     /// 40 × 10 × 50 edits.
-    @Test(arguments: 0..<40) func `have the same result as a parse of the whole text`(seed: Int) {
+    @Test(arguments: 0..<40) func `a random edit has the same result as a parse of the whole text`(seed: Int) {
         var generator = Generator(state: UInt64(seed))
         var options = Document.Options()
         options.smartPunctuation = seed % 4 == 3
@@ -235,13 +235,13 @@ import Testing
         #expect(shared > (seed % 3 == 0 ? 25 : 250))
     }
 
-    @Test(arguments: 0..<4) func `report every block that differs`(seed: Int) {
+    @Test(arguments: 0..<4) func `every block that differs is reported`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 500))
         for _ in 0..<10 {
             var document = Document(Self.text(&generator, pieces: 100, of: Self.fragmentsWithoutDefinitions))
             for _ in 0..<20 {
                 let before = document
-                // Several edits between two looks at the changes.
+                // Several edits before the changes are compared.
                 for _ in 0...generator.next(below: 3) {
                     document = document.replacing(
                         Self.range(in: document.source, &generator),

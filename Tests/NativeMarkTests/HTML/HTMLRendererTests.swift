@@ -5,7 +5,7 @@ import Testing
 
 /// Reads CSS as a browser does, without the grammar of values: comments, strings with their escapes, and nested braces.
 struct CSSReader {
-    /// The CSS without its strings: each is replaced by `""`.
+    /// The CSS with each string replaced by `""`.
     var withoutStrings = ""
     /// The strings, with their escapes resolved.
     var strings: [String] = []
@@ -107,7 +107,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         Row(.fontSize(.em(.nan)), "font-size: 0em;"), Row(.kerning(.em(1e300)), "letter-spacing: 10000em;"),
         Row(.kerning(.em(1e-300)), "letter-spacing: 0em;"),
     ])
-    func `each style is a declaration`(_ row: Row) throws {
+    func `each style becomes one declaration`(_ row: Row) throws {
         for (selector, element) in [
             (StyleSheet.BlockSelector.paragraph, ".nativemark p"), (.heading(level: 2), ".nativemark h2"),
         ] {
@@ -116,7 +116,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         }
     }
 
-    @Test func `styles of one rule are together`() throws {
+    @Test func `the styles of one rule are combined`() throws {
         let sheet = StyleSheet().setting(
             block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],
         ).setting(inline: [.link: [.underline(true), .strikethrough(true), .fontFamily("A"), .fontDesign(.serif)]])
@@ -141,7 +141,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(Set(lines).count == StyleSheet.BlockSelector.allCases.count + StyleSheet.InlineSelector.allCases.count)
     }
 
-    @Test func `the browser chooses between light, dark and more contrast`() throws {
+    @Test func `the browser chooses between light, dark and increased contrast`() throws {
         let sheet = StyleSheet()
             .setting(colors: [
                 .accent: .init(
@@ -166,7 +166,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
             ])
     }
 
-    @Test func `lists have the markers of their depth`() throws {
+    @Test func `lists have the markers for their depth`() throws {
         let sheet = StyleSheet().setting(block: [
             .list(.ordered): [.marker(.numbers([.decimal, .uppercaseRoman]))],
             .list(.bullets): [.marker(.bullets(["–"]))],
@@ -233,7 +233,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         }
     }
 
-    @Test func `escapes each character at each place`() {
+    @Test func `each character is escaped at each position`() {
         for scalar in (0..<0x80).map({ Unicode.Scalar($0 as UInt8) }) + ["é", "語", "😀"] {
             for place in 0..<17 {
                 let text =
@@ -243,7 +243,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         }
     }
 
-    @Test func `escapes what was appended in pieces, and grows`() {
+    @Test func `text that is appended in pieces is escaped, and the output grows`() {
         var random = SeededRandom(seed: 22)
         let pieces = [
             "&", "<", ">", "\"", "\"&<>\"&<>", "a", "word ", "a longer piece", "é", "語語語", "😀", "", "'", "#", ":", ";",

@@ -9,21 +9,21 @@ import Testing
         }
     }
 
-    @Test(arguments: LanguageRows.rows) func `are found in each language`(row: LanguageRows.Row) {
+    @Test(arguments: LanguageRows.rows) func `tokens are found in each language`(row: LanguageRows.Row) {
         #expect(shown(row.code, row.language) == row.tokens.filter { !$0.isEmpty })
     }
 
-    @Test func `the name of a language has any case`() {
+    @Test func `the name of a language may have any case`() {
         #expect(shown("let", "Swift") == ["keyword:let"])
         #expect(shown("let", "SWIFT") == ["keyword:let"])
     }
 
-    @Test func `after the line of a literal that doesn't end are those of code`() {
+    @Test func `the line after a literal that doesn't end has tokens again`() {
         let tokens = shown("\"a \\(b\nlet c) let\nlet", "swift")
         #expect(tokens.filter { $0 == "keyword:let" }.count == 3, "\(tokens)")
     }
 
-    /// Pieces that begin something that may not end.
+    /// Pieces that start something that may not end.
     private static let pieces = [
         "\"", "'", "`", "\"\"\"", "'''", "\\", "\\(", "${", "#{", "{", "}", "(", ")", "$(", "#", "##\"", "r#\"", "f\"",
         "/*", "*/", "//", "--",
@@ -32,7 +32,8 @@ import Testing
         "0x", "_", ":", "=", "- ", "\n", " ", "\t", "\r\n", "\0", ";", ".", "<![CDATA[", "+", "-", "@@",
     ]
 
-    @Test(arguments: LanguageRows.rows.map(\.language)) func `are in order, separate and within any code`(
+    @Test(arguments: LanguageRows.rows.map(\.language))
+    func `tokens are in order, don't overlap and lie within the code`(
         language: String
     ) {
         var generator = `Random documents`.Generator(state: UInt64(language.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `of a hostile code are found as fast as those of any other`() {
+    @Test func `tokens of hostile code are found as fast as those of other code`() {
         for piece in Self.pieces {
             for language in ["swift", "rust", "python", "sh", "html", "yaml", "php", "js"] {
                 // A quadratic lexer would need minutes for each.
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `are cut where they overlap, and rounded down to scalars`() {
+    @Test func `overlapping tokens are cut, and ranges are rounded down to scalars`() {
         let tokens: [CodeToken] = [
             .init(4..<9, .string), .init(0..<2, .keyword), .init(1..<5, .number), .init(-5..<0, .type),
             .init(8..<400, .comment),
@@ -72,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func `have the styles of the sheet in code blocks`() throws {
+    @Test func `tokens in code blocks have the styles of the sheet`() throws {
         let sheet = StyleSheet().setting(inline: [.token(.keyword): [.bold(true)], .token(.comment): [.italic(true)]])
         let text = StyledText(
             Document("```language-swift\nlet a // é\n```\n\n`let`"), style: sheet, highlighter: .languages)

@@ -14,11 +14,11 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         ("%0$@", "%0$@"), ("%99999999999999999999$@", "%99999999999999999999$@"), ("%.2f %+5d", "A B"), ("%", "%"),
         ("%1$", "%1$"), ("%é", "%é"), ("%lu%llu%hhx", "AB%hhx"), ("%#@count@", "%#@count@"), ("%n", "%n"),
     ])
-    func `have the forms of string catalogs`(_ format: String, _ text: String) {
+    func `placeholders have the forms of string catalogs`(_ format: String, _ text: String) {
         #expect(document(format, "A", "B").root.plainText == text)
     }
 
-    @Test func `without arguments nothing is replaced`() {
+    @Test func `without arguments, nothing is replaced`() {
         #expect(document("100%% %@").root.plainText == "100%% %@")
     }
 }
@@ -29,7 +29,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
     @Test(arguments: [
         "*x*", "[a](b)", "`x`", "<http://a.b>", "# x", "- x", "a|b", "&amp;", "http://a.b", "  x  ", "x\n\ny", "\\",
     ])
-    func `are text, in a paragraph as in emphasis`(_ name: String) {
+    func `an argument is shown as text, even if it contains markup`(_ name: String) {
         for (format, text) in [
             ("%@", name), ("Hi **%@**!", "Hi \(name)!"), ("# %@", name), ("- %@", name), ("|%@|\n|-|", name),
         ] {
@@ -41,7 +41,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
     }
 
     @Test(arguments: ["*x*", "(x)", "„x“", " x", ""])
-    func `keep emphasis that stands close to letters`(_ name: String) {
+    func `an argument keeps emphasis next to letters`(_ name: String) {
         #expect(
             kinds(document("は**%@**さ", name)).contains(.strong), "\(document("は**%@**さ", name).source.debugDescription)"
         )
@@ -51,7 +51,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         ("x", "x"), ("a`b", "a`b"), ("``", "``"), ("`", "`"), (" ", " "), (" a ", " a "), ("\\", "\\"), ("a\nb", "a b"),
         ("*x*", "*x*"), ("a|b", "a|b"), ("\\|", "\\|"), ("&amp;", "&amp;"),
     ])
-    func `stay code in code, and do not leave it`(_ argument: String, _ code: String) {
+    func `an argument in a code span is code and doesn't end the span`(_ argument: String, _ code: String) {
         #expect(kinds(document("`%@`", argument)).contains(.code(code)))
         #expect(kinds(document("a ``x `%@`` *b*", argument)).contains(.code("x `" + code)))
         #expect(
@@ -60,7 +60,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
     }
 
     @Test(arguments: ["```", "~~~", "x\n```\n# y", "*x*", "````"])
-    func `stay in a block of code`(_ argument: String) {
+    func `an argument in a code block doesn't end the block`(_ argument: String) {
         for format in ["```\n%@\n```\nz", "~~~swift\na %@\n~~~\nz", "> ```\n> %@\n> ```\n\nz", "    %@\n\nz"] {
             let filled = document(format, argument)
             let shown = argument.replacing("\n", with: " ")
@@ -86,7 +86,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         ("[x](%@)", "https://e.com/a b\n", "https://e.com/a%20b%0A"),
         ("![x](%@)", "a%20b.png", "a%20b.png"),
     ])
-    func `add nothing to an address but themselves`(_ format: String, _ argument: String, _ address: String) {
+    func `an argument in an address adds only itself`(_ format: String, _ argument: String, _ address: String) {
         let destinations = kinds(document(format, argument, "y")).compactMap { kind -> String? in
             switch kind {
             case .link(let destination, _): destination
@@ -98,7 +98,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
     }
 
     @Test(arguments: ["javascript:alert(1)", "JAVASCRIPT:x", "vbscript:x", "file:///etc/passwd", "data:text/html,x"])
-    func `make no link that runs something`(_ argument: String) {
+    func `no argument makes a link that runs something`(_ argument: String) {
         for format in ["[x](%@)", "[x](%@:y)", "<%@>", "%@", "[x]\n\n[x]: %@"] {
             for kind in kinds(document(format, argument)) {
                 guard case .link(let destination, _) = kind else { continue }
@@ -107,15 +107,15 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         }
     }
 
-    @Test func `are text in a title, and in the first line of a block of code`() {
+    @Test func `an argument in a title or in an info string is text`() {
         let title = document("[x](/u \"a %@ b\")", "\" onclick=\"*y*")
         #expect(kinds(title).contains(.link(destination: "/u", title: "a \" onclick=\"*y* b")))
         let info = document("```%@ z\nx\n```", "a`b")
         #expect(kinds(info).contains(.codeBlock(info: "a`b z", isFenced: true)))
     }
 
-    /// Whatever the format and the arguments: the tree is that of the format.
-    @Test func `change nothing but text`() {
+    /// For any format and arguments, the tree is the format's.
+    @Test func `arguments change only text`() {
         var random = SeededRandom(seed: 26)
         let pieces = [
             "a ", "は", "**%@**", "*%@*", "~~%@~~", "`%@`", "`` %@ ` x``", "[%@](/u)", "[x](/u/%@ \"%@\")", "![%@](%@)",
@@ -139,7 +139,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
 }
 
 extension Document.Kind {
-    /// What it is, without what it says.
+    /// The kind without its values.
     fileprivate var name: String {
         String("\(self)".prefix { $0 != "(" })
     }
@@ -167,7 +167,7 @@ extension String {
 }
 
 @Suite struct `Text that is escaped` {
-    @Test func `is shown as it is, wherever text may stand`() throws {
+    @Test func `escaped text is shown unchanged wherever text may occur`() throws {
         var random = SeededRandom(seed: 6)
         var options = Document.Options()
         for round in 0..<3_000 {
@@ -194,7 +194,7 @@ extension String {
         }
     }
 
-    @Test func `says nothing that the text does not`() {
+    @Test func `only what could be markup is escaped`() {
         #expect(Document.escaped("") == "")
         #expect(Document.escaped("Ada Lovelace") == "Ada Lovelace")
         #expect(Document.escaped("*x*") == "\\*x\\*")

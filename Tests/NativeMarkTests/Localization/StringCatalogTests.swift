@@ -59,11 +59,12 @@ import Testing
         ([""], "Hello **%@**"),
         (["-"], "Hello **%@**"),
     ])
-    func `fall back from a region to its language, then to the source`(_ languages: [String], _ text: String) {
+    func `a lookup falls back from a region to its language, then to the source`(_ languages: [String], _ text: String)
+    {
         #expect(catalog.string("welcome", languages: languages) == text)
     }
 
-    @Test func `a key without texts is its own`() {
+    @Test func `a key without texts is its own text`() {
         #expect(catalog.string("only key", languages: ["de"]) == "only key")
         #expect(catalog.string("not there", languages: ["de"]) == "not there")
         #expect(catalog.string("", languages: ["de"]) == "")
@@ -72,7 +73,7 @@ import Testing
         #expect(catalog.sourceLanguage == "en")
     }
 
-    @Test func `a number chooses among variations`() {
+    @Test func `a number selects a variation`() {
         func files(_ count: Int?, _ language: String) -> String {
             catalog.string("files", languages: [language], count: count)
         }
@@ -84,12 +85,12 @@ import Testing
         #expect(files(1, "de") == "%lld Dateien" && files(1, "xx") == "%lld file of %@")
     }
 
-    @Test func `other devices are meant`() {
+    @Test func `the variation for other devices is used`() {
         #expect(catalog.string("tap", languages: ["en"]) == "Tap")
         #expect(catalog.string("tap", languages: ["de"]) == "Tippe")
     }
 
-    @Test func `a document is made of a key, a language and arguments`() {
+    @Test func `a document is made from a key, a language and arguments`() {
         func text(_ key: String, _ language: String, _ arguments: any CustomStringConvertible...) -> String {
             Document(localized: key, in: catalog, languages: [language], arguments: arguments).root.plainText
         }
@@ -137,7 +138,7 @@ import Testing
         Mistake(String(repeating: "[", count: 100_000), "", "JSON"),
         Mistake(String(repeating: #"{"strings":"#, count: 100_000), "", "JSON"),
     ])
-    func `a broken one names the place and the remedy`(_ mistake: Mistake) throws {
+    func `the error of a broken catalog names the place and the remedy`(_ mistake: Mistake) throws {
         let error = try #require(throws: NativeMarkError.self) { try StringCatalog(json: mistake.json) }
         #expect(error.subject == mistake.keyPath)
         for word in mistake.words { #expect("\(error)".contains(word), "\(error)") }
@@ -145,7 +146,7 @@ import Testing
     }
 }
 
-@Suite struct `Kinds of numbers` {
+@Suite struct `Plural categories` {
     @Test(arguments: [
         ("en", "other one other other other other other other other other"),
         ("de-AT", "other one other other other other other other other other"),
@@ -162,13 +163,13 @@ import Testing
         ("xx", "other other other other other other other other other other"),
         ("", "other other other other other other other other other other"),
     ])
-    func `have the forms of the language`(_ language: String, _ categories: String) {
+    func `numbers have the plural categories of the language`(_ language: String, _ categories: String) {
         let numbers = [0, 1, 2, 5, 11, 14, 21, 22, 100, 1_000_000]
         let found = numbers.map { PluralCategory(of: $0, language: language).rawValue }
         #expect(found.joined(separator: " ") == categories)
     }
 
-    @Test func `a sign makes no difference`() {
+    @Test func `the sign makes no difference`() {
         #expect(PluralCategory(of: -1, language: "en") == .one)
         #expect(PluralCategory(of: .min, language: "en") == .other)
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Searches of eight bytes at a time` {
-    /// As in the parser: what may be markup.
+    /// The bytes that may be markup, as in the parser.
     static let special = Set("\n\\`&<[]!*_~:.@'\"-".utf8)
 
     /// Compares all searches with loops over the bytes.
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `find each byte at each place, whatever is before it`() {
+    @Test func `a search finds each byte at each position, whatever comes before it`() {
         for byte in UInt8.min...UInt8.max {
             for other in [0x61, 0x5A, 0x20, 0x01, 0x7F, 0x80, 0xFF, byte ^ 1, byte ^ 0x80] {
                 for place in 0..<17 {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `stay in their range`() {
+    @Test func `a search stays in its range`() {
         var random = SeededRandom(seed: 21)
         for _ in 0..<3_000 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `lines end where they end, and zeros are replaced, at each length`() {
+    @Test func `line ends are found and zeros are replaced at each length`() {
         for length in 0..<40 {
             let line = String(repeating: "x", count: length)
             for (end, lines) in [("\n", 2), ("\r", 2), ("\r\n", 2), ("\u{2028}", 1)] {

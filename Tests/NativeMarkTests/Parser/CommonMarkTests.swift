@@ -1,7 +1,7 @@
 import NativeMark
 import Testing
 
-/// The rules of CommonMark and GFM for blocks, each by what would be wrong without it.
+/// The rules of CommonMark and GFM for blocks. Each case would have another result without its rule.
 @Suite struct `Rules of blocks` {
     static let lists: [(String, String)] = [
         ("- > a\n  >\n- b", "<ul>\n<li>\n<blockquote>\n<p>a</p>\n</blockquote>\n</li>\n<li>b</li>\n</ul>"),
@@ -26,7 +26,7 @@ import Testing
         ("- - a", "<ul>\n<li>\n<ul>\n<li>a</li>\n</ul>\n</li>\n</ul>"),
     ]
 
-    @Test(arguments: lists) func `of lists`(_ markdown: String, _ expected: String) {
+    @Test(arguments: lists) func `lists follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -39,7 +39,7 @@ import Testing
         ("- a\n\n\t\tb", "<ul>\n<li>\n<p>a</p>\n<pre><code>  b\n</code></pre>\n</li>\n</ul>"),
     ]
 
-    @Test(arguments: tabs) func `of tabs`(_ markdown: String, _ expected: String) {
+    @Test(arguments: tabs) func `tabs follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -52,7 +52,7 @@ import Testing
         ("    a\n---", "<pre><code>a\n</code></pre>\n<hr />"),
     ]
 
-    @Test(arguments: headings) func `of headings`(_ markdown: String, _ expected: String) {
+    @Test(arguments: headings) func `headings follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -68,7 +68,7 @@ import Testing
         ("``` &amp;\\* b\n```", "<pre><code class=\"language-&amp;*\"></code></pre>"),
     ]
 
-    @Test(arguments: code) func `of code`(_ markdown: String, _ expected: String) {
+    @Test(arguments: code) func `code blocks follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -80,7 +80,9 @@ import Testing
         ("a\n***\nb", "<p>a</p>\n<hr />\n<p>b</p>"), ("*-*", "<p><em>-</em></p>"), (" a\n  b", "<p>a\nb</p>"),
     ]
 
-    @Test(arguments: others) func `of quotes, lines across and paragraphs`(_ markdown: String, _ expected: String) {
+    @Test(arguments: others)
+    func `quotes, thematic breaks and paragraphs follow the rules of CommonMark`(_ markdown: String, _ expected: String)
+    {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -92,7 +94,7 @@ import Testing
         return "<table>\n<thead>\n" + row(header, "th") + "</thead>\n" + body + "</table>\n"
     }
 
-    @Test func `of tables`() {
+    @Test func `tables follow the rules of GFM`() {
         #expect(html("a|b\n-|-\nc|d|e\nf\n\ng") == table(["a", "b"], [["c", "d"], ["f", ""]]) + "<p>g</p>\n")
         #expect(html("a|b\n-|-|-") == "<p>a|b\n-|-|-</p>\n")
         #expect(html("a|b|c\n-|-") == "<p>a|b|c\n-|-</p>\n")
@@ -108,7 +110,7 @@ import Testing
         #expect(html("a|b\n- | -").hasPrefix("<p>a|b</p>\n<ul>"))
     }
 
-    @Test func `of tasks`() {
+    @Test func `task items follow the rules of GFM`() {
         func tasks(_ markdown: String) -> [Document.TaskState?] {
             Document(markdown).nodes { if case .item = $0.kind { true } else { false } }.map {
                 if case .item(let task) = $0.kind { task } else { nil }
@@ -118,15 +120,15 @@ import Testing
         #expect(tasks("- [x]c\n- [ ]\n- \\[x] d\n- > [x] e") == [nil, nil, nil, nil])
     }
 
-    @Test func `of footnotes`() {
+    @Test func `definitions of footnotes don't nest`() {
         let document = Document("x[^a]\n\n[^a]: [^b]: c d\n\n    [^b]: e f")
         #expect(document.root.children.map(\.kind) == [.paragraph, .footnoteDefinition(label: "a")])
         #expect(document.root.lastChild!.children.map(\.plainText) == ["[^b]: c d", "[^b]: e f"])
     }
 }
 
-/// The rules of CommonMark for text, each by what would be wrong without it. All of the specification's examples are run by
-/// Scripts/checks/commonmark.py; these need nothing but the module.
+/// The rules of CommonMark for text. Each case would have another result without its rule. Scripts/checks/commonmark.py runs all examples
+/// of the specification; these tests need only the module.
 @Suite struct `Rules of text` {
     static let code: [(String, String)] = [
         ("a ``b\n\n``c``", "<p>a ``b</p>\n<p><code>c</code></p>"),
@@ -137,7 +139,7 @@ import Testing
         ("*a`*`", "<p>*a<code>*</code></p>"),
     ]
 
-    @Test(arguments: code) func `of code spans`(_ markdown: String, _ expected: String) {
+    @Test(arguments: code) func `code spans follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
@@ -147,11 +149,12 @@ import Testing
         ("\\a \\é \\* \\\\", "<p>\\a \\é * \\</p>"), ("\\&amp;", "<p>&amp;amp;</p>"),
     ]
 
-    @Test(arguments: characters) func `of line breaks and backslashes`(_ markdown: String, _ expected: String) {
+    @Test(arguments: characters)
+    func `line breaks and backslashes follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == expected + "\n")
     }
 
-    @Test func `an inline that begins in a cell ends in it`() {
+    @Test func `an inline that starts in a cell ends in it`() {
         for pair in [
             ("&am", "p;"), ("`a", "b`"), ("*a", "b*"), ("[a", "b](/u)"), ("http://a", ".b.c"), ("[a](/u \"b", "c\")"),
         ] {
@@ -173,7 +176,7 @@ import Testing
         ("*a _b* c_", "<em>a _b</em> c_"), ("*a [b*](/u)", "*a <a href=\"/u\">b*</a>"),
     ]
 
-    @Test(arguments: emphasis) func `of emphasis`(_ markdown: String, _ expected: String) {
+    @Test(arguments: emphasis) func `emphasis follows the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == (expected.hasPrefix("<ul") ? expected : "<p>\(expected)</p>") + "\n")
     }
 
@@ -197,7 +200,7 @@ import Testing
         ("[a] (b)", "[a] (b)"), ("[a]()", "<a href=\"\">a</a>"),
     ]
 
-    @Test(arguments: links) func `of links`(_ markdown: String, _ expected: String) {
+    @Test(arguments: links) func `links follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown) == "<p>\(expected)</p>\n")
     }
 
@@ -217,7 +220,8 @@ import Testing
         ("b\n[a]: /1\n\n[a]", "<p>b\n[a]: /1</p>\n<p>[a]</p>"),
     ]
 
-    @Test(arguments: references) func `of references`(_ markdown: String, _ expected: String) {
+    @Test(arguments: references)
+    func `link references follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown, .commonMark) == expected + "\n")
     }
 
@@ -229,11 +233,12 @@ import Testing
         ("<\(String(repeating: "a", count: 33)):b>", "&lt;\(String(repeating: "a", count: 33)):b&gt;"),
     ]
 
-    @Test(arguments: autolinks) func `of links in angle brackets`(_ markdown: String, _ expected: String) {
+    @Test(arguments: autolinks)
+    func `links in angle brackets follow the rules of CommonMark`(_ markdown: String, _ expected: String) {
         #expect(html(markdown, .commonMark) == "<p>\(expected)</p>\n")
     }
 
-    @Test func `of HTML, which keeps text from becoming markup`() {
+    @Test func `HTML output escapes text, which therefore can't become markup`() {
         #expect(html("\"<&>\"") == "<p>&quot;&lt;&amp;&gt;&quot;</p>\n")
         #expect(html("[a](b\"c 'd\"e<f>')") == "<p><a href=\"b%22c\" title=\"d&quot;e&lt;f&gt;\">a</a></p>\n")
         #expect(html("![\"a\"<b>](c)") == "<p><img src=\"c\" alt=\"&quot;a&quot;&lt;b&gt;\" /></p>\n")
@@ -242,7 +247,7 @@ import Testing
 }
 
 @Suite struct `Bytes that are not letters` {
-    @Test func `line feed, carriage return and both end a line`() {
+    @Test func `a line feed, a carriage return or both end a line`() {
         let expected = html("# a\n\nb  \nc\n\n```\nd\n\ne\n```\n- f\n- g\n", .commonMark)
         for end in ["\r", "\r\n"] {
             let source = "# a\n\nb  \nc\n\n```\nd\n\ne\n```\n- f\n- g\n".split(
@@ -270,7 +275,7 @@ import Testing
         ("&#;&#x;&;", "&amp;#;&amp;#x;&amp;;"), ("&lt;b&gt;", "&lt;b&gt;"), ("&copy;&copy;", "©©"),
     ]
 
-    @Test(arguments: entities) func `an entity is its character`(source: String, expected: String) {
+    @Test(arguments: entities) func `an entity becomes its character`(source: String, expected: String) {
         #expect(html(source, .commonMark) == "<p>\(expected)</p>\n")
     }
 
@@ -283,7 +288,7 @@ import Testing
         #expect(html("[\(reference)]\n\n[\(definition)]: /u", .commonMark).contains("<a href=\"/u\">"))
     }
 
-    @Test func `letters that only look alike are different labels`() {
+    @Test func `characters that only look alike make different labels`() {
         #expect(!html("[é]\n\n[e]: /u").contains("<a"))
         #expect(!html("[e\u{301}]\n\n[\u{E9}]: /u").contains("<a"))
     }
@@ -313,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `a blank line in the code of an item keeps the spaces behind the indentation`() {
+    @Test func `a blank line in an item's code block keeps the spaces after the indentation`() {
         #expect(html("- ```\n      \n  x") == "<ul>\n<li>\n<pre><code>    \nx\n</code></pre>\n</li>\n</ul>\n")
         #expect(html("-\n    \n  x") == "<ul>\n<li></li>\n</ul>\n<p>x</p>\n")
     }

@@ -2,7 +2,7 @@ import NativeMark
 import Testing
 
 @Suite struct `Extensions of CommonMark` {
-    @Test func `without extensions their markup is text`() {
+    @Test func `without extensions, their markup is text`() {
         for source in ["a | b\n--|--", "~~a~~", "www.example.org", "http://example.org", "a@b.c", "x[^1]\n\n[^1]: y"] {
             let document = Document(source, options: .commonMark)
             for node in document.nodes(where: { _ in true }) {
@@ -17,13 +17,13 @@ import Testing
         #expect(item?.kind == .item(task: nil))
     }
 
-    @Test func `task items say whether they are done`() {
+    @Test func `a task item is open or done`() {
         let items = Document("- [ ] a\n- [x] b\n- [X] c\n- d\n- [y] e").root.firstChild!.children.map(\.kind)
         #expect(
             items == [.item(task: .open), .item(task: .done), .item(task: .done), .item(task: nil), .item(task: nil)])
     }
 
-    @Test func `a table has alignments, a header, and as many cells in each row`() {
+    @Test func `a table has alignments, a header, and the same number of cells in each row`() {
         let table = Document("a|b|c|d\n-|:-|:-:|-:\n1|2").root.firstChild!
         #expect(table.kind == .table(alignments: [.none, .leading, .center, .trailing]))
         #expect(table.children.map(\.kind) == [.tableRow(isHeader: true), .tableRow(isHeader: false)])
@@ -34,7 +34,7 @@ import Testing
         #expect(table.lastChild!.children.map(\.plainText) == ["1", "2", "", ""])
     }
 
-    @Test func `lists know their number, marker and tightness`() {
+    @Test func `a list has its start number, marker and tightness`() {
         func list(_ source: String) -> Document.Kind { Document(source).root.firstChild!.kind }
         #expect(list("- a\n- b") == .list(.init(start: nil, marker: "-", isTight: true)))
         #expect(list("7) a\n\n8) b") == .list(.init(start: 7, marker: ")", isTight: false)))
@@ -45,7 +45,7 @@ import Testing
 
     // MARK: Bare autolinks
 
-    /// The examples of GFM 6.9, and what is at their edges.
+    /// The examples of GFM 6.9, and edge cases.
     static let autolinks: [(String, String)] = [
         ("www.commonmark.org", "<a href=\"http://www.commonmark.org\">www.commonmark.org</a>"),
         (
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Footnotes
 
-    @Test func `footnotes stand at the end in the order of the first reference`() {
+    @Test func `footnotes are at the end, in the order of their first references`() {
         let document = Document("[^b]: second\n\nx[^a] y[^b] z[^a]\n\n[^a]: first\n    \n    more\n[^c]: unused")
         #expect(
             document.root.children.map(\.kind) == [
@@ -144,17 +144,17 @@ import Testing
         #expect(html("x[^ a]\n\n[^ a]: y", .init()).contains("<p>x[^ a]") == false)
     }
 
-    @Test func `labels of footnotes are folded, and the first definition counts`() {
+    @Test func `footnote labels are case-folded, and the first definition wins`() {
         #expect(Document("x[^SS]\n\n[^ß]: one\n[^ss]: two").root.lastChild?.plainText == "one")
     }
 
-    @Test func `emphasis around links and footnotes is not confused by what is in them`() {
+    @Test func `emphasis around links and footnotes isn't affected by their contents`() {
         #expect(html("a* [*b*](/u) c*") == "<p>a* <a href=\"/u\"><em>b</em></a> c*</p>\n")
         #expect(html("*a [*b](/u) c*") == "<p><em>a <a href=\"/u\">*b</a> c</em></p>\n")
         #expect(html("*a[^*b*] c*\n\n[^*b*]: d").hasPrefix("<p><em>a<sup"))
     }
 
-    @Test func `the HTML links back and forth`() {
+    @Test func `in HTML, a footnote reference links to the footnote`() {
         #expect(
             html("a[^x]\n\n[^x]: b")
                 == "<p>a<sup class=\"footnote-ref\"><a href=\"#fn-1\" id=\"fnref-1\">1</a></sup></p>\n"
@@ -168,7 +168,8 @@ import Testing
         ("a-b", "a-b"), ("-----", ""), ("\\\"a\\\"", "&quot;a&quot;"), ("\"a", "“a"), ("'80s", "’80s"),
     ]
 
-    @Test(arguments: smart) func `straight punctuation becomes typographic if asked`(source: String, expected: String) {
+    @Test(arguments: smart) func `straight punctuation becomes typographic on request`(source: String, expected: String)
+    {
         var options = Document.Options.commonMark
         options.smartPunctuation = true
         #expect(html(source, options) == (expected.isEmpty ? "<hr />\n" : "<p>\(expected)</p>\n"))
@@ -178,14 +179,12 @@ import Testing
 
 @Suite struct `Flavors` {
     @Test(arguments: FlavorTable.rows)
-    func `a text is shown as GitHub shows it, and without extensions as CommonMark says`(
-        row: FlavorTable.Row
-    ) {
+    func `a text is shown as on GitHub, and without extensions as CommonMark specifies`(row: FlavorTable.Row) {
         #expect(html(row.markdown) == row.html)
         #expect(html(row.markdown, .commonMark) == row.commonMark)
     }
 
-    @Test func `a byte order mark is ignored only at the beginning of a text that arrives in pieces`() {
+    @Test func `in a text that arrives in pieces, a byte order mark is ignored only at the beginning`() {
         var stream = DocumentStream()
         stream.append("\u{FEFF}# a\n\n")
         stream.append("\u{FEFF}# b\n")
@@ -194,12 +193,12 @@ import Testing
         #expect(stream.source == "\u{FEFF}# a\n\n\u{FEFF}# b\n")
     }
 
-    @Test func `the range of a heading begins after the byte order mark`() {
+    @Test func `the range of a heading starts after the byte order mark`() {
         #expect(Document("\u{FEFF}# a").root.firstChild?.sourceRange == 3..<6)
     }
 }
 
-/// The rules of cmark-gfm, as GitHub shows them, and what the same text is without extensions.
+/// Texts that cmark-gfm, and therefore GitHub, shows in a certain way, and what they are without extensions.
 ///
 /// The HTML is that of cmark-gfm 0.29.0.gfm.6, except that the markup of task items, alignments and footnotes is our own.
 enum FlavorTable {

@@ -4,7 +4,7 @@ import Testing
 @testable import NativeMark
 
 @Suite struct `Hostile documents` {
-    /// Documents that slow or recursive parsers stumble over, by a size.
+    /// Documents of any size that are difficult for slow or recursive parsers.
     static let table: [(String, @Sendable (Int) -> String)] = [
         ("nested brackets", { String(repeating: "[", count: $0) + "a" + String(repeating: "]", count: $0) }),
         ("openers of links", { String(repeating: "[a](", count: $0) }),
@@ -109,7 +109,7 @@ import Testing
         #expect(Double(steps[1]) <= 2.2 * Double(steps[0]), "\(name): \(steps)")
     }
 
-    @Test func `a line is checked a single time for a thematic break, not for each item in it`() {
+    @Test func `a line is checked for a thematic break only once, not for each item in it`() {
         func steps(_ marker: String) -> Int {
             DocumentParser.parse(String(repeating: marker + " ", count: 1_000) + "a", options: .init()).steps
         }
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Caps
 
-    @Test func `containers nest so deep and no deeper`() {
+    @Test func `containers nest up to a limit`() {
         func depth(_ source: String) -> Int {
             var depth = 0
             var most = 0
@@ -166,9 +166,7 @@ import Testing
                 + "a")
     }
 
-    @Test(arguments: ["*a **b ", "![a ", "~~a *b "]) func `emphasis and images nest so deep and no deeper`(
-        opener: String
-    ) {
+    @Test(arguments: ["*a **b ", "![a ", "~~a *b "]) func `emphasis and images nest up to a limit`(opener: String) {
         let closer = ["*a **b ": " b** a*", "![a ": "](c)", "~~a *b ": " b* a~~"][opener]!
         let source = String(repeating: opener, count: 500) + "x" + String(repeating: closer, count: 500)
         let document = Document(source)
@@ -195,14 +193,14 @@ import Testing
         }
     }
 
-    @Test func `references add no more than the text is long, or 100 kB`() {
+    @Test func `references add at most as many bytes as the text has, or 100 kB`() {
         let target = String(repeating: "b", count: 1_000)
         let document = Document("[a]: \(target)\n\n" + String(repeating: "[a] ", count: 500))
         let links = document.nodes { if case .link = $0.kind { true } else { false } }
         #expect(links.count == 100)
     }
 
-    @Test func `rows stop when too many cells were added`() {
+    @Test func `table rows end when too many cells have been added`() {
         let columns = 300
         let source =
             String(repeating: "|a", count: columns) + "|\n" + String(repeating: "|-", count: columns) + "|\n"
@@ -215,7 +213,7 @@ import Testing
 
     /// Text that replaces other text, and its copy in a merged text, follow the content of a block. A block that is too long for the worst
     /// case has no markup.
-    @Test func `texts of a block take at most seven bytes for a byte of its content`() {
+    @Test func `the texts of a block take at most seven bytes per byte of its content`() {
         var options = Document.Options()
         options.smartPunctuation = true
         let entities = EntityTable.text.split(separator: " ").map { "&\($0.prefix { $0 != "=" });" }

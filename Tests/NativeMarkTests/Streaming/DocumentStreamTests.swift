@@ -22,7 +22,7 @@ import Testing
             ])
     }
 
-    @Test func `names the last block only while it grows`() {
+    @Test func `reports only the last block while it grows`() {
         var stream = DocumentStream()
         stream.append("one\n\ntwo\n\nthree")
         #expect(stream.append(" more") == .init(blocks: 2..<3, earlier: [], footnotes: false))
@@ -30,7 +30,7 @@ import Testing
         #expect(stream.append("") == .init(blocks: 4..<4, earlier: [], footnotes: false))
     }
 
-    @Test func `keeps the documents of blocks that did not change`() {
+    @Test func `keeps the documents of unchanged blocks`() {
         var stream = DocumentStream()
         stream.append("one\n\ntwo\n\nthree")
         let before = stream.block(at: 0)
@@ -41,7 +41,7 @@ import Testing
         #expect(before.isComplete && !stream.block(at: 2).isComplete)
     }
 
-    @Test func `makes a link of an earlier reference when it is defined`() {
+    @Test func `turns an earlier reference into a link when it is defined`() {
         var stream = DocumentStream()
         stream.append("a [b]\n\nc\n\nd [b][B] [e]\n\nf\n")
         #expect(stream.blocks.map(\.html) == ["<p>a [b]</p>\n", "<p>c</p>\n", "<p>d [b][B] [e]</p>\n", "<p>f</p>\n"])
@@ -60,7 +60,7 @@ import Testing
         #expect(stream.finish().earlier == [])
     }
 
-    @Test func `counts what the last block defines when the text ends`() {
+    @Test func `applies the definitions of the last block when the text ends`() {
         var stream = DocumentStream()
         stream.append("a [b]\n\n[b]: c")
         #expect(stream.blocks.map(\.html).joined() == "<p>a [b]</p>\n")
@@ -69,7 +69,7 @@ import Testing
         #expect(stream.finish() == .init(blocks: 2..<2, earlier: [], footnotes: false))
     }
 
-    @Test func `numbers footnotes in the order of the references, also those that are defined late`() {
+    @Test func `numbers footnotes in the order of their references, even if they are defined late`() {
         var stream = DocumentStream()
         stream.append("a[^x]\n\nb[^y]\n\nc[^x][^z]\n\n[^y]: Y [^z]\n")
         #expect(stream.footnotes == nil)
@@ -88,7 +88,7 @@ import Testing
         #expect(stream.footnotes?.root.children.map(\.plainText) == ["X", "Y ", "Z"])
     }
 
-    @Test func `tells blocks apart if their references differ`() {
+    @Test func `distinguishes blocks whose references differ`() {
         func first(_ definition: String) -> Document {
             var stream = DocumentStream()
             stream.append("a [b]\n\n[b]: \(definition)")
@@ -100,7 +100,7 @@ import Testing
         #expect(first("c") != Document("a [b]\n\n"))
     }
 
-    @Test(arguments: ["\n", "\r\n", "\r"]) func `takes any end of a line, also in two pieces`(end: String) {
+    @Test(arguments: ["\n", "\r\n", "\r"]) func `accepts any line end, even in two pieces`(end: String) {
         let text = ["a", "b", "", "# c", "", "```", "d", "", "```", ""].joined(separator: end)
         var stream = DocumentStream()
         for scalar in text.unicodeScalars { stream.append(String(scalar)) }
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [
         "a\n:-\n| c | d |\n", "a | b\n-|-\nc | d\n", "x\na | b\n-|-\n\ne", "x\n*\n|-|\n", "x\n    a\n|-|\n",
     ])
-    func `makes a table of what looked like a paragraph`(text: String) {
+    func `turns what looked like a paragraph into a table`(text: String) {
         var stream = DocumentStream()
         for scalar in text.unicodeScalars {
             stream.append(String(scalar))
@@ -124,7 +124,7 @@ import Testing
         #expect(html(text).contains("<table>"))
     }
 
-    @Test func `is a value`() {
+    @Test func `a copy of a stream is independent`() {
         var one = DocumentStream()
         one.append("a [x]\n\nb")
         var other = one
@@ -141,7 +141,7 @@ import Testing
         #expect(stream.blocks.isEmpty && stream.footnotes == nil && stream.source.isEmpty)
     }
 
-    @Test func `reads with the options that it was made with`() {
+    @Test func `uses the options that it was created with`() {
         var stream = DocumentStream(options: .commonMark)
         stream.append("~~a~~[^b]\n\n[^b]: c\n\n")
         stream.finish()
@@ -210,7 +210,7 @@ extension Document {
         return result
     }
 
-    @Test(arguments: 0..<8) func `is in the end the same as the text in one piece`(seed: Int) {
+    @Test(arguments: 0..<8) func `the result is the same as for the text in one piece`(seed: Int) {
         var generator = Generator(state: UInt64(seed))
         for _ in 0..<250 {
             let text = Self.document(&generator, of: Self.fragments)
@@ -226,7 +226,7 @@ extension Document {
         }
     }
 
-    @Test(arguments: 0..<8) func `shows what has arrived, as long as nothing is defined`(seed: Int) {
+    @Test(arguments: 0..<8) func `the blocks show what has arrived, as long as nothing is defined`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 100))
         let fragments = `Random documents`.fragments.filter { !$0.contains("]:") }
         var compared = 0
@@ -245,7 +245,7 @@ extension Document {
         #expect(compared > 25)
     }
 
-    @Test(arguments: 0..<8) func `says which blocks have changed`(seed: Int) {
+    @Test(arguments: 0..<8) func `every block that changed is reported`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 200))
         for _ in 0..<100 {
             let text = Self.document(&generator, of: Self.fragments)
@@ -258,7 +258,7 @@ extension Document {
                     change.earlier.allSatisfy { $0 < change.blocks.lowerBound }
                         && change.earlier == change.earlier.sorted())
                 shown.removeSubrange(min(shown.count, change.blocks.lowerBound)...)
-                // Sometimes nothing was asked for yet, when it changes.
+                // Sometimes nothing has been requested yet when it changes.
                 for index in change.blocks { shown.append(stream.block(at: index)) }
                 for index in change.earlier { shown[index] = stream.block(at: index) }
                 if change.footnotes { footnotes = stream.footnotes }
@@ -278,7 +278,7 @@ extension Document {
 }
 
 extension DocumentStream {
-    /// All blocks and footnotes, one after the other.
+    /// All blocks and footnotes, one after another.
     fileprivate var html: String {
         mutating get {
             let all = blocks.map(\.document) + (footnotes.map { [$0] } ?? [])
@@ -288,12 +288,12 @@ extension DocumentStream {
 }
 
 extension String {
-    /// Without the number that tells references to the same footnote apart, which one block cannot know of another.
+    /// Without the number that distinguishes references to the same footnote, which one block can't know of another.
     fileprivate var withoutRepetitions: String { replacing(/id="fnref-([0-9]+)-[0-9]+"/) { "id=\"fnref-\($0.1)\"" } }
 }
 
 @Suite struct `Hostile streams` {
-    /// The hostile documents, and what is hostile only in pieces.
+    /// The hostile documents, and texts that are hostile only in pieces.
     static let table = `Hostile documents`.table + own
 
     private static let own: [(String, @Sendable (Int) -> String)] = [
@@ -336,7 +336,7 @@ extension String {
         #expect(Double(steps[1]) <= 2.2 * Double(steps[0]), "\(name): \(steps)")
     }
 
-    @Test(arguments: table.indices) func `blocks together are not much larger than the text`(index: Int) {
+    @Test(arguments: table.indices) func `the blocks together are not much larger than the text`(index: Int) {
         let (name, make) = Self.table[index]
         let source = make(2_000)
         var stream = stream(source)
@@ -344,11 +344,11 @@ extension String {
         #expect(nodes <= 0x10000 + 4 * source.utf8.count, "\(name)")
         let size = stream.blocks.reduce(0) { $0 + HTMLRenderer().render($1.document).utf8.count }
         #expect(size <= 40 * source.utf8.count + 2_000_000, "\(name)")
-        // What is kept of labels that wait.
+        // The labels that are kept until they are defined.
         #expect(stream.waiting.keys.reduce(0) { $0 + $1.count } <= source.utf8.count, "\(name)")
     }
 
-    @Test func `many blocks with one reference add no more than one document with as many`() {
+    @Test func `many blocks with one reference each add no more than one document with as many references`() {
         let source =
             "[a]: " + String(repeating: "b", count: 2_000) + "\n\n" + String(repeating: "[a]\n\n", count: 20_000)
         var stream = stream(source)

@@ -5,7 +5,7 @@ import Testing
 /// Letters of 10 points each, whatever the font.
 private func tens(_ text: Substring, _ style: ResolvedTextStyle) -> Double { Double(text.count) * 10 }
 
-/// Body text of 20 points, spaces and indents only where the test says so.
+/// Body text of 20 points, with spaces and indents only where the test sets them.
 private func layout(
     _ markdown: String, _ rules: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [:]
 ) -> (text: StyledText, layout: ParagraphLayout) {
@@ -16,16 +16,16 @@ private func layout(
 }
 
 @Suite struct `Paragraphs that Apple's views lay out` {
-    @Test func `a marker stands in front, and all lines of its item behind the widest`() {
+    @Test func `all lines of an item start after the widest marker of its list`() {
         let (_, layout) = layout("9. a\n10. b\n    \n    c")
         #expect(layout.paragraphs.map { $0.markers.map(\.text) } == [["9."], ["10."], []])
-        // Three letters of 10 points, half an em of 20 behind them; the shorter number ends where the longer does.
+        // Three letters of 10 points, and half an em of 20 after them. The shorter number ends where the longer one does.
         #expect(layout.paragraphs.map(\.start) == [10, 0, 40])
         #expect(layout.paragraphs.map(\.firstIndent) == [40, 40, 40])
         #expect(layout.paragraphs.map(\.indent) == [40, 40, 40])
     }
 
-    @Test func `markers of items that begin in one line stand one behind the other`() {
+    @Test func `markers of items that start on one line are next to each other`() {
         let (_, layout) = layout("- - a\n  - b")
         #expect(layout.paragraphs.map { $0.markers.map(\.start) } == [[0, 20], [20]])
         #expect(layout.paragraphs[0].end(ofMarker: 0) == 20 && layout.paragraphs[0].end(ofMarker: 1) == 40)
@@ -33,7 +33,7 @@ private func layout(
     }
 
     @Test(arguments: [("-", 1), ("- - ", 2), ("-\n- a", 1), ("1.\n\na", 1)])
-    func `an item without anything in it still has its marker`(_ markdown: String, _ markers: Int) {
+    func `an empty item still has its marker`(_ markdown: String, _ markers: Int) {
         let (_, layout) = layout(markdown)
         #expect(layout.paragraphs[0].markers.count == markers)
         #expect(layout.paragraphs[0].cells.map(\.pieces) == [[]])
@@ -47,7 +47,7 @@ private func layout(
         }
     }
 
-    @Test func `indents, borders and padding add up from outside to inside`() {
+    @Test func `indents, borders and padding add up from the outside in`() {
         let (_, layout) = layout(
             "> > a\n>\n> b",
             [
@@ -64,7 +64,7 @@ private func layout(
         #expect(layout.paragraphs.map { $0.bars.map(\.width) } == [[3, 3], [3]])
     }
 
-    @Test func `a bar continues from paragraph to paragraph, and not from quote to quote`() {
+    @Test func `a bar continues between paragraphs, but not between quotes`() {
         let quote: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [
             .blockQuote: [.border(.init(edges: [.leading])), .background(.rgb(0xFF0000))]
         ]
@@ -73,13 +73,13 @@ private func layout(
         #expect(layout.paragraphs.map { $0.background?.joins } == [false, true, nil, false])
     }
 
-    @Test func `a hanging indent takes from the room in front, and no more than there is`() {
+    @Test func `a hanging indent takes at most the available space`() {
         let (_, layout) = layout(
             "a\n\n> b", [.paragraph: [.firstLineIndent(.points(-8))], .blockQuote: [.leadingIndent(.points(10))]])
         #expect(layout.paragraphs.map(\.firstIndent) == [0, 2])
     }
 
-    @Test func `of two spacings the larger holds, and padding is added`() {
+    @Test func `the larger of two spacings applies, and padding is added`() {
         let rules: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [
             .paragraph: [.spacingBefore(.points(3)), .spacingAfter(.points(5))],
             .headings: [.spacingBefore(.points(9)), .spacingAfter(.points(1))],
@@ -89,14 +89,14 @@ private func layout(
         #expect(layout.paragraphs.map(\.space) == [0, 5, 9, 3, 7, 0, 7])
     }
 
-    @Test func `lines of a code block are paragraphs close together, also the empty ones`() {
+    @Test func `the lines of a code block, even empty ones, are paragraphs without space between them`() {
         let (text, layout) = layout("```\na\n\n b\n\n```")
         let lines = layout.paragraphs.map { $0.cells[0].pieces.map { String(text.string(of: $0)) }.joined() }
         #expect(lines == ["a", "", " b", ""])
         #expect(layout.paragraphs.allSatisfy { $0.space == 0 })
     }
 
-    @Test func `columns of a table are as wide as their widest cell, and stop where they are aligned`() {
+    @Test func `table columns are as wide as their widest cell, with tab stops for their alignment`() {
         let (_, layout) = layout("|a|bb|c|\n|-|:-:|-:|\n|aaa|b|cccc|")
         let tabs = layout.paragraphs.map { $0.cells.map(\.tab) }
         // 30, 20 and 40 points, with 20 in between.
@@ -108,7 +108,7 @@ private func layout(
         #expect(layout.sections == [0..<2])
     }
 
-    @Test func `two tables are two sections, and every other paragraph is one`() {
+    @Test func `each table is a section, and so is every other paragraph`() {
         let (_, layout) = layout("a\n\nb\n\n|c|\n|-|\n|d|\n\n<!-- -->\n\n|e|\n|-|\n|f|\n\n> |g|\n> |-|\n\n> |h|\n> |-|")
         #expect(layout.sections == [0..<1, 1..<2, 2..<4, 4..<5, 5..<7, 7..<8, 8..<9])
     }
@@ -128,7 +128,7 @@ private func layout(
         #expect(lists.paragraphs[0].indent == ParagraphBuilder.deepest)
     }
 
-    @Test func `lengths that can't be calculated with are none`() {
+    @Test func `impossible lengths are ignored or limited`() {
         let (_, layout) = layout(
             "- a",
             [
@@ -169,11 +169,11 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         ("a\\\nb", "a\u{2028}b"),
         ("", ""),
     ])
-    func `have markers and tabs in the string`(_ markdown: String, _ string: String) {
+    func `the string has markers and tabs`(_ markdown: String, _ string: String) {
         #expect(written(markdown).shown.string == string)
     }
 
-    @Test func `count in UTF-16`() throws {
+    @Test func `ranges count in UTF-16`() throws {
         let (text, shown) = written("👨‍👩‍👧 *é*\n\n- 🇯🇵")
         let units = Array(shown.string.utf16)
         let emphasis = try #require(shown.spans.first { $0.style.isItalic })
@@ -182,7 +182,7 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         #expect(shown.paragraphs.map { String(decoding: units[$0.range], as: UTF16.self) } == ["👨‍👩‍👧 é\n", "•\t🇯🇵"])
     }
 
-    @Test func `have as many stops as tabs, and the first line begins at its marker`() {
+    @Test func `a paragraph has as many tab stops as tabs, and its first line starts at its marker`() {
         let shown = written("- - a\n\n|a|b|\n|-:|:-:|").shown
         for paragraph in shown.paragraphs {
             let units = Array(shown.string.utf16)[paragraph.range]
@@ -199,7 +199,7 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         #expect(shown.spans.compactMap(\.image) == [1])
     }
 
-    @Test func `a line is as high as the largest text in it, except with an image`() {
+    @Test func `a line is as high as its largest text, unless it has an image`() {
         let sheet = StyleSheet()
             .setting(block: [
                 .document: [.fontSize(.points(10)), .lineHeight(1.5)], .headings: [.lineHeight(1), .hyphenation(true)],
@@ -212,13 +212,13 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         #expect(written("a").shown.paragraphs.map(\.lineHeight) == [nil])
     }
 
-    @Test func `a marker has neither tabs nor line feeds`() {
+    @Test func `a marker has no tabs or line feeds`() {
         let sheet = StyleSheet.default.setting(block: [.list(.bullets): [.marker(.bullets(["a\tb\r\nc\u{2029}"]))]])
         let text = StyledText(Document("- x"), style: sheet)
         #expect(ParagraphText(text, ParagraphLayout(text)).string == "a b c \tx")
     }
 
-    @Test func `cover the whole string, once, with every run in its place`() {
+    @Test func `the spans cover the whole string once, with every run in its place`() {
         var random = SeededRandom(seed: 12)
         for _ in 0..<400 {
             let markdown = String.markdown(using: &random)
@@ -236,7 +236,7 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
                 pieces[run, default: ""] += String(decoding: units[span.range], as: UTF16.self)
             }
             for (index, run) in text.runs.enumerated() {
-                // Line feeds of code end paragraphs, and are no part of a run any more.
+                // Line feeds of code end paragraphs, and no longer belong to a run.
                 let string = text.string(of: run).unicodeScalars.filter { $0 != "\n" }
                 #expect(Array((pieces[index] ?? "").unicodeScalars) == Array(string), "\(markdown)")
             }
@@ -250,7 +250,7 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         (0..<100).map { String(repeating: "  ", count: $0) + "- x" }.joined(separator: "\n"),
         String(repeating: "-\n", count: 20_000), "```\n" + String(repeating: "\n", count: 20_000) + "```",
     ])
-    func `is laid out, written and destroyed`(_ markdown: String) async {
+    func `a hostile document is laid out, written and destroyed`(_ markdown: String) async {
         let isDone = await onSmallStack {
             let text = StyledText(Document(markdown))
             let layout = ParagraphLayout(text)

@@ -3,7 +3,7 @@ import Testing
 
 /// Every style under every selector, as `StyledText` shows it: what has the style, what inherits it, and that nothing else does.
 @Suite struct `Styles in styled text` {
-    /// A style of text and what it changes in body text of 17 points.
+    /// A text style, and what it changes in body text of 17 points.
     struct TextRow: Sendable, CustomTestStringConvertible {
         var style: StyleSheet.InlineStyle
         var change: @Sendable (inout ResolvedTextStyle) -> Void
@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { "\(style)" }
     }
 
-    /// A style of a block and what it changes in one of body text.
+    /// A block style, and what it changes in a block of body text.
     struct BlockRow: Sendable, CustomTestStringConvertible {
         var style: StyleSheet.BlockStyle
         var change: @Sendable (inout ResolvedBlockStyle) -> Void
@@ -75,7 +75,7 @@ import Testing
             BlockRow(.background(.ansi(.cyan))) { $0.background = .ansi(.cyan) },
         ]
 
-    @Test func `the tables have every style there is`() {
+    @Test func `the tables have every style`() {
         #expect(Set(Self.textRows.map(\.style.property)) == Set(StyleSheet.InlineStyle.Property.allCases))
         let properties =
             StyleSheet.InlineStyle.Property.allCases.map(StyleSheet.BlockStyle.Property.text)
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Text
 
-    /// A text in which one run, `x` or the number of a footnote, is what the selector is about.
+    /// A text with one run, `x` or the number of a footnote, that the selector matches.
     private func sample(_ selector: StyleSheet.InlineSelector) -> (markdown: String, run: String) {
         switch selector {
         case .emphasis: ("a *x* b", "x")
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: textRows, StyleSheet.InlineSelector.allCases)
-    func `a style of text is on what its selector names, and on nothing else`(
+    func `a text style applies to what its selector matches, and to nothing else`(
         _ row: TextRow, _ selector: StyleSheet.InlineSelector
     ) {
         let (markdown, run) = sample(selector)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: textRows, StyleSheet.InlineSelector.allCases)
-    func `an inner rule wins over one of the block, and leaves its other styles`(
+    func `an inner rule overrides the block's rule and keeps its other styles`(
         _ row: TextRow, _ selector: StyleSheet.InlineSelector
     ) {
         let (markdown, run) = sample(selector)
@@ -157,7 +157,7 @@ import Testing
         for found in text.runs { #expect(found.style == (text.string(of: found) == run ? changed : base)) }
     }
 
-    /// The same style, switched off if it can be.
+    /// The same style, turned off if possible.
     private func inverted(_ style: StyleSheet.InlineStyle) -> StyleSheet.InlineStyle {
         switch style {
         case .bold(let isOn): .bold(!isOn)
@@ -231,11 +231,9 @@ import Testing
     }
 
     @Test(arguments: blockRows, StyleSheet.BlockSelector.allCases)
-    func
-        `a style of a block is on what its selector names, what is inherited is on all inside, and nothing else changes`(
-            _ row: BlockRow, _ selector: StyleSheet.BlockSelector
-        )
-    {
+    func `a block style applies to what its selector matches, if inherited also inside it, and to nothing else`(
+        _ row: BlockRow, _ selector: StyleSheet.BlockSelector
+    ) {
         let text = StyledText(
             Document(Self.everything), style: StyleSheet().setting(block: [selector: [row.style]]))
         let plain = ResolvedBlockStyle(text: ResolvedTextStyle())
@@ -256,7 +254,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func `a heading has the rules of all headings and those of its level, which win`(_ level: Int) {
+    func `a heading has the rules for all headings and for its level, which wins`(_ level: Int) {
         let sheet = StyleSheet().setting(block: [
             .heading(level: level): [.color(.ansi(.red)), .spacingAfter(.points(2))],
             .headings: [.color(.ansi(.blue)), .spacingAfter(.points(1)), .bold(true), .spacingBefore(.points(3))],
@@ -331,7 +329,7 @@ import Testing
     }
 
     @Test(arguments: colors)
-    func `every style with a color has the one of the appearance`(
+    func `every style with a color has the color for the appearance`(
         _ color: StyleSheet.Color, _ light: StyleSheet.Tone, _ dark: StyleSheet.Tone
     ) {
         for appearance in StyleSheet.Appearance.allCases {
@@ -350,7 +348,7 @@ import Testing
         }
     }
 
-    @Test func `the colors of tokens are those of the appearance, too`() {
+    @Test func `the colors of tokens depend on the appearance, too`() {
         let sheet = sheet.setting(inline: [.token(.keyword): [.color(.accent)]])
         for (appearance, tone) in [(StyleSheet.Appearance.light, StyleSheet.Tone.rgb(4)), (.dark, .rgb(104))] {
             let text = StyledText(
@@ -420,7 +418,7 @@ import Testing
     }
 
     @Test(arguments: dynamicTypeSizes)
-    func `an em is of the text that the same rule makes, of the block or of the span`(
+    func `an em is the size of the text that the same rule sets, in a block or a span`(
         _ category: StyleSheet.SizeCategory, _ points: [Double]
     ) {
         let sheet = StyleSheet()

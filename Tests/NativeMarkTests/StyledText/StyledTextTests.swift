@@ -14,7 +14,7 @@ import Foundation
         text.runs.map { String(text.string(of: $0)) }
     }
 
-    @Test func `is one string with a run wherever the looks change`() {
+    @Test func `the text is one string with a run for each change of style`() {
         let text = StyledText(Document("Hello *world*, **again**!"))
 
         #expect(text.string == "Hello world, again!")
@@ -23,21 +23,21 @@ import Foundation
         #expect(text.runs.map(\.style.isBold) == [false, false, false, true, false])
     }
 
-    @Test func `a soft break is a space and splits no run, a hard one is a separate run`() {
+    @Test func `a soft break is a space within a run, and a hard break is a separate run`() {
         let text = StyledText(Document("one\ntwo\\\nthree"))
 
         #expect(pieces(text) == ["one two", "\u{2028}", "three"])
         #expect(text.runs.map(\.isLineBreak) == [false, true, false])
     }
 
-    @Test func `blocks have a line feed between them, cells a tab, and no run covers it`() {
+    @Test func `blocks have a line feed between them and cells a tab, which belong to no run`() {
         let text = StyledText(Document("# a\n\nb\n\n- c\n- d\n\n| e | f |\n|---|---|\n| g | h |"))
 
         #expect(text.string == "a\nb\nc\nd\ne\tf\ng\th")
         #expect(pieces(text) == ["a", "b", "c", "d", "e", "f", "g", "h"])
     }
 
-    @Test func `blocks know their text, their parent and where they end`() {
+    @Test func `a block knows its text, its parent and where it ends`() {
         let text = StyledText(Document("> a\n>\n> b\n\nc"))
 
         #expect(text.blocks.map(\.kind) == [.document, .blockQuote(depth: 1), .paragraph, .paragraph, .paragraph])
@@ -62,7 +62,7 @@ import Foundation
         #expect(path(2) == numbers + [.blockQuote(depth: 2), .paragraph])
     }
 
-    @Test func `cells know their row, column and alignment`() {
+    @Test func `a cell knows its row, column and alignment`() {
         let text = StyledText(Document("| a | b |\n|:-:|--:|\n| c | d |"))
 
         #expect(
@@ -75,7 +75,7 @@ import Foundation
         #expect(text.runs.map(\.style.isBold) == [true, true, false, false])
     }
 
-    @Test func `links have their destination, and inner rules win in them`() {
+    @Test func `links have their destination, and inner rules win inside them`() {
         let text = StyledText(Document("[a `b`](https://example.com \"t\") [c](/d)"))
 
         #expect(
@@ -86,14 +86,14 @@ import Foundation
         #expect(text.runs[1].style.color != text.runs[0].style.color)
     }
 
-    @Test func `links side by side stay two, and text behind them is in none`() {
+    @Test func `adjacent links stay separate, and text after them belongs to no link`() {
         let text = StyledText(Document("[a](b)[c](d)e"), style: StyleSheet())
 
         #expect(pieces(text) == ["a", "c", "e"])
         #expect(text.runs.map(\.link) == [0, 1, nil])
     }
 
-    @Test func `an image is its alternative text, without markup, or a place holder`() {
+    @Test func `an image is its alternative text without markup, or a placeholder`() {
         let text = StyledText(Document("![a *b* ![c](d)](e \"f\") ![](g)"))
 
         #expect(pieces(text) == ["a b c", " ", "\u{FFFC}"])
@@ -105,7 +105,7 @@ import Foundation
         #expect(text.runs.map(\.image) == [0, nil, 1])
     }
 
-    @Test func `footnotes stand at the end, with the numbers of their references`() {
+    @Test func `footnotes are at the end, with the numbers of their references`() {
         let text = StyledText(Document("a[^x] b[^y]\n\n[^y]: two\n[^x]: one"))
 
         #expect(text.string == "a1 b2\none\ntwo")
@@ -133,7 +133,7 @@ import Foundation
         #expect(text.blocks[1].kind == .codeBlock(language: "swift"))
     }
 
-    @Test func `a highlighter gets the code as it is shown and its language`() {
+    @Test func `a highlighter gets the code as it is shown, and its language`() {
         struct Recorder: CodeHighlighter {
             func tokens(in code: String, language: String) -> [CodeToken] {
                 #expect(code == "let é = 1\nif")
@@ -147,7 +147,7 @@ import Foundation
         }
     }
 
-    @Test func `lengths in em of a token are of the text that its styles give, in whatever order`() {
+    @Test func `an em in a token's styles is the size of the token's text, whatever the order of the styles`() {
         let styles: [StyleSheet.InlineStyle] = [.kerning(.em(1)), .textStyle(.title1), .baseline(.em(-1))]
         let text = StyledText(
             Document("    a"), style: .default.setting(inline: [.token(.key): styles]),
@@ -157,7 +157,7 @@ import Foundation
         #expect(text.runs.map(\.style.baseline) == [-28])
     }
 
-    @Test func `a token that begins inside of a scalar begins with it`() {
+    @Test func `a token that starts within a scalar starts with it`() {
         let text = StyledText(
             Document("    aéb"), style: .default.setting(inline: [.token(.key): [.bold(true)]]),
             highlighter: FixedHighlighter(tokens: [.init(2..<3, .key)]))
@@ -166,7 +166,7 @@ import Foundation
         #expect(text.runs.map(\.style.isBold) == [false, true, false])
     }
 
-    @Test func `items close together have no space, others do`() {
+    @Test func `items of a tight list have no space between them, and other items do`() {
         func spacing(_ markdown: String) -> [Double] {
             StyledText(Document(markdown)).blocks.filter { $0.kind == .paragraph }.map(\.style.spacingAfter)
         }
@@ -215,29 +215,29 @@ import Foundation
         }
     }
 
-    @Test func `numbers continue from the first, with the delimiter of the document`() {
+    @Test func `numbers continue from the first, with the document's delimiter`() {
         #expect(markers("9) a\n9) b\n1) c") == ["9)", "10)", "11)"])
         #expect(markers("0. a\n1. b") == ["0.", "1."])
     }
 
-    @Test func `bullets go by depth, lists with numbers in between not counted`() {
+    @Test func `bullets depend on the depth, without counting numbered lists in between`() {
         #expect(markers("- a\n  - b\n    - c\n      - d") == ["•", "◦", "▪", "•"])
         #expect(markers("- a\n  1. b\n     - c") == ["•", "1.", "◦"])
     }
 
-    @Test func `numbers have scripts by depth`() {
+    @Test func `number formats depend on the depth`() {
         let style = StyleSheet.default.setting(block: [
             .list(.ordered): [.marker(.numbers([.uppercaseRoman, .lowercaseLetters]))]
         ])
         #expect(markers("4. a\n   1) b\n      1. c\n      2. d", style) == ["IV.", "a)", "I.", "II."])
     }
 
-    @Test func `tasks have boxes, behind a number if there is one`() {
+    @Test func `tasks have boxes, after a number if there is one`() {
         #expect(markers("- [ ] a\n- [x] b\n- c") == ["☐", "☑", "•"])
         #expect(markers("1. [x] a") == ["1. ☑"])
     }
 
-    @Test func `a sheet may want other bullets, or none`() {
+    @Test func `a sheet can choose other bullets or none`() {
         #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets(["→"]))]])) == ["→"])
         #expect(markers("- a\n- b", .default.setting(block: [.lists: [.marker(.none)]])) == ["•", "•"])
         #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.none)]])) == [""])
@@ -255,12 +255,12 @@ import Foundation
         ("settings:audio", false), ("tel:112", false), ("javascript:alert(1)", false), ("", false), ("a/b", false),
         ("//example.com", false), (" https://example.com", false), ("https", false), (":", false),
     ])
-    func `have one of the schemes that an app opens`(_ destination: String, _ isOpen: Bool) {
+    func `a link has a URL only if its scheme is one that an app opens`(_ destination: String, _ isOpen: Bool) {
         let link = StyledText.Link(destination: destination, title: nil)
         #expect((link.url() != nil) == isOpen)
     }
 
-    @Test func `may have another scheme if the app says so`() {
+    @Test func `an app can choose other schemes`() {
         let link = StyledText.Link(destination: "Settings:audio", title: nil)
         #expect(link.url(schemes: ["settings"]).map { "\($0)" } == "Settings:audio")
         #expect(link.url(schemes: []) == nil)
@@ -270,7 +270,7 @@ import Foundation
 @Suite(.timeLimit(.minutes(15))) struct `Images that come one by one` {
     private let text = StyledText(Document("![](a) ![](b) ![](a) ![](c) ![](d) ![](e)"))
 
-    @Test func `each is loaded once, and shown in all its places`() async {
+    @Test func `each image is loaded once and shown in all its places`() async {
         let loaded = Guarded<[String]>([])
         var shown: [Int: String] = [:]
         await text.loadImages { image in
@@ -284,7 +284,7 @@ import Foundation
         #expect(shown == [0: "A", 1: "B", 2: "A", 4: "D", 5: "E"])
     }
 
-    @Test func `one that is slow keeps no other waiting`() async {
+    @Test func `a slow image doesn't delay the others`() async {
         let gate = Gate()
         var shown: [Int] = []
         await text.loadImages { image in
@@ -299,7 +299,7 @@ import Foundation
         #expect(shown.suffix(2) == [0, 2])
     }
 
-    @Test func `only so many are loaded concurrently`() async {
+    @Test func `only a limited number of images is loaded concurrently`() async {
         let gates = (0..<5).map { _ in Gate() }
         let begun = Guarded(0)
         let executor = ManualExecutor()
@@ -324,7 +324,7 @@ import Foundation
         await loading.value
     }
 
-    @Test func `cancelled, no more are begun and none are shown`() async {
+    @Test func `after a cancellation, no more images are loaded and none is shown`() async {
         let gate = Gate()
         let started = Guarded(0)
         let text = text
@@ -347,7 +347,7 @@ import Foundation
     }
 }
 
-/// Work that recursed over a document would not fit in a stack of this size.
+/// Work that recursed over a document wouldn't fit on a stack of this size.
 @Suite struct `Styled text on a stack of 512 KiB` {
     @Test(arguments: [
         ("quotes", String(repeating: ">", count: 1_000_000)),
@@ -357,7 +357,7 @@ import Foundation
         ("items in items", (0..<100).map { String(repeating: "  ", count: $0) + "- x" }.joined(separator: "\n")),
         ("empty items", String(repeating: "-\n", count: 20_000) + "\na\n\nb\n\nc"),
     ])
-    func `is made, compared, shown and destroyed, however deep the document`(_ what: String, _ markdown: String) async {
+    func `a document of any depth is styled, compared, shown and destroyed`(_ what: String, _ markdown: String) async {
         let isDone = await onSmallStack {
             let document = Document(markdown)
             let text = StyledText(document)
@@ -372,7 +372,7 @@ import Foundation
 }
 
 @Suite struct `Attributed strings of styled text` {
-    @Test func `have the characters of the text, and the styles of its runs`() {
+    @Test func `an attributed string has the characters of the text and the styles of its runs`() {
         let text = StyledText(Document("# Ä *日本*\n\n- 👨‍👩‍👧 [x](y \"z\") ![i](s)[^1]\n\n[^1]: note"))
         let attributed = AttributedString(text)
 
@@ -391,13 +391,13 @@ import Foundation
         }
     }
 
-    @Test func `two paragraphs that look the same stay two`() {
+    @Test func `two paragraphs that look the same stay separate`() {
         let attributed = AttributedString(StyledText(Document("a\n\nb")))
         let numbers = attributed.runs.compactMap { $0[NativeMarkAttributes.Blocks.self]?.number }
         #expect(numbers == [1, 2])
     }
 
-    @Test func `cells of a deep table share the blocks around them`() throws {
+    @Test func `cells of a deeply nested table share the blocks around them`() throws {
         let depth = String(repeating: ">", count: 90)
         let attributed = AttributedString(StyledText(Document("\(depth)|a|b|\n\(depth)|-|-|")))
         let paths = attributed.runs.compactMap { $0[NativeMarkAttributes.Blocks.self] }
@@ -421,18 +421,18 @@ import Foundation
     }
 }
 
-@Suite struct `Traits of runs beside their blocks` {
+@Suite struct `Traits of runs compared with their blocks` {
     private func traits(_ markdown: String, _ sheet: StyleSheet = .default) -> [StyledText.Traits] {
         let text = StyledText(Document(markdown), style: sheet)
         return text.runs.map { text.traits(of: $0) }
     }
 
-    @Test func `follow the markup`() {
+    @Test func `traits follow the markup`() {
         #expect(traits("a*b*`c`~~d~~***e***") == [[], .emphasis, .code, .strikethrough, [.emphasis, .strong]])
         #expect(traits("a\\\nb") == [[], .lineBreak, []])
     }
 
-    @Test func `leave out the traits of the whole block`() {
+    @Test func `the traits of the whole block are left out`() {
         let sheet = StyleSheet.default.setting(block: [.headings: [.fontWeight(.black)]])
         #expect(traits("# a **b** *c*", sheet) == [[], .emphasis])
         #expect(traits("# a **b**") == [[], .strong])

@@ -8,7 +8,7 @@ import Testing
 
     @Test(
         arguments: [
-            // The weight of a heading, and that of strong text in it.
+            // The weight of a heading, as set and as shown, and the weight of strong text in it.
             (nil, StyleSheet.FontWeight.regular, StyleSheet.FontWeight.bold),
             (.ultraLight, .ultraLight, .bold), (.medium, .medium, .bold), (.semibold, .semibold, .black),
             (.bold, .bold, .black), (.black, .black, .black),
@@ -24,7 +24,7 @@ import Testing
         #expect([runs.first, runs.last].map(\.?.style.isBold) == [outer >= .semibold, true])
     }
 
-    @Test func `text that is not bold is regular in bold text, and keeps a lighter weight`() {
+    @Test func `text that isn't bold is regular in bold text, and keeps a lighter weight`() {
         for (weight, expected) in [(StyleSheet.FontWeight.heavy, StyleSheet.FontWeight.regular), (.light, .light)] {
             let sheet = StyleSheet()
                 .setting(block: [.paragraph: [.fontWeight(weight)]]).setting(inline: [.emphasis: [.bold(false)]])
@@ -37,7 +37,7 @@ import Testing
         #expect(StyledText(Document("**a**"), style: sheet).runs[0].style.fontWeight == .heavy)
     }
 
-    @Test func `a design replaces the family around it, and a family keeps the design to fall back on`() {
+    @Test func `a design replaces the surrounding family, and a family keeps the design as a fallback`() {
         let sheet = StyleSheet()
             .setting(block: [.document: [.fontFamily("Avenir Next"), .fontDesign(.rounded)]])
             .setting(inline: [.code: [.fontDesign(.monospaced)], .strong: [.fontFamily("Georgia")]])
@@ -46,7 +46,7 @@ import Testing
         #expect(styles.map(\.fontDesign) == [.rounded, .monospaced, .rounded, .rounded])
     }
 
-    @Test func `an em of a font size is the size of the text around it`() {
+    @Test func `an em of a font size is the size of the surrounding text`() {
         let sheet = StyleSheet()
             .setting(block: [
                 .document: [.fontSize(.points(20))],
@@ -60,7 +60,7 @@ import Testing
         #expect(text.runs[1].style.kerning == 20)
     }
 
-    @Test func `points of a font size grow with the text style`() {
+    @Test func `a font size in points grows with the text style`() {
         let sheet = StyleSheet()
             .setting(block: [.document: [.fontSize(.points(34))]])
             .setting(inline: [.code: [.textStyle(.largeTitle), .fontSize(.points(17))]])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [1e300, -1e300, 0, -.infinity, .nan])
-    func `a size that cannot be shown is limited`(_ number: Double) {
+    func `a size that can't be shown is limited`(_ number: Double) {
         let text = "> > > > a"
         for size in [StyleSheet.Length.em(number), .points(number)] {
             let sheet = StyleSheet().setting(block: [.blockQuote: [.fontSize(size)]])
@@ -91,7 +91,7 @@ import Testing
         #expect(blocks.map(\.style.isHyphenated) == [false, true, true, false])
     }
 
-    @Test func `weights have the order and the numbers of CSS`() {
+    @Test func `weights have the order and numbers of CSS`() {
         #expect(StyleSheet.FontWeight.allCases.map(\.number) == Array(stride(from: 100, through: 900, by: 100)))
         #expect(StyleSheet.FontWeight.allCases.sorted() == StyleSheet.FontWeight.allCases)
     }
@@ -107,7 +107,7 @@ import Testing
     ]
 
     @Test(arguments: sizes)
-    func `have the sizes that Apple publishes`(_ platform: StyleSheet.Platform, _ points: [Double]) {
+    func `text styles have the sizes that Apple publishes`(_ platform: StyleSheet.Platform, _ points: [Double]) {
         for (style, size) in zip(StyleSheet.TextStyle.allCases, points) {
             let shown = style.size(at: .large, on: platform)
             #expect(shown == size || size == 0, "\(style)")
@@ -119,7 +119,7 @@ import Testing
         #expect(StyledText(Document("a"), environment: .init(platform: platform)).runs[0].style.fontSize == points[5])
     }
 
-    @Test func `grow with the size category, except on macOS`() {
+    @Test func `text styles grow with the size category, except on macOS`() {
         #expect(StyleSheet.TextStyle.body.size(at: .accessibility5, on: .macOS) == 13)
         #expect(StyleSheet.TextStyle.body.size(at: .accessibility5, on: .watchOS) == 50)  // 16 × 53 / 17 = 49.9
         #expect(StyleSheet.TextStyle.body.size(at: .xSmall, on: .tvOS) == 24)  // 29 × 14 / 17 = 23.9
@@ -131,14 +131,14 @@ import Testing
         }
     }
 
-    @Test func `keep their proportion to another body size`() {
+    @Test func `text styles keep their proportions if the body size is different`() {
         let sheet = StyleSheet().setting(block: [.headings: [.textStyle(.largeTitle)]])
         let environment = StyleSheet.Environment(platform: .macOS, bodySize: 26)
         let sizes = StyledText(Document("# a\n\nb"), style: sheet, environment: environment).runs.map(\.style.fontSize)
         #expect(sizes == [52, 26])
     }
 
-    @Test func `have sizes on this platform, whichever it is`() {
+    @Test func `the default environment has the current platform`() {
         #expect(StyleSheet.Environment().platform == .current)
         #if os(Linux)
         #expect(StyleSheet.Platform.current == .iOS)
@@ -149,7 +149,7 @@ import Testing
 /// The tables of Apple's Human Interface Guidelines (Typography, iOS and iPadOS: Dynamic Type sizes and larger accessibility
 /// type sizes): one row per size category, its columns in the order of `TextStyle`.
 ///
-/// One published number is not what a phone does: a list measured on the simulator of iOS 13.3 has 41 for the last one.
+/// One published number doesn't match a phone: a list measured in the simulator of iOS 13.3 has 41 as the last one.
 let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = [
     (.xSmall, [31, 25, 19, 17, 14, 14, 13, 12, 12, 11, 11]),
     (.small, [32, 26, 20, 18, 15, 15, 14, 13, 12, 11, 11]),
@@ -177,7 +177,7 @@ let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = 
     }
 
     @Test(arguments: dynamicTypeSizes)
-    func `text has the size that Apple publishes`(_ category: StyleSheet.SizeCategory, _ points: [Double]) {
+    func `text has the sizes that Apple publishes`(_ category: StyleSheet.SizeCategory, _ points: [Double]) {
         for (style, size) in zip(StyleSheet.TextStyle.allCases, points) {
             let sheet = StyleSheet()
                 .setting(block: [.paragraph: [.textStyle(style), .spacingAfter(.em(2))]])
@@ -193,14 +193,14 @@ let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = 
     }
 
     @Test(arguments: dynamicTypeSizes)
-    func `text that no rule is about is body text`(_ category: StyleSheet.SizeCategory, _ points: [Double]) {
+    func `text without a matching rule is body text`(_ category: StyleSheet.SizeCategory, _ points: [Double]) {
         let text = StyledText(Document("a"), style: StyleSheet(), environment: .init(sizeCategory: category))
 
         #expect(text.runs.map(\.style) == [ResolvedTextStyle(textStyle: .body, fontSize: points[5])])
     }
 
     @Test(arguments: StyleSheet.TextStyle.allCases)
-    func `no text style becomes smaller when text must be larger`(_ style: StyleSheet.TextStyle) {
+    func `no text style gets smaller when the size category gets larger`(_ style: StyleSheet.TextStyle) {
         let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0, on: .iOS) }
         #expect(sizes == sizes.sorted())
     }

@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct `Contrast and named colors` {
-    @Test func `increased contrast has its own colors, or the usual ones`() {
+    @Test func `increased contrast has its own colors, or else the usual ones`() {
         let both = StyleSheet.Paint(
             light: .rgb(1), dark: .rgb(2), lightIncreasedContrast: .rgb(3), darkIncreasedContrast: .rgb(4))
         let none = StyleSheet.Paint(light: .rgb(5), dark: .rgb(6))
@@ -26,14 +26,14 @@ import Testing
         ("name:Brand Blue", .named("Brand Blue", fallback: .standard)),
         ("ansi:brightCyan", .ansi(.brightCyan)), ("standard", .standard),
     ])
-    func `a color in JSON is the one in Swift`(_ text: String, _ tone: StyleSheet.Tone) throws {
+    func `a color in JSON equals the color in Swift`(_ text: String, _ tone: StyleSheet.Tone) throws {
         let sheet = try StyleSheet(json: #"{"base": "empty", "colors": {"accent": "\#(text)"}}"#)
         #expect(sheet.colors == [.accent: .init(tone)])
         let rule = try StyleSheet(json: #"{"base": "empty", "inlines": {"code": {"color": "\#(text)"}}}"#)
         #expect(rule.inlines == [.code: [.color(.paint(.init(tone)))]])
     }
 
-    @Test func `a name in JSON has a fallback for each appearance`() throws {
+    @Test func `a named color in JSON can have a fallback for each appearance`() throws {
         let sheet = try StyleSheet(
             json: """
                 { "base": "empty", "colors": {
@@ -79,11 +79,13 @@ import Testing
             (.displayP3(red: 0, green: 1, blue: 0), [0, 255, 0, 255]),
             (.displayP3(red: 5, green: -1, blue: .nan, alpha: .infinity), [255, 0, 0, 0]),
         ] as [(StyleSheet.Tone, [UInt8]?)])
-    func `are those of the color, of its fallback, or the nearest ones`(_ tone: StyleSheet.Tone, _ expected: [UInt8]?) {
+    func `the components are those of the color, of its fallback, or of the nearest color in sRGB`(
+        _ tone: StyleSheet.Tone, _ expected: [UInt8]?
+    ) {
         #expect(bytes(tone) == expected)
     }
 
-    @Test func `a translucent color is mixed with what is behind it`() {
+    @Test func `a translucent color is mixed with its background`() {
         let half = SRGBColor(red: 1, green: 0, blue: 0, alpha: 0.5)
         #expect(half.blended(over: .white).bytes == (255, 128, 128))
         #expect(half.blended(over: .black).bytes == (128, 0, 0))
@@ -92,13 +94,13 @@ import Testing
 }
 
 @Suite struct `Components in extended sRGB` {
-    @Test func `inside sRGB become bytes`() {
+    @Test func `components inside sRGB become bytes`() {
         #expect(
             StyleSheet.Tone(extendedRed: 1, green: 0.5, blue: -0.000_1, alpha: 0.2)
                 == .rgb(red: 255, green: 128, blue: 0, alpha: 51))
     }
 
-    @Test func `outside sRGB become Display P3`() throws {
+    @Test func `components outside sRGB become Display P3`() throws {
         // P3's red in extended sRGB (CSS Color 4).
         let tone = StyleSheet.Tone(extendedRed: 1.093066, green: -0.226743, blue: -0.150135, alpha: 1)
         guard case .displayP3(let red, let green, let blue, let alpha) = tone else {
@@ -108,7 +110,7 @@ import Testing
         #expect(abs(red - 1) < 1e-4 && abs(green) < 1e-3 && abs(blue) < 1e-3 && alpha == 1)
     }
 
-    @Test func `that are not numbers count as 0`() {
+    @Test func `components that aren't numbers count as 0`() {
         #expect(
             StyleSheet.Tone(extendedRed: .nan, green: 2, blue: .infinity, alpha: .nan).srgb?.alpha == 0)
     }

@@ -9,7 +9,7 @@ import Foundation
 #endif
 
 @Suite struct `Style sheets in JSON` {
-    @Test func `a sheet that was written reads as itself`() throws {
+    @Test func `a written sheet is read back unchanged`() throws {
         #expect(try StyleSheet(json: StyleSheet.default.json) == .default)
         #expect(try StyleSheet(json: StyleSheet().json) == StyleSheet())
         #expect(try StyleSheet(json: full.json) == full)
@@ -26,14 +26,14 @@ import Foundation
         }
     }
 
-    @Test func `a sheet adds to the default unless it says otherwise`() throws {
+    @Test func `a sheet extends the default unless it names another base`() throws {
         #expect(try StyleSheet(json: "{}") == .default)
         #expect(try StyleSheet(json: #"{"base": "empty"}"#) == StyleSheet())
         let own = try StyleSheet(json: #"{"inlines": {"emphasis": {"color": "accent"}}}"#)
         #expect(own == .default.setting(inline: [.emphasis: [.color(.accent)]]))
     }
 
-    @Test func `the example of the documentation gives the documented sheet`() throws {
+    @Test func `the example in the documentation gives the documented sheet`() throws {
         let sheet = try StyleSheet(
             json: """
                 {
@@ -62,7 +62,7 @@ import Foundation
     struct Mistake: Sendable, CustomTestStringConvertible {
         var json: String
         var keyPath: String
-        /// What problem and remedy must speak of.
+        /// Words that the problem or the remedy must contain.
         var words: [String]
 
         init(_ json: String, _ keyPath: String, _ words: String...) {
@@ -137,7 +137,7 @@ import Foundation
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
-    func `a mistake is named with its key and with what to write instead`(_ mistake: Mistake) throws {
+    func `an error names the key of a mistake and what to write instead`(_ mistake: Mistake) throws {
         let error = try #require(throws: NativeMarkError.self) { try StyleSheet(json: mistake.json) }
 
         #expect(error.subject == mistake.keyPath)
@@ -145,7 +145,7 @@ import Foundation
         #expect(!error.message.isEmpty && error.remedy?.isEmpty == false)
     }
 
-    /// A sheet with every style there is.
+    /// A sheet with every style.
     private var full: StyleSheet {
         let text: [StyleSheet.InlineStyle] = [
             .textStyle(.caption1), .fontSize(.em(0.9)), .fontDesign(.serif), .fontFamily("Iowan \"Old\" Style"),
@@ -229,7 +229,7 @@ import Foundation
         for word in ["<", "\\", "'", "url(", "/*", "@import"] { #expect(!css.withoutStrings.contains(word)) }
     }
 
-    @Test(arguments: 0..<8) func `are refused, or can be written and shown`(seed: Int) throws {
+    @Test(arguments: 0..<8) func `a random sheet is refused, or can be written and shown`(seed: Int) throws {
         var generator = RandomStyleSheet(random: SeededRandom(seed: UInt64(seed)))
         var accepted = 0
         for _ in 0..<250 {
@@ -242,9 +242,8 @@ import Foundation
         #expect((100..<250).contains(accepted), "\(accepted)")
     }
 
-    @Test(arguments: 8..<16) func `with mutated bytes are refused with an error, or can be written and shown`(seed: Int)
-        throws
-    {
+    @Test(arguments: 8..<16)
+    func `a sheet with mutated bytes is refused with an error, or can be written and shown`(seed: Int) throws {
         var generator = RandomStyleSheet(random: SeededRandom(seed: UInt64(seed)))
         var (accepted, refused) = (0, 0)
         for _ in 0..<250 {
@@ -269,17 +268,17 @@ import Foundation
         "{\"blocks\": {\"item\": {\"leadingIndent\": 1e999}}}",
         "{\"blocks\": {\"item\": {\"leadingIndent\": \"1e999em\"}}}",
     ])
-    func `that nest too deep or have numbers too large are refused`(_ json: String) {
+    func `sheets that nest too deep or have numbers that are too large are refused`(_ json: String) {
         #expect(throws: NativeMarkError.self) { try StyleSheet(json: json) }
     }
 
-    @Test func `have one of the values of a key that appears twice`() throws {
+    @Test func `a key that appears twice has one of its values`() throws {
         let sheet = try StyleSheet(json: #"{"base": "empty", "colors": {"link": "ansi:red", "link": "ansi:blue"}}"#)
         let link = sheet.colors[.link]
         #expect(link == .init(.ansi(.red)) || link == .init(.ansi(.blue)))
     }
 
-    @Test func `of ten thousand rules have CSS in proportion`() throws {
+    @Test func `the CSS of ten thousand bullets is in proportion to their JSON`() throws {
         let bullets = String(repeating: "\"</style>\", ", count: 10_000) + "\"\""
         let json = "{ \"base\": \"empty\", \"blocks\": { \"lists\": { \"marker\": { \"bullets\": [\(bullets)] } } } }"
         let sheet = try StyleSheet(json: json)

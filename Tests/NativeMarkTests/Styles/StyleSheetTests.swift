@@ -3,7 +3,7 @@ import NativeMark
 import Testing
 
 @Suite struct `Rules of a style sheet` {
-    @Test func `a later style replaces one of the same property and leaves the others`() {
+    @Test func `a later style replaces one of the same property and keeps the others`() {
         let sheet = StyleSheet()
             .setting(inline: [.emphasis: [.color(.accent), .italic(true)]])
             .setting(inline: [.emphasis: [.color(.link)]])
@@ -11,13 +11,13 @@ import Testing
         #expect(Set(sheet.inlines[.emphasis] ?? []) == [.color(.link), .italic(true)])
     }
 
-    @Test func `of two styles in one rule the last one holds`() {
+    @Test func `if one rule has two styles of the same property, the last one wins`() {
         let sheet = StyleSheet().setting(inline: [.code: [.bold(true), .bold(false)]])
 
         #expect(sheet.inlines[.code] == [.bold(false)])
     }
 
-    @Test func `rules are the same in whatever order their styles were written`() {
+    @Test func `the order of the styles in a rule makes no difference`() {
         let one = StyleSheet().setting(block: [.paragraph: [.color(.accent), .spacingAfter(.em(1)), .bold(true)]])
         let other = StyleSheet().setting(block: [.paragraph: [.bold(true), .spacingAfter(.em(1)), .color(.accent)]])
 
@@ -25,7 +25,7 @@ import Testing
         #expect(one.hashValue == other.hashValue)
     }
 
-    @Test func `the narrower selector wins over the wider one`() {
+    @Test func `the more specific selector wins`() {
         let sheet = StyleSheet().setting(block: [
             .headings: [.bold(true), .color(.accent)], .heading(level: 2): [.color(.link)],
         ])
@@ -39,7 +39,7 @@ import Testing
         #expect(one.color == resolved.tone(of: .accent))
     }
 
-    @Test func `text and alignment are inherited, the surroundings of a block are not`() {
+    @Test func `text and alignment are inherited, and a block's surroundings aren't`() {
         let sheet = StyleSheet().setting(block: [
             .blockQuote: [
                 .color(.ansi(.red)), .alignment(.center), .lineSpacing(.points(3)), .spacingAfter(.points(9)),
@@ -60,7 +60,7 @@ import Testing
 }
 
 @Suite struct `Resolving a style sheet` {
-    @Test func `light and dark have their own colors`() {
+    @Test func `light and dark have separate colors`() {
         let sheet = StyleSheet().setting(inline: [
             .strong: [.color(.dynamic(light: .rgb(0x102030), dark: .ansi(.brightBlue)))]
         ])
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: StyleSheet.Role.allCases)
-    func `every role has the color that the sheet gives it, or the usual one`(_ role: StyleSheet.Role) {
+    func `every role has the color that the sheet gives it, or else the default color`(_ role: StyleSheet.Role) {
         let own = StyleSheet().setting(colors: [role: .init(light: .rgb(1), dark: .rgb(2))])
 
         #expect(own.resolved(in: .init(appearance: .light)).tone(of: .role(role)) == .rgb(1))
@@ -82,7 +82,7 @@ import Testing
         #expect((usual == .standard) == (role == .primary))
     }
 
-    @Test func `an em is the size that the same rule gives, at the size category`() {
+    @Test func `an em is the size that the same rule sets, at the size category`() {
         let sheet = StyleSheet().setting(block: [
             .heading(level: 1): [.spacingAfter(.em(0.5)), .leadingIndent(.points(7)), .kerning(.em(1))],
             .headings: [.textStyle(.largeTitle)],
@@ -97,7 +97,7 @@ import Testing
         #expect(heading.text.kerning == 60)
     }
 
-    @Test func `an em is the size of the text in whatever order its styles were written`() {
+    @Test func `an em is the size of the text, whatever the order of its styles`() {
         let resolved = StyleSheet().resolved(in: .init())
         let body = resolved.document.text
 
@@ -108,7 +108,7 @@ import Testing
         #expect(resolved.text(body, with: [.textStyle(.title1), .kerning(.em(1))]) == first)
     }
 
-    @Test func `each style of text arrives`() {
+    @Test func `each text style is resolved`() {
         let sheet = StyleSheet().setting(inline: [
             .link: [
                 .textStyle(.title2), .color(.ansi(.red)), .inlineBackground(.ansi(.blue)), .kerning(.points(2)),
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-@Suite struct `Numbers in front of items` {
+@Suite struct `Numbers of list items` {
     @Test(arguments: [
         (StyleSheet.Numbering.decimal, 12, "12"), (.lowercaseLetters, 1, "a"), (.lowercaseLetters, 26, "z"),
         (.lowercaseLetters, 27, "aa"), (.uppercaseLetters, 52, "AZ"), (.uppercaseLetters, 703, "AAA"),
@@ -140,22 +140,24 @@ import Testing
         (.uppercaseRoman, 4000, "4000"), (.lowercaseRoman, 0, "0"), (.lowercaseLetters, 0, "0"),
         (.uppercaseLetters, 999_999_999, "CFDGSXK"),
     ])
-    func `each script writes its own`(_ numbering: StyleSheet.Numbering, _ number: Int, _ text: String) {
+    func `each numbering writes numbers in its own way`(
+        _ numbering: StyleSheet.Numbering, _ number: Int, _ text: String
+    ) {
         #expect(numbering.text(of: number) == text)
     }
 }
 
-@Suite struct `Sheets of the library` {
+@Suite struct `Built-in style sheets` {
     @Test(arguments: StyleSheet.named.keys.sorted())
-    func `can be named as a base, and read as they are written`(_ name: String) throws {
+    func `a built-in sheet can be named as a base and is read back unchanged`(_ name: String) throws {
         let sheet = try #require(StyleSheet.named[name])
         #expect(try StyleSheet(json: #"{"base": "\#(name)"}"#) == sheet)
         #expect(try StyleSheet(json: sheet.json) == sheet)
     }
 
-    /// WCAG 2.2 asks for 4.5 (AA). Some color schemes have less by design; they must have the 3 that it asks for large text.
+    /// WCAG 2.2 requires 4.5 (AA). Some color schemes have less by design, but must have the 3 that WCAG requires for large text.
     @Test(arguments: StyleSheet.named.keys.sorted())
-    func `have text that can be read on the background of its appearance`(_ name: String) throws {
+    func `text can be read on its background in both appearances`(_ name: String) throws {
         let sheet = try #require(StyleSheet.named[name])
         let tokens = CodeToken.Kind.allCases.enumerated().map { CodeToken(2 + $0..<3 + $0, $1) }
         for appearance in StyleSheet.Appearance.allCases {
@@ -225,17 +227,17 @@ import Testing
             encoding: .utf8)
     }
 
-    /// What stands in the code blocks of a language.
+    /// The contents of the code blocks in a language.
     private func blocks(_ language: String) throws -> [String] {
         Document(try article()).nodes { if case .codeBlock(language, _) = $0.kind { true } else { false } }
             .map(\.plainText)
     }
 
-    @Test func `each sheet in JSON is the one in Swift before it`() throws {
+    @Test func `each sheet in JSON equals the one in Swift before it`() throws {
         #expect(try blocks("json").map { try StyleSheet(json: $0) } == Self.steps)
     }
 
-    @Test func `the sheets in Swift are those of this test`() throws {
+    @Test func `the sheets in Swift are the sheets of this test`() throws {
         func words(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "," } }
         let own = words(try String(contentsOfFile: #filePath, encoding: .utf8))
         let samples = try blocks("swift").filter { $0.contains("let sheet = StyleSheet.default") }
@@ -246,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `the comments of its samples say what is printed`() throws {
+    @Test func `the comments in the samples say what is printed`() throws {
         let error = #expect(throws: NativeMarkError.self) {
             try StyleSheet(json: #"{"blocks": {"heading1": {"colour": "accent"}}}"#)
         }

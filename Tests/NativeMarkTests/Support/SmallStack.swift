@@ -10,7 +10,7 @@ import Darwin
 func onSmallStack(_ work: @escaping @Sendable () -> Bool) async -> Bool {
     await withCheckedContinuation { continuation in
         let box = Unmanaged.passRetained(Work { continuation.resume(returning: work()) })
-        // Not pthread_attr_t(): the compiler takes that for a part of Dispatch if another file of its batch imports that.
+        // Not pthread_attr_t(): the compiler takes it for a part of Dispatch if another file of its batch imports Dispatch.
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         defer { attributes.deallocate() }
         pthread_attr_init(attributes)

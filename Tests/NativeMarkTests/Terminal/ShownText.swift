@@ -1,6 +1,6 @@
 import NativeMark
 
-/// What a terminal shows of an output: everything but escape sequences. The cells of an image are `▒`.
+/// What a terminal shows of an output: everything except escape sequences. The cells of an image are `▒`.
 ///
 /// Knows the sequences of ``TerminalRenderer`` and no others, so that a stray ESC stays and is seen.
 func shown(_ output: String) -> String {

@@ -25,7 +25,7 @@ import Testing
         ["TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.5a", "TERM": "screen-256color", "TMUX": "/x,1,0"],
         ["FORCE_HYPERLINK": "1", "TERM": "dumb", "NO_COLOR": "1"], ["FORCE_HYPERLINK": "true", "STY": "1.x"],
     ])
-    func `are there by`(environment: [String: String]) {
+    func `a terminal with hyperlinks is detected from the environment`(environment: [String: String]) {
         #expect(Self.detect(environment))
     }
 
@@ -45,41 +45,41 @@ import Testing
         ["TERM": "footnote"], ["FORCE_HYPERLINK": "0", "TERM": "xterm-kitty"],
         ["FORCE_HYPERLINK": "", "TERM": "xterm"],
     ])
-    func `are not there by`(environment: [String: String]) {
+    func `no other environment has hyperlinks`(environment: [String: String]) {
         #expect(!Self.detect(environment))
     }
 
-    @Test func `are not in a file, unless forced`() {
+    @Test func `a file has no hyperlinks unless forced`() {
         #expect(!Self.detect(["TERM": "xterm-kitty"], isTerminal: false))
         #expect(Self.detect(["FORCE_HYPERLINK": "1"], isTerminal: false))
     }
 
     @Test(arguments: ["https://a", "mailto:a@b", "a+b-c.9:d", "HTTP:x"])
-    func `are links with absolute targets`(target: String) {
+    func `an absolute target becomes a hyperlink`(target: String) {
         let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target))"))
         #expect(output.hasPrefix("\u{1B}]8;id=0;\(target)\u{1B}\\a"))
     }
 
     @Test(arguments: ["docs/cli.md", "/a:b", "//a/b", "C:/a", "9a:b", "a_b:c", "?a:b", "x"])
-    func `aren't links with other targets, which follow the text`(target: String) {
+    func `any other target is shown after the text`(target: String) {
         let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target)) ![b](\(target))"))
         #expect(output == "a <\(target)> b <\(target)>")
     }
 
-    @Test func `leave places in the document out`() {
+    @Test func `a target within the document is left out`() {
         let document = Document("[a](#b)")
         #expect(TerminalRenderer(width: 40, hyperlinks: true).render(document) == "a")
         #expect(TerminalRenderer(width: 40).render(document) == "a" && PlainText(document).string == "a")
     }
 
-    @Test func `that are visible are whole if they fit into a line, and said once`() {
+    @Test func `a visible target is whole if it fits on a line, and is shown once`() {
         let renderer = TerminalRenderer(width: 20)
         #expect(renderer.render(Document("[b c](http://a-b.org/c-d)")) == "b c\n<http://a-b.org/c-d>")
         #expect(renderer.render(Document("https://a.b/\"x")) == "https://a.b/\"x")
         #expect(renderer.render(Document("![](https://a.b/c.png?d=e/f)")) == "c.png\n<https://a.b/c.png?d\n=e/f>")
     }
 
-    @Test func `with a target of more than 2,083 bytes show it as text`() {
+    @Test func `a link whose target has more than 2,083 bytes shows it as text`() {
         let renderer = TerminalRenderer(width: 4_000, hyperlinks: true)
         let longest = "https://a.b/" + String(repeating: "c", count: 2_071)
         #expect(renderer.render(Document("[d](\(longest))")) == "\u{1B}]8;id=0;\(longest)\u{1B}\\d\u{1B}]8;;\u{1B}\\")
@@ -90,7 +90,7 @@ import Testing
         #expect(renderer.render(Document("<\(encoded)>")) == encoded)
     }
 
-    @Test func `repeat their targets on further lines as often as the text is long, or 100 kB`() {
+    @Test func `targets repeated on further lines add at most as many bytes as the text has, or 100 kB`() {
         let target = "https://a.b/" + String(repeating: "c", count: 2_000)
         func count(_ lines: Int) -> Int {
             let text = String(repeating: "word ", count: lines)
@@ -105,7 +105,7 @@ import Testing
         #expect(count(100_000) == 249)
     }
 
-    @Test func `have the same number on each line of a link, and another for each link`() {
+    @Test func `each line of a link has the same number, and each link a different one`() {
         let document = Document("[several words](ab:c) and [several more](ab:c)")
         let output = TerminalRenderer(width: 8, hyperlinks: true).render(document)
         let numbers = output.split(separator: "\n").map { line in
@@ -132,20 +132,20 @@ import Testing
         ("[bank.org](http://evil.org/bank.org)", "bank.org <http://evil.org/bank.org>"),
         ("[http://bank.org](http://bank.org.evil.org)", "http://bank.org <http://bank.org.evil.org>"),
     ])
-    func `have their target behind them, once, and not if the text says it`(_ markdown: String, _ output: String) {
+    func `a link is followed by its target once, unless the text is the target`(_ markdown: String, _ output: String) {
         #expect(render(markdown) == output)
     }
 
-    @Test func `are hyperlinks where the terminal has them`() {
+    @Test func `a link is a hyperlink if the terminal has hyperlinks`() {
         #expect(render("x [a *b*](http://c) d", hyperlinks: true) == "x ⟦8;id=0;http://c⟧a b⟦8;;⟧ d")
         #expect(render("![a](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;;⟧")
     }
 
-    @Test func `over two lines are one hyperlink, closed at the end of each line`() {
+    @Test func `a link over two lines is one hyperlink, which is closed at the end of each line`() {
         #expect(render("[aa bb](ab:c)", hyperlinks: true, width: 3) == "⟦8;id=0;ab:c⟧aa⟦8;;⟧\n⟦8;id=0;ab:c⟧bb⟦8;;⟧")
     }
 
-    @Test func `side by side are two hyperlinks, to the same target too`() {
+    @Test func `adjacent links are two hyperlinks, even if their targets are the same`() {
         #expect(render("[a](ab:c)[b](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;id=1;ab:c⟧b⟦8;;⟧")
     }
 }

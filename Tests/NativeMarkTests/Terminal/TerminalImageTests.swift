@@ -11,7 +11,7 @@ import Testing
         TerminalRenderer(width: width, images: images).render(text) { $0.source == "c" ? image : nil }
     }
 
-    @Test func `by kitty's keep their rows free, and the cursor where it was`() {
+    @Test func `an image by kitty's protocol leaves its rows free, and the cursor where it was`() {
         let output = render(.kitty, .init(bytes: [1, 2, 3], columns: 4, rows: 3))
         let command = "\u{1B}_Ga=T,f=100,q=2,C=1,c=4,r=3,m=0;AQID\u{1B}\\"
         #expect(
@@ -19,12 +19,12 @@ import Testing
                 == "a\n\u{1B}D\u{1B}D\u{1B}D\u{1B}[3A\u{1B}7\(command)\u{1B}8\u{1B}[4C\n\u{1B}[4C\n\u{1B}[4C\nd e <f>")
     }
 
-    @Test func `by kitty's can have a name`() {
+    @Test func `an image by kitty's protocol can have an ID`() {
         let output = render(.kitty, .init(bytes: [1, 2, 3], columns: 4, rows: 1, id: 4_294_967_295))
         #expect(output.contains("\u{1B}_Ga=T,f=100,i=4294967295,q=2,C=1,c=4,r=1,m=0;AQID\u{1B}\\"))
     }
 
-    @Test func `by iTerm2's are one sequence, no wider than the line`() {
+    @Test func `an image by iTerm2's protocol is one sequence, no wider than the line`() {
         let output = render(.iTerm2, width: 3, .init(bytes: [1, 2, 3], columns: 4, rows: 3))
         let command = "\u{1B}]1337;File=inline=1;size=3;width=3;height=3;preserveAspectRatio=1:AQID\u{7}"
         let lines = output.split(separator: "\n")
@@ -32,14 +32,14 @@ import Testing
         #expect(lines[2] == "\u{1B}[3C" && lines[3] == "\u{1B}[3C" && lines[4].hasPrefix("d"))
     }
 
-    @Test func `that are large go in pieces of 4,096 bytes`() {
+    @Test func `a large image is sent in pieces of 4,096 bytes`() {
         let output = render(.kitty, .init(bytes: [UInt8](repeating: 0, count: 6_000), columns: 4, rows: 1))
         let pieces = output.split(separator: "\u{1B}_G").dropFirst().map { $0.split(separator: "\u{1B}\\")[0] }
         #expect(pieces.map { $0.split(separator: ";")[1].utf8.count } == [4_096, 3_904])
         #expect(pieces[0].hasPrefix("a=T,f=100,q=2,C=1,c=4,r=1,m=1;") && pieces[1].hasPrefix("q=2,m=0;"))
     }
 
-    @Test func `in a quote have its bar beside each row, and nothing is written over them`() {
+    @Test func `an image in a quote has the bar next to each row, and nothing is written over it`() {
         let quoted = StyledText(Document("> ![b](c)"), style: .default)
         let image = TerminalRenderer.Image(bytes: [1], columns: 9, rows: 2)
         let lines = TerminalRenderer(width: 12, images: .iTerm2).render(quoted) { _ in image }.split(separator: "\n")
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: TerminalRenderer.ImageProtocol.allCases)
-    func `cannot be made controls of`(images: TerminalRenderer.ImageProtocol) {
+    func `an image can't contain control sequences`(images: TerminalRenderer.ImageProtocol) {
         // Given bytes that end every control sequence, and a description and an address with more of them
         let bytes = Array("\u{1B}\\\u{7}\u{9C}\u{1B}[2J;m=0".utf8)
         let document = Document("![\u{1B}[2J&#27;c](a%1B\u{9B}31m)\n\n![x\u{7}](y)")
@@ -55,17 +55,17 @@ import Testing
         let output = TerminalRenderer(width: 40, images: images).render(StyledText(document)) {
             $0.source == "y" ? .init(bytes: bytes, columns: 2, rows: 1) : nil
         }
-        // Then nothing is left of them in clear
+        // Then none of them is left in plain form
         #expect(!output.contains("\u{1B}[2J") && !output.contains("\u{1B}c") && !output.contains("\u{9B}"))
         #expect(!output.contains("m=0\u{1B}[") && !output.contains("\u{9C}"))
         #expect(output.unicodeScalars.count { $0 == "\u{7}" } == (images == .iTerm2 ? 1 : 0))
     }
 }
 
-@Suite struct `Descriptions alone` {
+@Suite struct `Descriptions without images` {
     private static let markdown = "![a *b*](c \"t\") d ![](e/f.png)\n\n[![g](h)](ab:i)"
 
-    @Test func `stand in a terminal and in plain text for images`() {
+    @Test func `a terminal and plain text show descriptions instead of images`() {
         let text = StyledText(Document(Self.markdown), style: .init())
         let shown = "a b d f.png\ng <ab:i>"
         #expect(TerminalRenderer(width: 40, images: .alternativeText).render(text) == shown)
@@ -77,7 +77,7 @@ import Testing
         #expect(linked == "a b d f.png\n\u{1B}]8;id=0;ab:i\u{1B}\\g\u{1B}]8;;\u{1B}\\")
     }
 
-    @Test func `stand in HTML for images, escaped`() {
+    @Test func `HTML shows escaped descriptions instead of images`() {
         let html = HTMLRenderer(images: false).render(Document(Self.markdown + "\n\n![<b> ![x](y)\nz](q)"))
         #expect(html == "<p>a b d </p>\n<p><a href=\"ab:i\">g</a></p>\n<p>&lt;b&gt; x\nz</p>\n")
         #expect(HTMLRenderer().render(Document("![a](b \"t\")")) == "<p><img src=\"b\" alt=\"a\" title=\"t\" /></p>\n")
@@ -102,7 +102,7 @@ import Testing
         (["TERM": "screen", "LC_TERMINAL": "iTerm2"], true, .none),
         (["TERM": "xterm-kitty", "TMUX": "/x,1,0"], true, .none), (["TERM": "xterm-kitty", "STY": "1.x"], true, .none),
     ])
-    func `follow the environment`(
+    func `the image protocol depends on the environment`(
         environment: [String: String], isTerminal: Bool, images: TerminalRenderer.ImageProtocol
     ) {
         #expect(TerminalRenderer.ImageProtocol.detect(environment: environment, isTerminal: isTerminal) == images)
@@ -132,7 +132,7 @@ import Testing
         shown(render(markdown, width: width)).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    @Test func `that are small are in the line, one row high`() {
+    @Test func `a small image is in its line, one row high`() {
         #expect(
             render("a ![b](small) c")
                 == "a \u{1B}D\u{1B}[1A\u{1B}7\u{1B}_Ga=T,f=100,q=2,C=1,c=6,r=1,m=0;AQ==\u{1B}\\\u{1B}8\u{1B}[6C c")
@@ -142,13 +142,13 @@ import Testing
         )
     }
 
-    @Test func `wrap as words do, and a period stays behind them`() {
+    @Test func `images wrap like words, and a period stays with its image`() {
         #expect(lines("![](small) ![](small) ![](small)", width: 14) == ["▒▒▒▒▒▒ ▒▒▒▒▒▒", "▒▒▒▒▒▒"])
         #expect(lines("![](small)![](small)![](small)", width: 14) == ["▒▒▒▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒"])
         #expect(lines("abcd ef (![](small)).", width: 15) == ["abcd ef", "(▒▒▒▒▒▒)."])
     }
 
-    @Test func `that are large are below the text, which keeps their descriptions`() {
+    @Test func `a large image is below the text, which keeps its description`() {
         #expect(lines("a ![b](large) c") == ["a b <large> c", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
         #expect(
             lines("a\n![b](large)\n![c](large)\n\nd").map { $0.prefix(4) } == [
@@ -156,11 +156,11 @@ import Testing
             ])
     }
 
-    @Test func `that are small, but wider than the line, are below it`() {
+    @Test func `a small image that is wider than the line is below it`() {
         #expect(lines("a ![b](small) c", width: 5) == ["a b", "<smal", "l> c", "▒▒▒▒▒"])
     }
 
-    @Test func `alone with other images have no descriptions`() {
+    @Test func `images without other text have no descriptions`() {
         #expect(lines("![b](large) ![c](large)") == ["▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒", "", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
         #expect(
             lines("![b](large) ![c](small)  \n![d](large) ![e](other) ![f](large)\n![g](small)") == [
@@ -170,14 +170,14 @@ import Testing
         #expect(lines("![b](small)") == ["▒▒▒▒▒▒▒"], "An image by itself has its own size.")
     }
 
-    @Test func `in headings, items and quotes have the beginning of their lines`() {
+    @Test func `images in headings, items and quotes have the beginning of their lines`() {
         let sheet = StyleSheet.default
         #expect(shown(render("# ![](small) abc", style: sheet)) == "▒▒▒▒▒▒ abc\n══════════")
         #expect(shown(render("# ![](large)", style: sheet)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
         #expect(shown(render("> - a ![](small)\n> - ![](large) b", style: sheet)).hasPrefix("│ • a ▒▒▒▒▒▒\n│ • large"))
     }
 
-    @Test func `in links are over spaces with the link, and so is nothing else`() {
+    @Test func `an image in a link is over spaces with the link, and other images are over none`() {
         let link = "\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}[1A\u{1B}7      \u{1B}8\u{1B}7\u{1B}_G"
         #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasPrefix("a \(link)"))
         #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasSuffix("\u{1B}8\u{1B}[6C\u{1B}]8;;\u{1B}\\"))
@@ -185,7 +185,7 @@ import Testing
         #expect(!render("a ![b](small)").contains("\u{1B}7 "))
     }
 
-    @Test func `that are alone in a link have it in their first row, or their target in the text`() {
+    @Test func `an image alone in a link has the link in its first row, or the target in the text`() {
         let output = render("[![b](large)](ab:c)", hyperlinks: true)
         #expect(
             output.hasPrefix("\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}D\u{1B}[2A\u{1B}7         \u{1B}8\u{1B}7\u{1B}_G"))
@@ -194,13 +194,13 @@ import Testing
         #expect(shown(render("![b](large)", hyperlinks: true)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
     }
 
-    @Test func `in tables are in their cells, or below the table`() {
+    @Test func `images in tables are in their cells, or below the table`() {
         #expect(lines("|a|b|\n|-|-:|\n|x ![b](small)|y|") == ["a         b", "x ▒▒▒▒▒▒  y"])
         #expect(lines("|a|\n|-|\n|![b](small)|") == ["a", "▒▒▒▒▒▒"])
         #expect(lines("|a|b|\n|-|-|\n|x|![b](large)|") == ["a  b", "x  b <large>", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
     }
 
-    @Test func `in a table with a column that is too narrow are descriptions`() {
+    @Test func `in a table with a column that is too narrow, images are descriptions`() {
         let markdown = "|a|b|\n|-|-|\n|![b](small)|many words here|"
         #expect(lines(markdown, width: 13) == ["a       b", "▒▒▒▒▒▒  many", "        words", "        here"])
         #expect(!lines(markdown, width: 12).joined().contains("▒"))
@@ -211,17 +211,17 @@ import Testing
         #expect(lines(wide, width: 25)[1] == "abcdefghijklmn  c <wide>")
     }
 
-    @Test func `in code are as they were written`() {
+    @Test func `images in code are shown as written`() {
         #expect(lines("`![b](small)`") == ["![b](small)"])
     }
 
-    @Test func `aren't confused with their character in a text, nor with marks next to them`() {
+    @Test func `images aren't confused with their character in a text, or with combining marks next to them`() {
         #expect(lines("\u{FFFC}![b](small)\u{FFFC}\u{301} x") == ["\u{FFFC}▒▒▒▒▒▒\u{FFFC}\u{301} x"])
         #expect(lines("![b](small)\u{301} x").map { $0.filter { $0 == "▒" }.count } == [6])
         #expect(lines("a\u{600}![b](small) x").count == 1)
     }
 
-    @Test func `are asked for once each, in order`() {
+    @Test func `images are requested in order, once for each place`() {
         var asked: [String] = []
         let text = StyledText(Document("![](a) b ![](c)\n\n![](d)\n\n# ![](e)\n\n|![](f)|\n|-|\n\n- ![](g) ![](a)"))
         _ = TerminalRenderer(width: 20, images: .iTerm2).render(text) { image in
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
-    func `of any size in any document are no wider than the terminal, and its letters stay in order`(
+    func `images of any size in any document are no wider than the terminal, and output no controls`(
         images: TerminalRenderer.ImageProtocol
     ) {
         var random = SeededRandom(seed: 15)
@@ -269,7 +269,7 @@ import Testing
     private let text = StyledText(Document("a\n\n![b](c)\n\nd ![e](f)"), style: .init())
     private let image = TerminalRenderer.Image(bytes: [1, 2, 3], columns: 4, rows: 3)
 
-    @Test func `are alternative text without a protocol, and where none was loaded`() {
+    @Test func `an image without a protocol, or that wasn't loaded, is its alternative text`() {
         let plain = "a\nb <c>\nd e <f>"
         #expect(TerminalRenderer(width: 40).render(text) { _ in image } == plain)
         #expect(TerminalRenderer(width: 40, images: .kitty).render(text) { _ in nil } == plain)

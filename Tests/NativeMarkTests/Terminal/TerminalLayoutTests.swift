@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test(arguments: [(Int.min, 1), (-1, 1), (0, 1), (10_001, 10_000), (Int.max, 10_000)])
-    func `have a width from 1 to 10,000, whatever was wanted`(_ wanted: Int, _ width: Int) {
+    func `the width is limited to 1 to 10,000 columns`(_ wanted: Int, _ width: Int) {
         let style = StyleSheet.default.setting(
             block: [.document: [.alignment(.center)], .codeBlock: [.background(.rgb(0xEE_EEEE))]])
         var renderer = TerminalRenderer(width: 80, color: .full, hyperlinks: true)
@@ -37,32 +37,32 @@ import Testing
         ("a\\\nb", 9, ["a", "b"]),
         ("*a*\u{301} b", 1, ["a\u{301}", "b"]),
     ])
-    func `end where words and characters end`(_ text: String, _ width: Int, _ expected: [String]) {
+    func `lines end at the ends of words and characters`(_ text: String, _ width: Int, _ expected: [String]) {
         #expect(lines(text, width) == expected)
     }
 
-    @Test func `hang behind markers, which stand in one column`() {
+    @Test func `lines hang after their markers, which are in one column`() {
         #expect(lines("9. a b c d e f\n10. g", 10) == [" 9. a b c", "    d e f", "10. g"])
         #expect(lines("- [ ] a\n- [x] b", 20) == ["☐ a", "☑ b"])
     }
 
-    @Test func `begin with the markers of all items that begin there`() {
+    @Test func `a line starts with the markers of all items that start there`() {
         #expect(lines("- 1. > a\n     > b", 20) == ["• 1. a b"])
         #expect(lines("-\n- a\n-", 20) == ["•", "• a", "•"])
     }
 
-    @Test func `have the bar of a quote on every line, and between its blocks`() {
+    @Test func `a quote's bar is on every line and between its blocks`() {
         #expect(
             lines("> a b c d e f\n>\n> g\n\nh", 9, .default)
                 == ["│ a b c d", "│ e f", "│", "│ g", "", "h"])
         #expect(lines("> a\n> > b\n\nc", 20, .default) == ["│ a", "│", "│ │ b", "", "c"])
     }
 
-    @Test func `have no bar in front of a quote that begins with an empty one`() {
+    @Test func `a quote that starts with an empty quote has no bar for it`() {
         #expect(lines("a\n\n> >\n>\n> b", 20, .default) == ["a", "", "│ b"])
     }
 
-    @Test func `lose indents and bars where too little room is left`() {
+    @Test func `indents and bars are dropped if they leave too little room`() {
         let deep = String(repeating: "> ", count: 90) + "deep text"
         let found = lines(deep, 20, .default)
         #expect(found == ["│ │ │ │ │ deep text"])
@@ -70,7 +70,7 @@ import Testing
         #expect(lines(list, 20).allSatisfy { TerminalText.width(of: $0) <= 20 })
     }
 
-    @Test func `of code are cut or wrapped, and keep their spaces`() {
+    @Test func `lines of code are cut or wrapped, and keep their spaces`() {
         let code = "```\n  abcdefghij\n\tx\n\ny  \n```"
         var renderer = TerminalRenderer(width: 8)
         #expect(renderer.render(Document(code), style: .init()) == "  abcde…\n    x\n\ny")
@@ -82,7 +82,7 @@ import Testing
         #expect(lines("```\na\tb\n日本\tc\n\t\td\n```", 40) == ["a   b", "日本    c", "        d"])
     }
 
-    @Test func `across take the whole width`() {
+    @Test func `a thematic break takes the whole width`() {
         #expect(lines("---", 5) == ["─────"])
         #expect(lines("> ---", 5, .default) == ["│ ───"])
     }
@@ -103,7 +103,7 @@ import Testing
         ###### Six
         """
 
-    /// A person has read these through.
+    /// A person has checked these.
     private static let snapshots = [
         13: """
         A first
@@ -143,18 +143,19 @@ import Testing
     ]
 
     @Test(arguments: [13, 40], TerminalRenderer.Color.allCases)
-    func `show their levels at each width, with and without colors`(width: Int, color: TerminalRenderer.Color) {
+    func `headings show their levels at each width, with and without colors`(width: Int, color: TerminalRenderer.Color)
+    {
         let output = TerminalRenderer(width: width, color: color).render(Document(Self.markdown))
         #expect(shown(output) == Self.snapshots[width])
     }
 
-    @Test func `show them in plain text, with a line that is not endless`() {
+    @Test func `in plain text, headings show their levels, with underlines of limited length`() {
         #expect(PlainText(Document(Self.markdown)).string == Self.snapshots[40])
         let long = PlainText(Document("# \(String(repeating: "words ", count: 100))")).string.split(separator: "\n")
         #expect(long.count == 2 && long[0].count == 599 && long[1] == String(repeating: "═", count: 40))
     }
 
-    @Test func `are where the text is`() {
+    @Test func `the underline of a heading is where its text is`() {
         let centered = StyleSheet.default.setting(block: [.headings: [.alignment(.center)]])
         let renderer = TerminalRenderer(width: 8)
         #expect(renderer.render(Document("# abc def gh"), style: centered) == "abc def\n   gh\n═══════")
@@ -168,7 +169,7 @@ import Testing
         #expect(renderer.render(Document("> # abc\n> d")) == "│ abc\n│ ═══\n│\n│ d")
     }
 
-    @Test func `with a border have no other mark, and empty ones are no line`() {
+    @Test func `a heading with a border has no other mark, and an empty heading has no underline`() {
         let bordered = StyleSheet.default.setting(block: [
             .headings: [.border(.init(edges: [.bottom], color: .primary))]
         ])
@@ -177,12 +178,12 @@ import Testing
         #expect(renderer.render(Document("#\n\na")) == "\n\na")
     }
 
-    @Test func `have no mark if it would leave no room for text`() {
+    @Test func `a heading has no mark if it would leave no room for text`() {
         #expect(TerminalRenderer(width: 10).render(Document("###### abc")) == "abc")
         #expect(TerminalRenderer(width: 1).render(Document("# ab")) == "a\nb\n═")
     }
 
-    @Test func `are struck and linked as other text is`() {
+    @Test func `headings show strikethrough and links like other text`() {
         let output = TerminalRenderer(width: 40).render(Document("# ~~a~~ [b](c)"))
         #expect(output == "~~a~~ b <c>\n═══════════")
     }
@@ -195,17 +196,17 @@ import Testing
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    @Test func `have the columns that they want where there is room`() {
+    @Test func `columns have the width that they need if there is room`() {
         #expect(
             lines("| a | long name | 3 |\n|---|:-:|--:|\n| bb | x | 100 |", 80)
                 == ["a  │ long name │   3", "───┼───────────┼────", "bb │     x     │ 100"])
     }
 
-    @Test func `have no lines without a border`() {
+    @Test func `a table without a border has no lines`() {
         #expect(lines("| a | b |\n|-|-|\n| c | d |", 80, border: nil) == ["a  b", "c  d"])
     }
 
-    @Test func `have the edges of their border`() {
+    @Test func `a table has the edges of its border`() {
         #expect(
             lines("| a |\n|-|\n| c |", 80, border: .init(edges: [.leading, .trailing]))
                 == ["│ a │", "├───┤", "│ c │"])
@@ -213,7 +214,7 @@ import Testing
             lines("| a |\n|-|\n| c |", 80, border: .init()) == ["┌───┐", "│ a │", "├───┤", "│ c │", "└───┘"])
     }
 
-    @Test func `wrap the cells of the columns that want most`() {
+    @Test func `cells wrap in the columns that need the most room`() {
         #expect(
             lines("| id | text |\n|--|--|\n| 1 | one two three four five |\n| 2 | six |", 20)
                 == [
@@ -221,26 +222,26 @@ import Testing
                 ])
     }
 
-    @Test func `share the room between columns that both want more`() {
+    @Test func `columns that both need more share the room`() {
         let found = lines("| a b c d e f g h i | 1 2 3 4 5 6 7 8 9 |\n|--|--|\n| x | y |", 23)
         #expect(found[0] == "a b c d e  │ 1 2 3 4 5")
         #expect(found[1] == "f g h i    │ 6 7 8 9")
     }
 
-    @Test func `give more to columns with more text`() {
+    @Test func `columns with more text get more room`() {
         let text = Array(repeating: "word", count: 16).joined(separator: " ")
         let found = lines("| option | default | |\n|--|--|--|\n| --one two | the third word | \(text) |", 50)
         // With even shares, the text would have 14 columns and 6 lines.
         #expect(found.count == 2 + 4 && found[2] == "--one two │ the      │ word word word word word", "\(found)")
     }
 
-    @Test func `give a long word its width at the cost of short ones`() {
+    @Test func `a long word gets its width at the expense of short words`() {
         let found = lines("| a b c d e f g h i | incomprehensible |\n|--|--|\n| x | y |", 33)
         #expect(found.contains { $0.contains("incomprehensible") || $0.contains("incomprehensibl") })
         #expect(found.allSatisfy { TerminalText.width(of: $0) <= 33 })
     }
 
-    @Test func `become one record per row where columns would be too narrow`() {
+    @Test func `rows become records if columns would be too narrow`() {
         #expect(
             lines("| one | two | three |\n|--|--|--|\n| aaaaaa | bbbbbb | cccccc |\n| d | e | f |", 14)
                 == [
@@ -248,7 +249,7 @@ import Testing
                 ])
     }
 
-    @Test func `become records where columns of less than ten characters would break words`() {
+    @Test func `rows become records if columns of less than ten characters would break words`() {
         let table = "| name | environment |\n|--|--|\n| one two three | x |"
         #expect(
             lines(table, 20) == [
@@ -259,7 +260,7 @@ import Testing
         #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "日", count: 9)) | y |", 12)[0] == "a        │ b")
     }
 
-    @Test func `that become records repeat long names as often as the text is long, or 100 kB`() {
+    @Test func `long names repeated in records add at most as many bytes as the text has, or 100 kB`() {
         let name = String(repeating: "long ", count: 200) + "name"
         let header = "| \(name) |" + String(repeating: "incomprehensible |", count: 9)
         func count(_ rows: Int) -> Int {
@@ -274,17 +275,17 @@ import Testing
         #expect(count(300) == 110)
     }
 
-    @Test func `with a header alone show it`() {
+    @Test func `a table with only a header shows it`() {
         #expect(lines("| one | two |\n|--|--|", 40) == ["one │ two", "────┼────"])
         #expect(lines("| oneoneone | twotwotwo |\n|--|--|", 9) == ["oneoneone", "twotwotwo"])
     }
 
-    @Test func `measure wide characters, and align by columns`() {
+    @Test func `columns are measured and aligned with wide characters`() {
         #expect(
             lines("| 日本 | b |\n|--:|--|\n| x | 👍🏽 |", 40) == ["日本 │ b", "─────┼───", "   x │ 👍🏽"])
     }
 
-    @Test func `in a quote have its bar`() {
+    @Test func `a table in a quote has its bar`() {
         let output = TerminalRenderer(width: 40).render(
             Document("> | a |\n> |-|\n> | b |"), style: .default.setting(block: [.table: [.border(.init(edges: []))]]))
         #expect(output == "│ a\n│ ─\n│ b")
@@ -308,17 +309,17 @@ import Testing
         ("a[^1]\n\n[^1]: b", "a¹\n\n────────────────────────────────────────\n1. b"),
         ("", ""),
     ])
-    func `reads without any style`(_ markdown: String, _ expected: String) {
+    func `plain text can be read without any style`(_ markdown: String, _ expected: String) {
         #expect(text(markdown) == expected)
     }
 
-    @Test func `ends lines only where the document does, unless it has a width`() {
+    @Test func `lines end only where they do in the document, unless there is a width`() {
         let long = String(repeating: "word ", count: 200) + "end"
         #expect(text(long) == long)
         #expect(text(long, width: 30).split(separator: "\n").allSatisfy { $0.count <= 30 })
     }
 
-    @Test func `with many short cells below a long one isn't mostly spaces`() {
+    @Test func `a table with many short cells below a long one isn't mostly spaces`() {
         func size(_ count: Int) -> Int {
             text("|\(String(repeating: "a", count: count))|b|\n|-|-|\n" + String(repeating: "|c|d|\n", count: count))
                 .utf8.count
@@ -328,7 +329,7 @@ import Testing
         #expect(size(8_000) < 500_000)
     }
 
-    @Test func `in the middle of an endless line is at its beginning`() {
+    @Test func `without a width, centered text is at the beginning of its line`() {
         let style = StyleSheet.default.setting(block: [.paragraph: [.alignment(.center), .leadingIndent(.em(1))]])
         #expect(PlainText(StyledText(Document("a"), style: style)).string == "  a")
     }

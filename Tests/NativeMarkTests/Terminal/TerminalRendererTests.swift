@@ -41,7 +41,7 @@ import Testing
         """
 
     @Test(arguments: [20, 40, 80, 120])
-    func `are unchanged at each width`(_ width: Int) throws {
+    func `the output is unchanged at each width`(_ width: Int) throws {
         let output = TerminalRenderer(width: width).render(Document(Self.markdown))
 
         let expected = try #require(Self.snapshots[width])
@@ -51,7 +51,7 @@ import Testing
 }
 
 extension `Snapshots of a terminal` {
-    /// What a person has read through: widths, hanging indents, bars, columns of the table.
+    /// Output that a person has checked: widths, hanging indents, bars, columns of the table.
     static let snapshots: [Int: String] = [
         20: """
         Größe, 文章 and 👩‍👩‍👧
@@ -243,7 +243,7 @@ extension `Snapshots of a terminal` {
         return sheet
     }()
 
-    @Test func `has no line wider than the terminal`() {
+    @Test func `no line is wider than the terminal`() {
         var random = SeededRandom(seed: 11)
         for round in 0..<1_200 {
             let markdown = String.markdown(using: &random)
@@ -263,7 +263,7 @@ extension `Snapshots of a terminal` {
         }
     }
 
-    @Test func `shows the same with and without colors, and in light and dark`() {
+    @Test func `the text is the same with and without colors, and in light and dark`() {
         var random = SeededRandom(seed: 12)
         for _ in 0..<300 {
             // Without text attributes, struck text is marked.
@@ -280,7 +280,7 @@ extension `Snapshots of a terminal` {
         }
     }
 
-    @Test func `keeps all its letters in the same order`() {
+    @Test func `all letters stay in the same order`() {
         var random = SeededRandom(seed: 13)
         func letters(_ text: some StringProtocol) -> [Unicode.Scalar] {
             text.unicodeScalars.filter { ("a"..."z").contains($0) || ("\u{3000}"..."\u{D7A3}").contains($0) }
@@ -299,7 +299,7 @@ extension `Snapshots of a terminal` {
         #expect(compared > 100)
     }
 
-    @Test func `has runs that cover the text in order, and blocks that nest`() {
+    @Test func `runs cover the text in order, and blocks nest`() {
         var random = SeededRandom(seed: 14)
         for _ in 0..<600 {
             let text = StyledText(Document(.markdown(using: &random)))
@@ -346,7 +346,7 @@ extension Substring {
         ("named entities", "&Tab;&NewLine;x"), ("form feed", "a&#12;b"), ("vertical tab", "a&#11;b"),
     ]
 
-    /// Where it may stand.
+    /// The places where it may occur.
     static let places: [(what: String, wrap: @Sendable (String) -> String)] = [
         ("text", { "a \($0) b" }), ("heading", { "# a \($0) b" }), ("emphasis", { "*a\($0)b*" }),
         ("code span", { "`a\($0)b`" }), ("fenced code", { "```\na\($0)b\n```" }), ("indented code", { "    a\($0)b" }),
@@ -366,7 +366,7 @@ extension Substring {
     ]
 
     @Test(arguments: 0..<places.count)
-    func `reach the terminal from nowhere`(_ place: Int) {
+    func `no control sequence reaches the terminal from any place in a document`(_ place: Int) {
         for attack in Self.attacks {
             let document = Document(Self.places[place].wrap(attack.markdown))
             for color in TerminalRenderer.Color.allCases {
@@ -384,7 +384,7 @@ extension Substring {
     }
 
     @Test(arguments: 0..<places.count)
-    func `reach it neither beside images, nor from these`(_ place: Int) {
+    func `no control sequence reaches the terminal next to images or from within them`(_ place: Int) {
         for attack in Self.attacks {
             let text = StyledText(Document("![a](b) " + Self.places[place].wrap(attack.markdown)))
             for images in [TerminalRenderer.ImageProtocol.kitty, .iTerm2] {
@@ -398,12 +398,12 @@ extension Substring {
         }
     }
 
-    @Test func `in a style sheet do not reach it either`() {
+    @Test func `no control sequence reaches the terminal from a style sheet`() {
         let style = StyleSheet.default.setting(block: [.list(.bullets): [.marker(.bullets(["\u{1B}[31m\u{202E}\n"]))]])
         check(TerminalRenderer(width: 40).render(Document("- a"), style: style), "bullet")
     }
 
-    @Test func `in a target are percent-encoded in the hyperlink, and visible as replacements in text`() {
+    @Test func `controls in a target are percent-encoded in the hyperlink, and visible as replacements in text`() {
         let document = Document("[a](<http://b/\u{1B}\\\u{9C}\u{202E}x>)")
 
         let linked = TerminalRenderer(width: 80, hyperlinks: true).render(document)
@@ -416,12 +416,12 @@ extension Substring {
 
     /// The parser percent-encodes characters of a target that aren't ASCII. Other code that makes targets may not.
     @Test(arguments: ["a\u{1B}]0;t\u{7}b", "\u{9B}31m", "a\u{202E}b", "a\nb\u{85}"])
-    func `are none in targets that no parser has seen`(target: String) {
+    func `a target that no parser has seen has no controls`(target: String) {
         check(TerminalText.sanitized(target).replacing("\n", with: "\u{7}"), "a visible target")
         #expect(LinkTarget.encoded(target).utf8.allSatisfy { (0x21..<0x7F).contains($0) })
     }
 
-    /// Nothing is left of the output but our own sequences, line feeds and harmless text.
+    /// Expects that the output has only our own sequences, line feeds and harmless text.
     private func check(_ output: String, _ what: String) {
         for scalar in shown(output).unicodeScalars where scalar != "\n" {
             let category = scalar.properties.generalCategory

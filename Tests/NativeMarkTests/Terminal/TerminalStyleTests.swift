@@ -95,7 +95,7 @@ import Testing
             "inner rules win", "**a *b***",
             inline: [.strong: [.color(.ansi(.red))], .emphasis: [.color(.ansi(.blue))]], "⎋31ma ⎋0m⎋34mb⎋0m"),
     ])
-    func `of text`(_ row: Row) {
+    func `each text style has its sequence`(_ row: Row) {
         expect(row)
     }
 
@@ -174,11 +174,11 @@ import Testing
             "a background where there are no colors", "    a", block: [.codeBlock: [.background(.ansi(.blue))]], "a",
             color: .none),
     ])
-    func `of blocks`(_ row: Row) {
+    func `each block style is shown`(_ row: Row) {
         expect(row)
     }
 
-    @Test func `differ between light and dark`() {
+    @Test func `colors differ between light and dark`() {
         let style = StyleSheet().setting(inline: [
             .emphasis: [.color(.dynamic(light: .ansi(.black), dark: .ansi(.white)))]
         ])
@@ -189,7 +189,7 @@ import Testing
         #expect(visible(renderer.render(document, style: style, environment: .init(appearance: .dark))) == "⎋37ma⎋0m")
     }
 
-    @Test func `are mixed with black in the dark, and have their own colors for more contrast`() {
+    @Test func `in dark mode, translucent colors are mixed with black, and increased contrast has its own colors`() {
         let paint = StyleSheet.Paint(
             light: .rgb(1), dark: .rgb(0xFF0000, alpha: 0.4), darkIncreasedContrast: .rgb(0xFF0000))
         let style = StyleSheet().setting(inline: [.emphasis: [.color(.paint(paint))]])
@@ -201,7 +201,7 @@ import Testing
         #expect(shown(.init(appearance: .dark, contrast: .increased)) == "⎋38;2;255;0;0ma⎋0m")
     }
 
-    @Test func `are relative to the font size of the document`() {
+    @Test func `lengths are relative to the document's font size`() {
         let style = StyleSheet().setting(block: [
             .document: [.fontSize(.points(12))], .paragraph: [.spacingAfter(.points(12)), .leadingIndent(.points(12))],
         ])
@@ -212,7 +212,7 @@ import Testing
             renderer.render(Document("# a\n\nb"), environment: environment) == renderer.render(Document("# a\n\nb")))
     }
 
-    @Test func `in em look the same at every size category`() {
+    @Test func `lengths in em look the same at every size category`() {
         let document = Document("# a\n\nb *c*\n\n> - d\n> - e\n\nf[^1]\n\n[^1]: g")
         let renderer = TerminalRenderer(width: 80, color: .full)
         let usual = renderer.render(document)
@@ -238,7 +238,7 @@ import Testing
         (["TERM": "dumb", "COLORTERM": "truecolor"], true, .none), ([:], true, .none), (["TERM": ""], true, .none),
         (["TERM": "xterm-256color", "COLORTERM": "truecolor"], false, .none),
     ])
-    func `follow the environment`(
+    func `the colors depend on the environment`(
         _ environment: [String: String], _ isTerminal: Bool, _ color: TerminalRenderer.Color
     ) {
         #expect(TerminalRenderer.Color.detect(environment: environment, isTerminal: isTerminal) == color)

@@ -33,7 +33,7 @@ import Testing
         ("two leading consonants, which no terminal joins", "\u{1100}\u{1100}\u{1161}", 4),
         ("a vowel alone", "\u{1161}", 0),
         ("compatibility jamo", "ㅎㅏㄴ", 6),
-        // Combining and zero-width characters take no column of their own.
+        // Combining and zero-width characters take no additional column.
         ("decomposed letter", "e\u{301}", 1),
         ("many marks on one letter", "e\u{301}\u{323}\u{20DD}\u{489}", 1),
         ("mark on a wide character", "か\u{3099}", 2),
@@ -49,7 +49,7 @@ import Testing
         ("more spacing marks than writing has", "क" + String(repeating: "\u{903}", count: 20), 21),
         ("a longer conjunct than writing has", String(repeating: "क\u{94D}", count: 20), 20),
         ("joiner between letters", "a\u{200D}b", 2),
-        // One emoji takes two columns, however many scalars it is made of.
+        // One emoji takes two columns, however many scalars it has.
         ("emoji", "😀", 2),
         ("emoji with a skin tone", "👍🏽", 2),
         ("text-style base with a skin tone", "☝🏽", 2),
@@ -93,7 +93,7 @@ import Testing
         #expect(TerminalText.width(of: text) == columns, "\(what)")
     }
 
-    @Test func `the width of a part is what it adds to the whole`() {
+    @Test func `the widths of the parts add up to the width of the whole`() {
         let text = "aé日👨‍👩‍👧1\u{FE0F}\u{20E3}b"
         for index in text.indices {
             let parts = TerminalText.width(of: text[..<index]) + TerminalText.width(of: text[index...])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `the table is in order, begins at the first scalar and never says the same twice`() throws {
+    @Test func `the table is in order, starts at the first scalar and has no equal neighbors`() throws {
         let runs = TerminalWidthTable.runs
         #expect(try #require(runs.first) >> 2 == 0)
         #expect(try #require(runs.last) >> 2 <= 0x10FFFF)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a search of the table finds what a walk along it finds`() {
+    @Test func `a search of the table finds the same as a linear scan`() {
         var runs = TerminalWidthTable.runs[...]
         var mismatches = 0
         for value in UInt32(0)...0x10FFFF {
@@ -147,7 +147,7 @@ import Testing
         ("negative", -3, ""),
         ("\u{200B}", 0, "\u{200B}"),
     ])
-    func `at the end, the beginning stays`(text: String, width: Int, result: String) {
+    func `shortening at the end keeps the beginning`(text: String, width: Int, result: String) {
         #expect(TerminalText.truncated(text, toWidth: width) == result)
     }
 
@@ -172,13 +172,12 @@ import Testing
         ("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5, "👨‍👩‍👧…👨‍👩‍👧"),
         ("negative", -1, ""),
     ])
-    func `in the middle, both ends and the extension stay`(text: String, width: Int, result: String) {
+    func `shortening in the middle keeps both ends and the extension`(text: String, width: Int, result: String) {
         #expect(TerminalText.truncated(text, toWidth: width, at: .middle) == result)
     }
 
     @Test(arguments: TerminalText.TruncationPosition.allCases)
-    func `no text becomes wider than asked, or loses a part of a character`(_ position: TerminalText.TruncationPosition)
-    {
+    func `no text gets wider than requested or loses part of a character`(_ position: TerminalText.TruncationPosition) {
         var random = SeededRandom(seed: 2)
         for _ in 0..<3_000 {
             let text = String.hostile(using: &random)
@@ -195,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `text that is cut fills the width but for one column`() {
+    @Test func `shortened text fills the width except for at most one column`() {
         var random = SeededRandom(seed: 3)
         var cut = 0
         for _ in 0..<3_000 {
@@ -229,25 +228,25 @@ import Testing
     @Test(arguments: [
         (TerminalText.Alignment.leading, "日本  "), (.trailing, "  日本"), (.center, " 日本 "),
     ])
-    func `spaces go where the alignment says`(_ alignment: TerminalText.Alignment, _ result: String) {
+    func `spaces go where the alignment puts them`(_ alignment: TerminalText.Alignment, _ result: String) {
         #expect(TerminalText.padded("日本", toWidth: 6, alignment: alignment) == result)
     }
 
-    @Test func `the odd space goes behind centered text`() {
+    @Test func `the odd space goes after centered text`() {
         #expect(TerminalText.padded("ab", toWidth: 5, alignment: .center) == " ab  ")
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 2])
-    func `text that is as wide or wider stays as it is`(_ width: Int) {
+    func `text that is at least as wide stays unchanged`(_ width: Int) {
         #expect(TerminalText.padded("日", toWidth: width) == "日")
     }
 
-    @Test func `nothing is padded to spaces`() {
+    @Test func `empty text is padded with spaces`() {
         #expect(TerminalText.padded("", toWidth: 2) == "  ")
         #expect(TerminalText.padded("", toWidth: 0) == "")
     }
 
-    @Test func `cut and padded text has exactly the width, whatever it was`() {
+    @Test func `shortened and padded text has exactly the requested width`() {
         var random = SeededRandom(seed: 4)
         for _ in 0..<3_000 {
             let text = TerminalText.sanitized(.hostile(using: &random))
@@ -289,7 +288,7 @@ import Testing
     ]
 
     @Test(arguments: cleaned)
-    func `controls become visible, line ends and tabs become spaces, and controls of direction disappear`(
+    func `controls become visible, line ends and tabs become spaces, and direction controls disappear`(
         what: String, text: String, cleaned: String
     ) {
         #expect(scalars(TerminalText.sanitized(text)) == scalars(cleaned), "\(what)")
@@ -299,11 +298,11 @@ import Testing
         "", "plain name.txt", "日本語.flac", "e\u{301}", "👨‍👩‍👧", "❤\u{FE0F}", "שלום", "\u{A0}\u{AD}\u{FFFD}", "नमस्ते",
         "\u{E0067}", "\u{10FFFF}",
     ])
-    func `text without controls stays as it is`(_ text: String) {
+    func `text without controls stays unchanged`(_ text: String) {
         #expect(scalars(TerminalText.sanitized(text)) == scalars(text))
     }
 
-    @Test func `no scalar of Unicode passes that could control a terminal`() {
+    @Test func `no scalar that could control a terminal passes`() {
         var passed: [UInt32] = []
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
@@ -318,7 +317,7 @@ import Testing
         #expect(passed.isEmpty)
     }
 
-    @Test func `cleaning twice changes nothing more`() {
+    @Test func `cleaning twice changes nothing more than cleaning once`() {
         var random = SeededRandom(seed: 1)
         for _ in 0..<2_000 {
             let once = TerminalText.sanitized(.hostile(using: &random))
@@ -326,7 +325,7 @@ import Testing
         }
     }
 
-    /// String equality is canonical; these tests want the scalars.
+    /// String equality is canonical, but these tests need to compare scalars.
     private func scalars(_ text: String) -> [Unicode.Scalar] {
         Array(text.unicodeScalars)
     }
