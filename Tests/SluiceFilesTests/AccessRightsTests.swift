@@ -41,7 +41,7 @@ func accessList(_ entries: (tag: UInt16, bits: UInt16, id: Int32)...) -> Data {
 private let accessName = "system.posix_acl_access"
 private let defaultName = "system.posix_acl_default"
 
-/// The owner may write, user 7 may read, the group nothing. Its mode is 0640: the group's bits are those of the mask.
+/// The owner may write, user 7 may read, and the group has no access. The mode is 0640, because its bits for the group are the mask's.
 private var readableBySeven: Data { accessList((1, 6, -1), (2, 4, 7), (4, 0, -1), (16, 4, -1), (32, 0, -1)) }
 
 /// User 7 has no access, and everyone else may read.

@@ -126,7 +126,8 @@ import Testing
         }
     }
 
-    @Test func `an error comes once, after the chunks that were read before it, with the file closed`() async throws {
+    @Test func `an error is thrown once, after the chunks that were read before it, with the file closed`() async throws
+    {
         let reads = Reads()
         try await withIO(calls: reads.calls { $0 == 4 ? -Int(EIO) : nil }) { io, directory in
             let url = directory.appending(path: "file")
@@ -143,9 +144,7 @@ import Testing
         }
     }
 
-    @Test func `an error of close comes after the last chunk, and an error of open comes in place of the first`()
-        async throws
-    {
+    @Test func `a close error is thrown after the last chunk, and an open error instead of the first`() async throws {
         try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1500).write(to: url)
@@ -604,7 +603,8 @@ struct ReadAheadMachine {
         if !holds { Issue.record("\(claim())") }
     }
 
-    @Test(arguments: 0...3) func `in every order of events, chunks come in order and within their bound`(depth: Int) {
+    @Test(arguments: 0...3)
+    func `in every order of events, chunks are in order and never exceed their bound`(depth: Int) {
         var possible = 0
         func orders(_ prefix: [Event]) {
             guard run(prefix, depth: depth), prefix.count < 13 else { return }

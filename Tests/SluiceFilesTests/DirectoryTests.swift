@@ -214,7 +214,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
 
     // MARK: Large directories
 
-    @Test func `fifty thousand entries each come once, even if removed while listing`() async throws {
+    @Test func `fifty thousand entries are each listed once, even if removed while listing`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             for index in 0..<50_000 { makeFile(DirectoryEntry.Name("\(index)"), in: directory) }
             var seen = Set<DirectoryEntry.Name>()

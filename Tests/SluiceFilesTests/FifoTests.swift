@@ -48,7 +48,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `a writer that comes and goes right after an empty read loses no byte`() async throws {
+    @Test func `no byte is lost if a writer comes and goes right after an empty read`() async throws {
         let path = Guarded("")
         var calls = SystemCalls.system
         calls.readiness.read = { descriptor, buffer, manner in

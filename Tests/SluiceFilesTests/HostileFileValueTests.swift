@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// A call with a new directory, for calls that change files.
+    /// A call that may change files, in a new directory.
     private static func inPlace(
         _ name: String, _ body: @escaping @Sendable (Place, inout HostileValues) async throws -> Void
     ) -> HostileCall {

@@ -211,7 +211,7 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    @Test func `an error comes after the lines before it and ends the iteration`() async throws {
+    @Test func `an error is thrown after the lines before it and ends the iteration`() async throws {
         struct Broken: Error {}
         var iterator = Pieces(pieces: [Data("a\nb\nc".utf8)], error: Broken()).lines().makeAsyncIterator()
         #expect(try await iterator.next() == "a")

@@ -354,7 +354,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `every kind of advice is given for the pages of its range`() async throws {
+    @Test func `every kind of advice is passed to the kernel for the pages of its range`() async throws {
         let given = Guarded<[String]>([])
         let start = Guarded(0)
         var calls = SystemCalls.system

@@ -10,7 +10,7 @@ import Testing
         #expect(ProgressCounter(nil) == nil)
     }
 
-    @Test func `a report comes every 4 MiB or 128 entries, and one at the end`() throws {
+    @Test func `progress is reported every 4 MiB or 128 entries, and at the end`() throws {
         let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in reports.withLock { $0.append(progress) } }
         let counter = try #require(ProgressCounter(listen, totalBytes: 12 << 20))
@@ -26,7 +26,7 @@ import Testing
         #expect(reports.withLock { $0.map(\.isFinished) } == [false, false, false, false, true])
     }
 
-    @Test func `reports of many threads come one at a time and never decrease`() async throws {
+    @Test func `reports from many threads come one at a time and never decrease`() async throws {
         let isInside = Atomic(false)
         let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in

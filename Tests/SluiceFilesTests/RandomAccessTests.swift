@@ -299,7 +299,7 @@ func bindSocket(at url: URL) throws {
         }
     }
 
-    @Test func `every kind of advice is given`() async throws {
+    @Test func `every kind of advice is passed to the kernel`() async throws {
         let given = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.randomAccess.adviseFile = { descriptor, offset, count, advice in

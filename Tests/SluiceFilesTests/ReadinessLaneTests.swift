@@ -428,7 +428,7 @@ private final class OtherSide: Sendable {
 
     func rests() { role.withLock { $0 = .rests } }
 
-    /// Called on any thread of the engine, before the call is made. Nothing waits for the descriptor here.
+    /// Called on any thread of the engine, before the call is made. The descriptor is non-blocking.
     func act(before call: Call) {
         role.withLock { role in
             switch role {

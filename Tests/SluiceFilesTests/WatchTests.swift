@@ -39,7 +39,8 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `names come byte for byte, and moves between directories have their source or destination`() async throws
+    @Test func `names are reported byte for byte, and moves between directories with their source or destination`()
+        async throws
     {
         try await withIO { io, directory in
             let (watched, other) = (directory.appending(path: "watched"), directory.appending(path: "other"))
@@ -58,7 +59,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `only changes of the requested kinds come, and the end`() async throws {
+    @Test func `only the requested kinds of changes are delivered, and the end`() async throws {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
             try await io.createDirectory(at: inner)
@@ -273,7 +274,7 @@ struct `What inotify writes` {
         #expect(!machine.isEnded && !machine.isReady)
     }
 
-    @Test func `bits that come together become separate changes, and unknown bits are ignored`() {
+    @Test func `combined bits become separate changes, and unknown bits are ignored`() {
         var machine = FileChangeMachine()
         machine.receive(RawChange(mask: modified | attributes, name: "a"), RawChange(mask: 0x10, name: "a"))
         #expect(machine.all() == [FileChange(.modified, name: "a"), FileChange(.attributes, name: "a")])
@@ -292,7 +293,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `half a rename delays later events until the other half comes or there is nothing more to read`() {
+    @Test func `half a rename delays later events until the other half arrives or there is nothing more to read`() {
         var machine = FileChangeMachine()
         machine.receive(RawChange(mask: modified, name: "m"), RawChange(mask: movedFrom, cookie: 7, name: "a"))
         machine.receive(RawChange(mask: removed, name: "z"))

@@ -24,7 +24,7 @@ import Testing
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let read = try await Data(asyncContentsOf: URL(filePath: path), using: io)
-            // One read of kallsyms gives 4071 bytes.
+            // One read of kallsyms returns 4071 bytes.
             #expect(read.count > (path.hasSuffix("kallsyms") ? 1_000_000 : 10))
             #expect(read.last == UInt8(ascii: "\n"))
         }

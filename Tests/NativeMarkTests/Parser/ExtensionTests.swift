@@ -198,9 +198,9 @@ import Testing
     }
 }
 
-/// Texts that cmark-gfm, and therefore GitHub, shows in a certain way, and what they are without extensions.
+/// Texts as cmark-gfm, and therefore GitHub, shows them, and as they are shown without extensions.
 ///
-/// The HTML is that of cmark-gfm 0.29.0.gfm.6, except that the markup of task items, alignments and footnotes is our own.
+/// The HTML matches cmark-gfm 0.29.0.gfm.6, except that the markup of task items, alignments and footnotes is our own.
 enum FlavorTable {
     struct Row: Sendable, CustomTestStringConvertible {
         var markdown: String
