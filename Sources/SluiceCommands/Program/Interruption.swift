@@ -56,9 +56,9 @@ package final class Interruption: Sendable {
         _ work: @escaping @Sendable () async -> Result
     ) async -> (result: Result, wasInterrupted: Bool) {
         // The work begins when a request can cancel it.
-        let (begins, begin) = Condition.makeCondition()
+        let (condition, begin) = Condition.makeCondition()
         let task = Task {
-            await begins.wait()
+            await condition.wait()
             return await work()
         }
         let wasRequested = state.withLock { state in
