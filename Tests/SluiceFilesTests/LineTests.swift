@@ -172,7 +172,7 @@ private struct Pieces: AsyncSequence {
             }
         }
         #expect(chunks == 3)
-        #expect(error?.code == .tooLong && error?.line == 3 && error?.offset == 8)
+        #expect(error?.code == .tooLong && "\(error!.code)" == "tooLong" && error?.line == 3 && error?.offset == 8)
         #expect(error?.message == "Line 3 (at byte 8) is too long." && error?.subject == "Line 3 (at byte 8)")
         #expect(error?.localizedDescription == error?.description)
         #expect("\(error!)".hasPrefix("Line 3 (at byte 8) is too long. Raise maximumLength, which is 1000 bytes, or"))

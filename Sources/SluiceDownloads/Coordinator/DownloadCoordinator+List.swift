@@ -16,6 +16,8 @@ extension DownloadCoordinator {
     /// The file's name comes from the URL. Retries, limits, resuming and existing files are handled as the coordinator's configuration
     /// says. The queue may already be running. With `ExistingFile.skip`, the result can be a file that already existed.
     ///
+    /// If the calling task is cancelled, the partial file stays, and the next call continues it.
+    ///
     /// - Throws: `TransferError` if the download failed; `CancellationError` if the calling task or the download was cancelled;
     ///   ``QueueStoreError`` with the code `closed` if the coordinator was closed meanwhile; and the same errors as
     ///   ``run(until:onEvent:onWarning:)``.

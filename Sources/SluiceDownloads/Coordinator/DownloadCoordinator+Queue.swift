@@ -250,7 +250,8 @@ extension DownloadCoordinator {
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
     ///
-    /// They keep their IDs, members and priorities, and their failed attempts no longer count. A download continues from its partial file
+    /// They keep their IDs, members and priorities, and their failed attempts no longer count. Their handles wait for the new attempt, and new
+    /// ``DownloadHandle/events()`` report it. All members of a download are active again, even if one user's downloads were selected. A download continues from its partial file
     /// if that still exists. It isn't retried if another unfinished download writes the same file.
     ///
     /// - Throws: ``QueueStoreError``.

@@ -101,6 +101,8 @@ public struct DownloadHandle: Sendable {
     ///
     ///     for await event in handle.events() { show(event) }
     ///
+    /// If the request is cancelled and the download continues for other members, the last event says that it was cancelled.
+    ///
     /// Each call returns a new sequence, for one reader. It doesn't contain the events of other processes, but it ends if another process
     /// ends the download. It ends immediately if the download has already ended or the request wasn't added. Events stay in memory until
     /// they are read or the sequence is released.

@@ -108,13 +108,14 @@ extension ChunkLines: Sendable where Base: Sendable {}
 public struct LineError: Error, Sendable, Hashable {
     /// The kinds of failure. Kinds may be added: switch with a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The predicate of the message, such as "is too long".
+        /// The code's name, such as "tooLong".
         public let description: String
+        fileprivate let predicate: String
 
         /// The line has more bytes than the caller's `maximumLength`.
-        public static let tooLong = Code(description: "is too long")
+        public static let tooLong = Code(description: "tooLong", predicate: "is too long")
         /// The bytes of the line aren't valid UTF-8.
-        public static let invalidUTF8 = Code(description: "isn't UTF-8")
+        public static let invalidUTF8 = Code(description: "invalidUTF8", predicate: "isn't UTF-8")
     }
 
     /// The kind of failure.
@@ -146,7 +147,7 @@ extension LineError: CustomStringConvertible {
     public var subject: String { "Line \(line) (at byte \(offset))" }
 
     /// What happened, as one sentence.
-    public var message: String { "\(subject) \(code)." }
+    public var message: String { "\(subject) \(code.predicate)." }
 }
 
 extension LineError: LocalizedError {
