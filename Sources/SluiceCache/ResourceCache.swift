@@ -121,7 +121,7 @@ public final class ResourceCache: Sendable {
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
         policy = CachePolicy(
-            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.components.seconds),
+            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.wholeSeconds),
             isImmutable: configuration.policy == .immutable, salt: disk.salt)
         #if canImport(Darwin)
         let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }
@@ -238,7 +238,7 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         let now = now()
         let head = StoredResponse.Head(
-            status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"],
+            status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.wholeSeconds))"],
             length: Int64(data.count), requested: now, received: now, policy: policy)
         let response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
@@ -304,6 +304,11 @@ extension ResourceCache {
         memory.trim(toFraction: fraction)
         for cache in decodedCaches.all { cache.trimMemory(toFraction: fraction) }
     }
+}
+
+extension Duration {
+    /// Unlike `components`, it doesn't trap for a duration that is longer than the age of the universe.
+    fileprivate var wholeSeconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000_000) }
 }
 
 // MARK: - Configuration and lookup modes

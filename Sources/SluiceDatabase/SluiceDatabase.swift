@@ -179,6 +179,11 @@ package struct DatabaseSchema: Sendable {
                 .foreign, path: path, cause: "it belongs to another application, so it wasn't changed",
                 remedy: "Choose another file.")
         }
+        guard found >= 0 else {
+            throw DatabaseFailure(
+                .foreign, path: path, cause: "its tables have the invalid version \(found), so it wasn't changed",
+                remedy: "Choose another file.")
+        }
         guard found <= migrations.count else {
             throw DatabaseFailure(
                 .newerVersion, path: path,

@@ -37,6 +37,14 @@ import Testing
         ("a user has at least one download", { _ = DownloadCoordinator.Limits(perUser: 0) }),
         ("a circuit breaker counts to one at least", { _ = DownloadCoordinator.CircuitBreaker(maximumFailures: 0) }),
         (
+            "changed limits are at least 1",
+            {
+                var limits = DownloadCoordinator.Limits()
+                limits.total = -1
+                _ = DownloadCoordinator(limits: limits)
+            }
+        ),
+        (
             "the directory of a request is a file URL",
             { _ = DownloadRequest(URL(filePath: "/"), to: URL(string: "https://example.com/")!) }
         ),

@@ -61,6 +61,9 @@ import Testing
                 try await schema(name, versions: 2).apply(to: database)
             }
             #expect(error?.message.contains("version 3") == true && error?.remedy?.contains("newer program") == true)
+            let damage = PostgresStatement("UPDATE sluice_schema SET version = -1")
+            _ = try await database.run([damage], in: .init(namespace: name))
+            _ = await expectPostgresError(.newerVersion) { try await schema(name, versions: 2).apply(to: database) }
         }
     }
 

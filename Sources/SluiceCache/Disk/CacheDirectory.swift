@@ -93,7 +93,9 @@ package struct CacheDirectory: Sendable {
             // The first time a cache is open, all its tables are in the log.
             header = try await read(index, files) { try IndexHeader(withLogOf: index) }
         }
-        guard let header, header.application == DiskIndex.schema.application else { throw notACache }
+        guard let header, header.application == DiskIndex.schema.application, header.version >= 0 else {
+            throw notACache
+        }
         let known = DiskIndex.schema.migrations.count
         guard header.version <= known else {
             throw unusable(

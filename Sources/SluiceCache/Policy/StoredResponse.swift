@@ -153,7 +153,8 @@ extension HTTPFields {
 
     /// Returns the fields of a stored response after a 304 or a response to `HEAD` (section 3.2).
     ///
-    /// The fields that describe the stored bytes don't change.
+    /// The fields that describe the stored bytes don't change. If a server sends new names again and again, the fields of earlier responses
+    /// are dropped, except those that a cache or a client needs to use the response.
     func updated(by confirmation: HTTPFields) -> HTTPFields {
         var fields = self
         // Both describe the earlier response. If the new one doesn't have these fields, its time of arrival counts.
@@ -164,8 +165,13 @@ extension HTTPFields {
         for name in confirmation.map(\.name) where !kept.contains(name) && !named.contains(name.canonicalName) {
             fields[fields: name] = confirmation[fields: name]
         }
-        return fields
+        guard fields.count > Self.maximumStored else { return fields }
+        let needed = kept.union(Self.forAllRecipients).union(confirmation.map(\.name))
+        return HTTPFields(fields.filter { needed.contains($0.name) })
     }
+
+    /// The largest number of fields of a stored response. `HTTPFields` traps at 65,535.
+    private static let maximumStored = 2 * HTTPTransport.maximumFields
 
     /// Whether `Vary` contains `*`, so that the response matches no other request (section 4.1).
     var variesByEverything: Bool {
@@ -209,7 +215,7 @@ extension HTTPFields {
     init?(lines: String) {
         self.init()
         for line in lines.utf8.split(separator: UInt8(ascii: "\n")) {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            guard count < 2 * Self.maximumStored, let colon = line.firstIndex(of: UInt8(ascii: ":")),
                 let name = HTTPField.Name(String(Substring(line[..<colon])))
             else { return nil }
             append(HTTPField(name: name, value: String(Substring(line[line.index(after: colon)...]))))

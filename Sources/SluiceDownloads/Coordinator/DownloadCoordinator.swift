@@ -182,6 +182,8 @@ public final class DownloadCoordinator: Sendable {
         resolve: Resolver? = nil, files: FileIO, timing: CoordinatorTiming,
         onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
     ) {
+        limits.check()
+        configuration.circuitBreaker?.check()
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
         }
@@ -339,14 +341,19 @@ extension DownloadCoordinator {
 
         /// Creates limits, each of which must be at least 1.
         public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
+            self.total = total
+            self.perHost = perHost
+            self.perUser = perUser
+            check()
+        }
+
+        /// The properties may have changed since `init`.
+        fileprivate func check() {
             precondition(
                 total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1,
                 "Each limit of a coordinator must be at least 1; total is \(total), perHost \(perHost.map(String.init) ?? "nil"), "
                     + "perUser \(perUser.map(String.init) ?? "nil")."
             )
-            self.total = total
-            self.perHost = perHost
-            self.perUser = perUser
         }
     }
 
@@ -376,12 +383,16 @@ extension DownloadCoordinator {
         public init(
             maximumFailures: Int = 5, pause: Duration = .seconds(30), patience: Duration = .seconds(3600)
         ) {
-            precondition(
-                maximumFailures >= 1,
-                "A circuit breaker's maximumFailures must be at least 1; it is \(maximumFailures).")
             self.maximumFailures = maximumFailures
             self.pause = pause
             self.patience = patience
+            check()
+        }
+
+        fileprivate func check() {
+            precondition(
+                maximumFailures >= 1,
+                "A circuit breaker's maximumFailures must be at least 1; it is \(maximumFailures).")
         }
     }
 }

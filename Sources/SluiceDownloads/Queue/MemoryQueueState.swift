@@ -457,7 +457,7 @@ struct MemoryQueueState {
     /// Returns `nil` if events after the number have been removed.
     func events(after number: Int64?, atMost count: Int) -> [QueueEvent]? {
         let first = lastEvent - Int64(events.count) + 1
-        let wanted = number.map { $0 + 1 } ?? first
+        let wanted = number.map { $0.addingClamped(1) } ?? first
         guard wanted >= first else { return nil }
         return Array(events.dropFirst(Int(min(wanted - first, Int64(events.count)))).prefix(count))
     }

@@ -450,11 +450,11 @@ package struct QueueTime: Sendable {
 }
 
 extension Duration {
-    /// Rounded up, so that a delay is never shortened.
+    /// Rounded up, so that a delay is never shortened, and limited to a number that a time can be added to.
     package var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let most = Int64.max / 4000
-        return min(max(seconds, -most), most) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
+        let most = Int128(Int64.max / 4)
+        return Int64(min(max(whole + (rest > 0 ? 1 : 0), -most), most))
     }
 }
 

@@ -53,7 +53,7 @@ package struct PostgresSchema: Sendable {
                     "CREATE TABLE sluice_schema (application text PRIMARY KEY, version int8 NOT NULL)")
             }
             let found = try await version(connection)
-            guard found <= migrations.count else { throw newerVersion(found, connection.subject) }
+            guard (0...migrations.count).contains(found) else { throw newerVersion(found, connection.subject) }
             guard found < migrations.count else { return }
             // One round trip for each statement, because each may need up to the time limit.
             for statement in migrations[found...].joined() { try await connection.execute(statement) }

@@ -206,7 +206,9 @@ extension PostgresQueueStore {
         _ states: [QueuedDownload.State]
     ) async throws -> Int {
         var count = 0
-        try await inSteps(function, with: parameters, selection, states) { count += try $0.value(at: 0, as: Int.self) }
+        try await inSteps(function, with: parameters, selection, states) {
+            count = try count.addingClamped($0.value(at: 0))
+        }
         return count
     }
 }

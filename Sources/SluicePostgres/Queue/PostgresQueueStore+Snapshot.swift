@@ -60,7 +60,7 @@ extension PostgresQueueStore {
             var snapshot = QueueSnapshot()
             for row in results[0] {
                 let state = QueuedDownload.State(column: try row.value("state"))
-                snapshot.counts[state, default: 0] += try row.value("number", as: Int.self)
+                snapshot.counts[state] = try snapshot.count(in: state).addingClamped(row.value("number"))
             }
             snapshot.running = try results[1].map { .init(download: try QueuedDownload($0)) }
             snapshot.waiting = try results[2].map(QueuedDownload.init)
@@ -90,7 +90,7 @@ extension PostgresQueueStore {
         let results = try await read(Self.eventQueries(after: number, atMost: count))
         return try decoding {
             let first = try results[0].scalar(as: Int64?.self).flatMap(\.self) ?? 1
-            if let number, number < first - 1 { throw eventsRemoved(after: number) }
+            if let number, number < first.addingClamped(-1) { throw eventsRemoved(after: number) }
             return try results[1].map { row in
                 let (user, batch): (String, String) = (try row.value("user_name"), try row.value("batch"))
                 return QueueEvent(

@@ -28,7 +28,7 @@ import Testing
 
     enum Foreign: String, CaseIterable, Sendable {
         case nothing, otherFiles, emptyIndex, garbage, otherApplication, noApplication, noApplicationWithLog, newer,
-            directory
+            negativeVersion, directory
 
         var mention: String {
             switch self {
@@ -56,6 +56,10 @@ import Testing
                 try index(
                     in: directory,
                     "CREATE TABLE t (x); PRAGMA application_id = \(0x534C_5543); PRAGMA user_version = 99")
+            case .negativeVersion:
+                try index(
+                    in: directory,
+                    "CREATE TABLE t (x); PRAGMA application_id = \(0x534C_5543); PRAGMA user_version = -1")
             case .directory: try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
             }
             let before = try contents(of: directory)

@@ -367,6 +367,28 @@ extension CachePolicy.Decision {
     }
 }
 
+// MARK: - Many fields
+
+@Suite struct `Heads with many fields` {
+    private static func fields(_ round: Int, count: Int) -> HTTPFields {
+        HTTPFields((0..<count).map { HTTPField(name: .init("X-\(round)-\($0)")!, value: "") })
+    }
+
+    @Test func `a server that confirms with new names again and again can't end the process`() {
+        var stored: HTTPFields = [.contentType: "text/plain", .eTag: "\"a\"", .cacheControl: "max-age=1"]
+        for round in 0..<20 { stored = stored.updated(by: Self.fields(round, count: HTTPTransport.maximumFields)) }
+
+        #expect(stored.count <= 2 * HTTPTransport.maximumFields)
+        #expect(stored[.contentType] == "text/plain" && stored[.eTag] == "\"a\"" && stored[.cacheControl] == "max-age=1")
+        #expect(stored[.init("X-19-7")!] == "")
+        #expect(HTTPFields(lines: stored.lines) == stored)
+    }
+
+    @Test func `a damaged index with too many fields isn't read`() {
+        #expect(HTTPFields(lines: String(repeating: "X-A:1\n", count: 70_000)) == nil)
+    }
+}
+
 // MARK: - Random fields
 
 /// Random requests and responses, most of them without sense.

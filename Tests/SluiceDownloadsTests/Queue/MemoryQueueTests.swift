@@ -3,6 +3,21 @@ import Testing
 
 @testable import SluiceDownloads
 
+@Suite struct `Durations in milliseconds` {
+    private static let longest = Int64.max / 4
+
+    @Test(
+        arguments: [
+            (.zero, 0), (.milliseconds(3), 3), (.nanoseconds(1), 1), (.microseconds(1001), 2),
+            (.microseconds(-1500), -1),
+            (.seconds(Int64.max), longest), (Duration(attoseconds: .max), longest),
+            (Duration(attoseconds: .min), -longest),
+        ] as [(Duration, Int64)])
+    func `a duration is rounded up and limited`(_ duration: Duration, _ expected: Int64) {
+        #expect(duration.milliseconds == expected)
+    }
+}
+
 @Suite struct `A queue in memory` {
     @Test func `measures delays with its own clock and shows wall-clock times`() async throws {
         let (time, timeOfDay) = (VirtualTime(), VirtualTime())

@@ -86,6 +86,16 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a cursor after the last event has no events`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            try await fixture.add("a")
+            for cursor in [1, 2, Int64.max - 1, .max] {
+                #expect(try await fixture.store.events(after: cursor, atMost: 9).isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `only ended jobs are pruned`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let ids = [try await fixture.add("a"), try await fixture.add("b"), try await fixture.add("c")]

@@ -330,7 +330,7 @@ extension SQLiteQueueStore {
         try await write { database, now in
             let most = Int64(prunedAtOnce)
             let ended = "SELECT id FROM job WHERE state IN (\(JobState.ended))"
-            let excess = try database.endedCount - Int64(max(0, count))
+            let excess = try database.endedCount.addingClamped(-Int64(max(0, count)))
             let many = try Int64.fetchAll(
                 database.cachedStatement(sql: "\(ended) ORDER BY ended, id LIMIT ?"),
                 arguments: [max(0, min(excess, most))])
@@ -341,8 +341,8 @@ extension SQLiteQueueStore {
             let gone = many.count > old.count ? many : old
             for id in gone { try database.delete(id, now: now) }
             // More than promised, because a list of many requests has many events.
-            let end = try database.lastEvent - 10 * Int64(keptEvents)
-            let next = try min(end, database.firstEvent - 1 + 4 * most)
+            let end = try database.lastEvent.addingClamped(-10 * Int64(keptEvents))
+            let next = try min(end, database.firstEvent.addingClamped(4 * most - 1))
             try database.run("DELETE FROM event WHERE number <= ?", [next])
             try database.run(
                 "DELETE FROM host WHERE name IN (SELECT name FROM host WHERE until < ? ORDER BY until LIMIT ?)",

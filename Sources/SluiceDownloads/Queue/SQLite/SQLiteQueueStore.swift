@@ -189,8 +189,8 @@ extension SQLiteQueueStore {
             var snapshot = QueueSnapshot()
             let tally = try database.cachedStatement(sql: "SELECT state, number FROM tally WHERE number > 0")
             for row in try Row.fetchAll(tally) {
-                snapshot.counts[QueuedDownload.State(column: try row.value("state")), default: 0] += try row.value(
-                    "number")
+                let state = QueuedDownload.State(column: try row.value("state"))
+                snapshot.counts[state] = try snapshot.count(in: state).addingClamped(row.value("number"))
             }
             // The plus sign keeps SQLite from scanning the whole table in this order.
             snapshot.running = try database.list("WHERE state = \(JobState.running) ORDER BY +id", limit: count).map {
@@ -263,7 +263,7 @@ extension DownloadRequest {
 extension SQLiteQueueStore {
     package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
         try await read { [path] database, _ in
-            if let number, try number < database.firstEvent - 1 {
+            if let number, try number < database.firstEvent.addingClamped(-1) {
                 throw QueueStoreError.eventsRemoved(after: number, path)
             }
             let query = """
@@ -303,7 +303,7 @@ extension Database {
     /// The number of the first event that has been kept, or of the next event if there is none.
     var firstEvent: Int64 {
         get throws {
-            try Int64.fetchOne(cachedStatement(sql: "SELECT min(number) FROM event")) ?? lastEvent + 1
+            try Int64.fetchOne(cachedStatement(sql: "SELECT min(number) FROM event")) ?? lastEvent.addingClamped(1)
         }
     }
 }

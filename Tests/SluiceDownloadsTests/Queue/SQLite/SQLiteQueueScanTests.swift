@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    /// A damaged page has any values in its columns. NULL is the one that SQLite doesn't convert.
+    /// A damaged page has any values in its columns: NULL, which SQLite doesn't convert, and numbers that can't be added to.
     @Test(arguments: [
         (
             "job",
@@ -233,9 +233,11 @@ import Testing
         ("member", ["user", "batch", "priority", "is_paused"]),
         ("lane", ["host", "user", "is_unresolved", "head_rank", "head_job"]),
         ("event", ["time", "job", "kind", "user", "batch"]), ("host", ["until", "failures", "is_open"]),
-        ("tally", ["number"]), ("batch_line", ["host"]),
+        ("tally", ["number"]), ("batch_line", ["host"]), ("sqlite_sequence", ["seq"]),
     ]) func `a damaged value throws and never crashes the process`(_ table: String, _ columns: [String]) async throws {
-        for damage in columns.map({ "UPDATE \(table) SET \($0) = NULL" }) + ["DELETE FROM \(table)"] {
+        let values = ["NULL", "\(Int64.max)", "\(Int64.min)"]
+        let updates = columns.flatMap { column in values.map { "UPDATE OR IGNORE \(table) SET \(column) = \($0)" } }
+        for damage in updates + ["DELETE FROM \(table)"] {
             try await withQueueFile { url in
                 let time = VirtualTime()
                 let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)

@@ -266,11 +266,14 @@ import Testing
 
     @Test func `damaged, newer and foreign files are refused`() async throws {
         try await withQueueFile { url in
-            let store = try await SQLiteQueueStore.open(at: url)
-            try await store.execute("PRAGMA user_version = 9")
-            try await store.close()
-            let newer = await #expect(throws: QueueStoreError.self) { _ = try await SQLiteQueueStore.open(at: url) }
-            #expect(newer?.code == .newerVersion)
+            try await SQLiteQueueStore.open(at: url).close()
+            for (version, code) in [(-1, QueueStoreError.Code.unusable), (9, .newerVersion)] {
+                let queue = try DatabaseQueue(path: url.path(percentEncoded: false))
+                try await queue.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+                try queue.close()
+                let error = await #expect(throws: QueueStoreError.self) { _ = try await SQLiteQueueStore.open(at: url) }
+                #expect(error?.code == code)
+            }
         }
         try await withQueueFile { url in
             try await Data(repeating: 0x41, count: 9000).asyncWrite(to: url)
