@@ -19,7 +19,7 @@ struct QueueAddCommand: ConsoleCommand {
 
             A download is identified by its URL and its file. If it is already in the queue, the user and the batch join it, and \
             it is downloaded once for all of them. A download that is done is kept, unless its file is gone. So the same command \
-            can be repeated. (Whether the file is gone can't be seen if its directory is relative.)
+            can be repeated. (If the directory is relative, sluice can't check whether the file still exists.)
 
             EXAMPLES:
               Add a list for a user, to be downloaded before everything else:
@@ -28,12 +28,12 @@ struct QueueAddCommand: ConsoleCommand {
                 generate-urls | sluice queue add --db songs.db -d music -i -
 
             With a database file, the queue stores the absolute path of each directory. In a PostgreSQL queue, a relative directory \
-            stays relative, and any worker downloads the file; what has an absolute directory is downloaded only on this machine.
+            stays relative, and any worker downloads the file; a file with an absolute directory is downloaded only on this machine.
 
             A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it. The user of a line \
             (user=) takes precedence over --user.
 
-            If other unfinished downloads write the same files, these URLs are named and not added, and the status is 1.
+            If another unfinished download writes the same file, the URL is reported and not added, and the status is 1.
             """)
 
     @OptionGroup
@@ -59,7 +59,7 @@ struct QueueAddCommand: ConsoleCommand {
     @Option(help: .init("The user that the downloads are for.", valueName: "name"))
     var user: String?
 
-    @Option(help: .init("A name for these downloads together, to pause or cancel them.", valueName: "name"))
+    @Option(help: .init("A name for this group of downloads, for pausing or cancelling them together.", valueName: "name"))
     var batch: String?
 
     @Option(help: .init("The priority. Downloads of a higher priority start first.", valueName: "n"))

@@ -135,13 +135,13 @@ struct QueueRetryCommand: QueueChangeCommand {
         commandName: "retry",
         abstract: "Retries failed and cancelled downloads.",
         discussion: """
-            They keep their numbers, users, batches and priorities, and lose their failed attempts. A download isn't tried again \
-            if another unfinished download writes the same file.
+            They keep their numbers, users, batches and priorities, and lose their failed attempts. A download isn't retried if \
+            another unfinished download writes the same file.
 
             EXAMPLES:
-              Try the download 7 again:
+              Retry the download 7:
                 sluice queue retry --db songs.db 7
-              Try everything from a host again, after it was out of order:
+              Retry everything from a host after an outage:
                 sluice queue retry --db songs.db --host example.com
 
             \(QueueChangeHelp.status)

@@ -7,7 +7,7 @@ struct QueueCommand: AsyncParsableCommand {
         abstract: "Fills, shows, controls and runs a queue of downloads in a database.",
         discussion: """
             A queue is a database file that several processes share: some add downloads, some show and control them, and workers \
-            download them. The limits of the workers hold for all of them together. A worker that is killed loses no download.
+            download them. All workers together observe the limits. A worker that is killed loses no download.
 
             Processes on several machines share a queue in a PostgreSQL database: --db postgres://ann@db.example/sluice. A database \
             can have several queues: the name of one follows the URL, as in postgres://ann@db.example/sluice#songs. What the URL \

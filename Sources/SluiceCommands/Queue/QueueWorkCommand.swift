@@ -15,17 +15,17 @@ struct QueueWorkCommand: ConsoleCommand {
         commandName: "work",
         abstract: "Downloads what is in a queue.",
         discussion: """
-            Runs until a signal, and waits for more downloads meanwhile; with --until-empty, until no download waits or runs. \
-            Several workers can share a queue, each in its own process; with PostgreSQL, on several machines. Give them the same \
-            -j, --per-host and --per-user: the limits hold for all of them together. If a worker is killed, another one \
+            Runs until it gets a signal, waiting for new downloads. With --until-empty, exits when no download is waiting or \
+            running. Several workers can share a queue, each in its own process; with PostgreSQL, on several machines. Give them the \
+            same -j, --per-host and --per-user: the limits apply to all workers together. If a worker is killed, another one \
             continues its downloads within 15 seconds; with a database file, a worker that starts does so immediately.
 
             The first signal stops the worker cleanly: its downloads keep their partial files and wait again, and any worker \
-            continues them. So there is nothing to repeat, unlike with 'sluice get'. The status is 7, also without --until-empty; \
-            a service manager should count it as success (systemd: SuccessExitStatus=7).
+            continues them. Unlike with 'sluice get', you don't have to repeat a command. The status is 7, even without \
+            --until-empty; a service manager should count it as success (systemd: SuccessExitStatus=7).
 
-            While a PostgreSQL server is away, the worker says so once, goes on, and records later what it has downloaded. If the \
-            server is away when the worker starts, the status is 10.
+            If a PostgreSQL server becomes unreachable, the worker reports it once, continues, and records its downloads later. If the \
+            server is unreachable at startup, the status is 10.
 
             EXAMPLES:
               Download everything, then exit:
@@ -54,7 +54,7 @@ struct QueueWorkCommand: ConsoleCommand {
             """, valueName: "dir"))
     var directory: String?
 
-    @Flag(help: "Exit when no download waits or runs, also in other workers. Paused downloads stay.")
+    @Flag(help: "Exit when no download is waiting or running, including in other workers. Paused downloads stay.")
     var untilEmpty = false
 
     @OptionGroup
