@@ -225,10 +225,22 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let ended = try await get("ulimit -v \(megabytes << 10) && exec \"$@\"")
             statuses.insert(ended.status)
             #expect(!ended.wasSignalled && [0, 1].contains(ended.status), "\(megabytes) MiB: \(ended)")
-            let message = "MiB of address space, but its limit leaves less. Raise the limit with ulimit -v"
+            let message = "MiB of address space, more than its limit allows. Raise the limit with ulimit -v"
             #expect(ended.error.contains(message) == (ended.status == 1), "\(megabytes) MiB: \(ended)")
         }
         #expect(statuses == [0, 1])
+    }
+
+    @Test(arguments: [
+        (64, "-j 8: This process may open only 64 files. Raise the limit with ulimit -n."),
+        (65, "-j 8: This process may open only 65 files. Raise the limit with ulimit -n."),
+        (66, "-j 8: This process may open only 66 files. Pass -j 1, or raise the limit with ulimit -n."),
+        (79, "-j 8: This process may open only 79 files. Pass -j 7, or raise the limit with ulimit -n."),
+    ])
+    func `on open files end in a message that names what helps`(files: Int, message: String) async throws {
+        let ended = try await get("ulimit -n \(files) && exec \"$@\"")
+        #expect(ended.status == ExitStatus.usage.rawValue && !ended.wasSignalled, "\(ended)")
+        #expect(ended.error == "sluice: \(message) See 'sluice get --help'.\n", "\(ended)")
     }
 
     private static let canRaiseStack = {
@@ -267,7 +279,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         for threads in [1, 2, 4, needed - 1, needed] {
             let ended = try await get("\(line)\(threads) \"$@\"")
             #expect(ended.status == 1 && !ended.wasSignalled, "\(threads): \(ended)")
-            let message = "sluice: This process needs \(needed) threads, but its limit leaves \(threads - 1). "
+            let message = "sluice: This process needs \(needed) threads, but its limit allows only \(threads - 1). "
             #expect(ended.error.hasPrefix(message) && ended.error.contains("ulimit -u"), "\(threads): \(ended)")
         }
         let ended = try await get("\(line)\(needed + 1) \"$@\"")

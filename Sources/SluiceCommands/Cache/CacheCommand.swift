@@ -13,10 +13,10 @@ import Foundation
 struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
-        abstract: "Shows, verifies and shortens the cache of 'sluice get --cache' and 'sluice show --remote-images'.",
+        abstract: "Inspects, verifies and trims the cache of 'sluice get --cache' and 'sluice show --remote-images'.",
         discussion: """
-            A cache is a directory with responses of servers and an index of them. The commands work with the directory of any cache \
-            of the library SluiceCache, also while other programs use it. A directory that isn't a cache stays as it is.
+            A cache is a directory with responses of servers and an index of them. The commands work on any cache directory of the \
+            SluiceCache library, even while other programs use it. They don't change a directory that isn't a cache.
 
             EXAMPLES:
               Fill the cache, and download again without a request:
@@ -76,8 +76,8 @@ struct CacheStatsCommand: ConsoleCommand {
         discussion: """
             A fresh response is used without a request. A stale one is validated: if it is unchanged, the server sends no body.
 
-            The size counts each response with its body, and with its URL and header fields, or 512 bytes if they are shorter, as the \
-            limit does. Last-use times lag a little, because programs write them in batches.
+            Each response counts as its body plus its URL and header fields, which count as at least 512 bytes. The limit counts the \
+            same way. Last-use times lag a little, because programs write them in batches.
 
             \(CacheHelp.directory)
             """)

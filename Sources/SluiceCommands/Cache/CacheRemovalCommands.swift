@@ -31,7 +31,8 @@ struct CacheTrimCommand: ConsoleCommand {
     var cache: CacheOption
 
     @Option(
-        help: .init("Remove the least recently used responses until the others take at most this.", valueName: "size"))
+        help: .init(
+            "Remove the least recently used responses until the rest takes at most this much.", valueName: "size"))
     var size: ByteCount?
 
     @Option(
@@ -102,14 +103,14 @@ struct TimeSpan: ExpressibleByArgument, Sendable, Equatable {
 struct CacheRemoveCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Removes responses from a cache by their URLs, or all.",
+        abstract: "Removes responses from a cache: by URL, or all of them.",
         discussion: """
             All variants of a URL are removed. Write a URL with its query, which 'sluice cache list' doesn't show.
 
             EXAMPLES:
               Fetch a page again the next time:
                 sluice cache remove https://example.com/news.html
-              Remove everything of a site:
+              Remove everything from a site:
                 sluice cache remove 'https://example.com/*'
               Empty the cache:
                 sluice cache remove --all

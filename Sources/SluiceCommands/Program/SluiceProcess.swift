@@ -77,20 +77,20 @@ package struct ProcessLimits {
         // No processor has more than 57 bits of address space, and half of it is the kernel's.
         guard !overflows, stacks < 1 << 56 else {
             return """
-                This process needs \(threads) threads, but their stacks of \(stackSize >> 20) MiB fit into no address space. Lower \
-                the limit of the stack with ulimit -s (in systemd: LimitSTACK=).
+                This process needs \(threads) threads, but their stacks of \(stackSize >> 20) MiB don't fit into the address space. \
+                Lower the limit of the stack with ulimit -s (in systemd: LimitSTACK=).
                 """
         }
         guard Self.canMap(addressSpace + stacks) else {
             return """
-                This process needs \((addressSpace + stacks) >> 20) MiB of address space, but its limit leaves less. Raise the \
+                This process needs \((addressSpace + stacks) >> 20) MiB of address space, more than its limit allows. Raise the \
                 limit with ulimit -v (in systemd: LimitAS=).
                 """
         }
         let started = Self.start(threads)
         guard started == threads else {
             return """
-                This process needs \(threads) threads, but its limit leaves \(started). Raise the limit with ulimit -u \
+                This process needs \(threads) threads, but its limit allows only \(started). Raise the limit with ulimit -u \
                 (in systemd: LimitNPROC= and TasksMax=, in a container: its limit of processes).
                 """
         }

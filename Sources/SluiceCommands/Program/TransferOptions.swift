@@ -72,14 +72,16 @@ struct TransferOptions: ParsableArguments {
     @Option(
         help: .init(
             """
-            What survives a power failure: nothing for certain, the data of complete files, or also their names.
+            What survives a power failure: nothing for certain (none), the data of complete files (data), or their data and \
+            names (full).
             """, valueName: "level"))
     var durability = DurabilityOption.data
 
     @Option(
         help: .init(
             """
-            A file for the heads and times of all requests and responses, without secrets, or - for standard error.
+            Write the header fields and timings of all requests and responses to this file, without secrets; - means standard \
+            error.
             """, valueName: "file"))
     var trace: String?
 
@@ -93,9 +95,9 @@ struct TransferOptions: ParsableArguments {
         }
         // A download has a connection and a partial file. The process itself needs some descriptors, too.
         if let files = ProcessTerminal.allowOpenFiles(), files < jobs * 2 + 64 {
-            throw refuse(
-                "-j \(jobs): This process may open only \(files) files. Pass -j \(max(1, (files - 64) / 2)), "
-                    + "or raise the limit with ulimit -n.")
+            let possible = (files - 64) / 2
+            let remedy = possible < 1 ? "Raise" : "Pass -j \(possible), or raise"
+            throw refuse("-j \(jobs): This process may open only \(files) files. \(remedy) the limit with ulimit -n.")
         }
         for (option, limit) in [("--per-host", perHost), ("--per-user", perUser)] {
             guard limit.map((1...1024).contains) ?? true else {

@@ -59,7 +59,8 @@ struct QueueAddCommand: ConsoleCommand {
     @Option(help: .init("The user that the downloads are for.", valueName: "name"))
     var user: String?
 
-    @Option(help: .init("A name for this group of downloads, for pausing or cancelling them together.", valueName: "name"))
+    @Option(
+        help: .init("A name for this group of downloads, for pausing or cancelling them together.", valueName: "name"))
     var batch: String?
 
     @Option(help: .init("The priority. Downloads of a higher priority start first.", valueName: "n"))
