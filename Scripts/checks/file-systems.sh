@@ -22,7 +22,7 @@ while (($#)); do
     --require) required=yes; shift ;;
     --lacking) lacking=$2; shift 2 ;;
     --all-tests) all_tests=yes; shift ;;
-    *) sed -n '2,14p' "$self"; exit 2 ;;
+    *) sed -n '2,13p' "$self"; exit 2 ;;
     esac
 done
 case $only in

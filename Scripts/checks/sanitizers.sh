@@ -20,7 +20,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sanitizer=${1:-} modules=() filter=() explorers='nterleaving|state machine' explore=""
-usage() { sed -n '2,20p' Scripts/checks/sanitizers.sh; exit 2; }
+usage() { sed -n '2,19p' Scripts/checks/sanitizers.sh; exit 2; }
 (($#)) && shift
 while (($#)); do
     case $1 in

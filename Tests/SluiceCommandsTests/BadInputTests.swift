@@ -118,17 +118,17 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         // The cache.
         .init(
             arguments: ["get", "--cache", "-d", "{dir}", "{origin}/a"], status: .usage,
-            mentions: ["no directory for the cache", "XDG_CACHE_HOME", "--cache-directory"]),
+            mentions: ["No cache directory", "XDG_CACHE_HOME", "--cache-directory"]),
         .init(
             arguments: ["get", "--cache-directory", "", "-d", "{dir}", "{origin}/a"], status: .usage,
-            mentions: ["--cache-directory", "Name a directory"]),
+            mentions: ["--cache-directory", "Name a directory", "sluice get --help"]),
         .init(
             arguments: ["get", "--cache-directory", "{dir}/notes.txt", "-d", "{dir}", "{origin}/a"],
             status: .localFile, mentions: ["--cache-directory: ", "notes.txt"], files: ["notes.txt": "x"]),
         .init(arguments: ["cache", "frobnicate"], status: .usage, mentions: ["frobnicate", "sluice cache --help"]),
         .init(
             arguments: ["cache", "stats"], status: .usage,
-            mentions: ["no directory for the cache", "XDG_CACHE_HOME", "--directory"]),
+            mentions: ["No cache directory", "XDG_CACHE_HOME", "--directory"]),
         .init(
             arguments: ["cache", "trim", "-d", "{dir}"], status: .usage,
             mentions: ["--size, --older-than or --stale", "cache trim --help"]),
@@ -145,13 +145,17 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: ["get", "nonsense", "ftp://example.com/x", "{origin}/good"], status: .usage,
             mentions: ["nonsense", "ftp"], lines: 2),
         // Names.
-        .init(arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage, mentions: ["-o ../x", "-d"]),
+        .init(
+            arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage,
+            mentions: ["-o ../x", "-d", "sluice get --help"]),
         .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
         .init(
-            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage, mentions: ["-o -", "Give the file a name"]),
+            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage,
+            mentions: ["-o -", "Give the file a name", "sluice get --help"]),
         .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
         .init(
-            arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
+            arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage,
+            mentions: ["-o x", "2 URLs", "sluice get --help"]),
         .init(arguments: ["get", "{origin}/a/x", "{origin}/b/x"], status: .usage, mentions: ["/a/x", "/b/x", "out="]),
         .init(
             arguments: ["get", "{origin}/x.sluice.part", "{origin}/x"], status: .usage,
@@ -260,7 +264,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 // MARK: - Queues
 
 extension BadInput {
-    private static let noDatabase = ["{dir}/none.db", "no such database", "sluice queue add"]
+    private static let noDatabase = ["{dir}/none.db", "No database found", "sluice queue add"]
 
     /// Bad inputs of `sluice queue`. None of them creates a database.
     static let queueTable: [BadInput] = [
@@ -327,7 +331,7 @@ extension BadInput {
             mentions: noDatabase),
         .init(
             arguments: ["queue", "copy", "--from", "{dir}/none.db", "--to", "{dir}/q"], status: .store,
-            mentions: ["--from", "no such database"]),
+            mentions: ["--from", "No database found"]),
         .init(
             arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "{dir}/./q"], status: .usage,
             mentions: ["--to", "the same queue as --from"], files: ["q": ""]),
@@ -400,7 +404,7 @@ extension BadInput {
     static let postgresTable: [BadInput] = [
         .init(
             arguments: ["queue", "list", "--db", "postgres://ann:secret@db.example/queue"], status: .usage,
-            mentions: ["--db postgres://…", "Build with --traits PostgreSQL"]),
+            mentions: ["--db postgres://…", "Build with --traits PostgreSQL", "sluice queue list --help"]),
         .init(
             arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "PostgreSQL://db.example/queue"], status: .usage,
             mentions: ["--to postgresql://…", "Build with --traits PostgreSQL"]),

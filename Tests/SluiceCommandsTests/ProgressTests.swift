@@ -130,6 +130,16 @@ private let job = JobID(rawValue: 1)
         #expect(Format.clock(duration) == text)
     }
 
+    @Test(
+        arguments: [
+            (.zero, "0.0 s"), (.seconds(0.84), "0.8 s"), (.milliseconds(59_949), "59.9 s"),
+            (.milliseconds(59_951), "1:00"), (.milliseconds(59_999), "1:00"), (.seconds(60), "1:00"),
+            (.milliseconds(123_900), "2:03"),
+        ] as [(Duration, String)])
+    func `a short time has one decimal, and from a minute on it is a clock's`(duration: Duration, text: String) {
+        #expect(Format.elapsed(duration) == text)
+    }
+
     @Test func `an impossible rate is still shown`() {
         #expect(Format.rate(-1) == "0 B/s")
         #expect(Format.rate(.infinity) == "1.0 EB/s")

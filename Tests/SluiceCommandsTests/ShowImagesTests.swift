@@ -207,6 +207,7 @@ private func withDirectory<Result: Sendable>(
             let both = try await ShownImages.run("x", ["--no-images", "--remote-images"], in: directory)
             #expect(both.status == .usage && both.output == "")
             #expect(both.error.contains("--no-images and --remote-images can't be combined"))
+            #expect(both.error.contains("See 'sluice show --help'."))
         }
     }
 }

@@ -48,7 +48,7 @@ struct CacheOption: ParsableArguments {
     var directory: String?
 
     func location(_ console: Console) throws(CommandFailure) -> CacheLocation {
-        try CacheLocation(directory, option: "--directory", console)
+        try CacheLocation(directory, option: "--directory", command: "cache", console)
     }
 }
 

@@ -24,12 +24,14 @@ struct CacheLocation: Sendable {
     /// - Parameters:
     ///   - path: The value of the option, or `nil` for the default directory.
     ///   - option: The option that names another directory, for messages.
+    ///   - command: The command that has the option, for messages.
     /// - Throws: ``CommandFailure`` if the path is empty or there is no default directory.
-    init(_ path: String?, option: String, _ console: Console) throws(CommandFailure) {
+    init(_ path: String?, option: String, command: String, _ console: Console) throws(CommandFailure) {
         limit = console.cacheLimit
         if let path {
             guard !path.isEmpty else {
-                throw CommandFailure(.usage, "\(option): The name is empty. Name a directory.")
+                throw CommandFailure(
+                    .usage, "\(option): The name is empty. Name a directory. See 'sluice \(command) --help'.")
             }
             directory = URL(filePath: path, directoryHint: .isDirectory).standardizedFileURL
             self.option = option
@@ -37,7 +39,7 @@ struct CacheLocation: Sendable {
             guard let standard = console.cacheDirectory else {
                 throw CommandFailure(
                     .usage,
-                    "There is no directory for the cache. Set HOME or XDG_CACHE_HOME, or name a directory with \(option)."
+                    "No cache directory could be determined. Set HOME or XDG_CACHE_HOME, or name a directory with \(option)."
                 )
             }
             directory = standard

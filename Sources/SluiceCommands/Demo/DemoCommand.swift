@@ -18,7 +18,7 @@ struct DemoCommand: ConsoleCommand {
         abstract: "Downloads 300 songs and images from a server on this machine and checks every byte.",
         discussion: """
             The server listens on the loopback address, on a port that the system chooses. Some of its files are slow, some fail \
-            at first, and some are redirected. All are downloaded as 'sluice get' does it and compared byte by byte. Then the \
+            at first, and some are redirected. All are downloaded the way 'sluice get' does it and compared byte by byte. Then the \
             images are read through the cache: from the network, from memory and from disk. The exit status is 0 only if \
             everything is as expected.
 
@@ -159,7 +159,7 @@ private struct DemoRun: Sendable {
         let rate = Format.rate(Double(summary.bytes) / max(elapsed / .seconds(1), 0.001))
         await console.write(
             """
-            Files    \(summary.doneCount) of \(catalog.items.count) downloaded, \(right) compared equal byte for byte
+            Files    \(summary.doneCount) of \(catalog.items.count) downloaded, \(right) identical byte for byte
             Bytes    \(Format.bytes(summary.bytes))
             Time     \(Format.elapsed(elapsed)) (\(rate))
             Retries  \(summary.retryCount) (the server makes some requests fail on purpose)

@@ -42,12 +42,13 @@ struct GetCommand: ConsoleCommand {
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
-            THE CACHE keeps responses as HTTP allows it to a browser. With --cache, a fresh stored response is written without a \
-            request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the cache.
+            THE CACHE stores what HTTP allows a browser's cache to store. With --cache, a fresh response comes from the cache \
+            without a request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the \
+            cache.
 
-            PROGRESS never slows a download. If nothing reads the lines, all results wait in memory, but only the latest \
-            \(LineBacklog.newsLimit) of the lines 'started', 'responded' and 'retrying'. A line 'dropped' counts the others. Output \
-            that can't be written, for example to a full disk, is a failure.
+            PROGRESS never slows a download. If nothing reads the output, results are kept in memory, along with only the latest \
+            \(LineBacklog.newsLimit) 'started', 'responded' and 'retrying' lines. A 'dropped' line counts the rest. Output that \
+            can't be written, for example to a full disk, is a failure.
 
             \(SignalHelp.text)
 
@@ -108,10 +109,12 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "There is nothing to download. Pass URLs, or a list with -i. See 'sluice get --help'.")
         }
-        let isCached = cache || cacheDirectory != nil
+        var location: CacheLocation?
+        if cache || cacheDirectory != nil {
+            location = try CacheLocation(cacheDirectory, option: "--cache-directory", command: "get", console)
+        }
         return GetOptions(
-            urls: urls, lists: lists, directory: directory, output: output, database: db,
-            cache: isCached ? try CacheLocation(cacheDirectory, option: "--cache-directory", console) : nil,
+            urls: urls, lists: lists, directory: directory, output: output, database: db, cache: location,
             transfers: settings)
     }
 }
@@ -264,13 +267,14 @@ struct GetPlan: Sendable {
         }
         if let name = options.output {
             if name == "-" {
-                problems.append("-o -: A download can't go to standard output. Give the file a name.")
+                problems.append(
+                    "-o -: A download can't go to standard output. Give the file a name. See 'sluice get --help'.")
             } else if entries.count == 1 {
                 entries[0].name = name
             } else {
                 problems.append(
-                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i)."
-                )
+                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i). "
+                        + "See 'sluice get --help'.")
             }
         }
         problems += add(entries, directory: options.directory, outputOption: options.output)

@@ -160,10 +160,11 @@ struct RequestMaker {
         if let name = entry.name, !SafeFileName.isSafe(name) {
             let option = namesFile ? "-o \(name)" : "out=\(name)"
             let directoryOption = namesFile ? "-d" : "dir="
+            let help = namesFile ? " See 'sluice get --help'." : ""
             throw Problem(
                 line:
                     "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
-                    + "characters, and choose the directory with \(directoryOption).")
+                    + "characters, and choose the directory with \(directoryOption).\(help)")
         }
         do throws(Problem) {
             switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
@@ -190,8 +191,8 @@ struct RequestMaker {
             let separator = option.hasSuffix("=") ? "" : " "
             throw Problem(
                 line:
-                    "\(option)\(separator)\(path): A relative directory is below the worker's directory. Leave out .., names that begin with "
-                    + "a dot and control characters, or name an absolute directory.")
+                    "\(option)\(separator)\(path): A relative directory must stay below the worker's directory. "
+                    + "Remove '..', leading dots and control characters, or use an absolute directory.")
         }
         directories[path] = made
         return made

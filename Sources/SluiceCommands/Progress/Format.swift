@@ -36,7 +36,8 @@ enum Format {
     /// "0.8 s", "12.3 s", "2:03".
     static func elapsed(_ duration: Duration) -> String {
         let seconds = duration / .seconds(1)
-        return seconds < 60 ? "\(oneDecimal(seconds)) s" : clock(duration)
+        // A value that would round to 60 is a minute.
+        return (seconds * 10).rounded() < 600 ? "\(oneDecimal(seconds)) s" : clock(max(duration, .seconds(60)))
     }
 
     /// "45 s", "12 min", "3 h", "5 d", "2 y": a long time in its largest unit.

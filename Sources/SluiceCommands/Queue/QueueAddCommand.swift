@@ -157,7 +157,7 @@ private struct QueueAdd: Sendable {
     private func check(_ entries: QueueEntries) async throws {
         var maker = requestMaker
         do throws(RequestMaker.Problem) { try maker.checkDirectory() } catch {
-            throw CommandFailure(.usage, error.line)
+            throw CommandFailure(.usage, "\(error.line) See 'sluice queue add --help'.")
         }
         var count = 0
         let (problems, hidden) = try await entries.read(problemLimit: Self.shownProblems) { entry in

@@ -54,7 +54,7 @@ struct QueuePauseCommand: QueueChangeCommand {
     @OptionGroup
     var selected: QueueSelectionOptions
 
-    @Flag(help: "The downloads that wait, but not the running ones.")
+    @Flag(help: "The waiting downloads, but not the running ones.")
     var waiting = false
 
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
@@ -119,7 +119,7 @@ struct QueueCancelCommand: QueueChangeCommand {
     @OptionGroup
     var selected: QueueSelectionOptions
 
-    @Flag(help: "The downloads that wait, but not the running ones.")
+    @Flag(help: "The waiting downloads, but not the running ones.")
     var waiting = false
 
     @Flag(help: .init(stringLiteral: QueueChangeHelp.json))
@@ -203,17 +203,17 @@ struct QueueSelectionOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "The downloads for a user, or those of them with the given numbers. An empty name means those without a user.",
+            "The downloads for a user, or those of them with the given numbers. An empty name selects downloads without a user.",
             valueName: "name"))
     var user: String?
 
-    @Option(help: .init("The downloads of a batch. An empty name means those without a batch.", valueName: "name"))
+    @Option(
+        help: .init("The downloads of a batch. An empty name selects downloads without a batch.", valueName: "name"))
     var batch: String?
 
     @Option(
         help: .init(
-            "The downloads from a host, with its port unless that is the usual one: 127.0.0.1:8000.", valueName: "host")
-    )
+            "The downloads from a host. Add the port unless it is the default: 127.0.0.1:8000.", valueName: "host"))
     var host: String?
 
     @Argument(help: .init("The numbers of downloads, as 'sluice queue list' shows them.", valueName: "id"))
@@ -359,7 +359,7 @@ private struct QueueActionRun: Sendable {
 
     private func text(_ result: Result) -> String {
         guard result.changed > 0 else {
-            return "\(action.pastTense) 0 downloads: none of the selected ones is \(action.subjects)."
+            return "\(action.pastTense) 0 downloads: no selected download is \(action.subjects)."
         }
         var text = "\(action.pastTense) \(Format.count(result.changed, "download"))"
         if result.continuing > 0 {

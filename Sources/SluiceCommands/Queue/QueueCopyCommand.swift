@@ -14,14 +14,14 @@ struct QueueCopyCommand: ConsoleCommand {
         abstract: "Copies the unfinished downloads of a queue to another queue.",
         discussion: """
             Copies the downloads that wait, run or are paused, with their users, batches, priorities, pauses and failed attempts. \
-            They get new numbers. The queue that is copied isn't changed, and the other one is created if it is missing. A \
-            download that is already in the other queue is joined, so the same command can be repeated.
+            They get new numbers. The source queue isn't changed. The target queue is created if it is missing. A download that \
+            is already in the target queue is joined, so the same command can be repeated.
 
             Stop the workers of the old queue first. Otherwise both queues would download the same files.
 
             Directories stay as they are. In a PostgreSQL queue, a download with an absolute directory is downloaded only by the \
-            machine that runs this command. With --relative-to, those below a directory become relative, and any worker \
-            downloads them.
+            machine that runs this command. With --relative-to, directories below the given one become relative, so any worker \
+            can download their files.
 
             EXAMPLES:
               Move to another database:

@@ -43,7 +43,7 @@ struct QueueDatabase: Sendable {
             throw CommandFailure(
                 .usage,
                 "\(option) \(scheme)://…: This build of sluice has no PostgreSQL store. Build with --traits PostgreSQL, or name a "
-                    + "file.")
+                    + "file. See 'sluice \(helpName) --help'.")
         #endif
         }
     }
@@ -134,7 +134,7 @@ struct QueueDatabase: Sendable {
             guard try await queue.exists() else {
                 throw CommandFailure(
                     .store,
-                    "\(option) \(title): The database has no such queue. Check the name, or create it with 'sluice queue add'."
+                    "\(option) \(title): No such queue in this database. Check the name, or create it with 'sluice queue add'."
                 )
             }
             return
@@ -145,8 +145,7 @@ struct QueueDatabase: Sendable {
             guard try await FileIO.shared.exists(url) else {
                 throw CommandFailure(
                     .store,
-                    "\(option) \(name): There is no such database. Check the name, or create it with 'sluice queue add'."
-                )
+                    "\(option) \(name): No database found. Check the name, or create it with 'sluice queue add'.")
             }
         } catch let error as FileError {
             throw CommandFailure(.store, "\(option) \(error)")

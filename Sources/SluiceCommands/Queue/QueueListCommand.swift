@@ -28,7 +28,7 @@ struct QueueListCommand: ConsoleCommand {
               Count the waiting downloads:
                 sluice queue list --db songs.db --json --limit 0 | jq .counts.waiting
 
-            The bytes of downloads that run in other processes are those of their partial files, if this machine has them.
+            For downloads that other processes run, the progress comes from their partial files, if this machine has them.
             """)
 
     @OptionGroup

@@ -15,7 +15,7 @@ struct QueueWatchCommand: ConsoleCommand {
         commandName: "watch",
         abstract: "Shows a queue on the full screen of the terminal, and follows its changes.",
         discussion: """
-            The screen shows what 'sluice queue list' shows, and is drawn again at each change; changes of other processes appear \
+            The screen shows what 'sluice queue list' shows, and is redrawn after each change. Changes by other processes appear \
             within a second. Watching changes nothing, and needs no worker.
 
             KEYS:
@@ -31,7 +31,7 @@ struct QueueWatchCommand: ConsoleCommand {
             EXAMPLES:
               Watch a queue in a second terminal:
                 sluice queue watch --db songs.db
-              Tell when nothing waits or runs any longer:
+              Report when nothing is waiting or running anymore:
                 sluice queue watch --db songs.db --json | jq --unbuffered 'select(.counts.waiting + .counts.running == 0)'
             """)
 

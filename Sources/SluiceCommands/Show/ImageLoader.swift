@@ -113,7 +113,7 @@ final class ImageLoader: Sendable {
             for (number, url) in loadedImages {
                 fail(
                     number,
-                    "\(url.redactedForDisplay): There is no directory for the cache. Set HOME or XDG_CACHE_HOME.")
+                    "\(url.redactedForDisplay): No cache directory could be determined. Set HOME or XDG_CACHE_HOME.")
             }
             return
         }

@@ -25,8 +25,9 @@ struct ShowCommand: ConsoleCommand {
               Show the output of another program:
                 curl -s https://example.com/notes.md | sluice show -
 
-            LINKS are hyperlinks if the terminal is known to have them, and in a pager if it is less 566 or later with -R. \
-            Everywhere else, the address follows the text. FORCE_HYPERLINK=0 and FORCE_HYPERLINK=1 decide otherwise.
+            LINKS are hyperlinks if the terminal is known to support them. In a pager, that requires less 566 or later with -R. \
+            Everywhere else, the address follows the text. FORCE_HYPERLINK=1 turns hyperlinks on, and FORCE_HYPERLINK=0 turns \
+            them off.
 
             IMAGES are shown by kitty, Ghostty and Konsole (PNG only), and by iTerm2 and WezTerm (PNG, JPEG, GIF and WebP), but \
             not in tmux, in screen or in a pager. Everywhere else, an image is its description and address. Among text, images of \
@@ -40,8 +41,8 @@ struct ShowCommand: ConsoleCommand {
             IMAGES ON SERVERS are fetched only with --remote-images: the request tells the server that the document is being read. \
             Responses are kept in the cache that 'sluice cache --help' describes.
 
-            HTML is a page with --style, and without it a fragment, without <html> and styles, to insert into a page. The style \
-            sheet is in a <style> element, and the browser chooses the colors for light, dark and more contrast.
+            HTML is a complete page with --style. Without it, HTML is a fragment to insert into a page, without <html> or styles. \
+            The style sheet is in a <style> element, and the browser chooses the colors for light, dark and more contrast.
 
             A STYLE SHEET is one of \(StyleSheet.named.keys.sorted().joined(separator: ", ")), or JSON, whose parts are all optional:
               { "base":    "github",
@@ -107,7 +108,8 @@ struct ShowCommand: ConsoleCommand {
                 .usage, "--width \(width): The width must be from 1 to 10000 columns. See 'sluice show --help'.")
         }
         if noImages, remoteImages {
-            throw CommandFailure(.usage, "--no-images and --remote-images can't be combined. Use only one.")
+            throw CommandFailure(
+                .usage, "--no-images and --remote-images can't be combined. Use only one. See 'sluice show --help'.")
         }
         return try await ShowRun(options: self, console: console).run()
     }
@@ -161,8 +163,8 @@ private struct ShowRun {
             // Most likely, the name is mistyped.
             throw CommandFailure(
                 .usage,
-                "--style \(path): There is no style sheet and no readable file with this name. Pass the path of a JSON "
-                    + "file, or one of: \(names).")
+                "--style \(path): No built-in style sheet or readable file has this name. Pass the path of a JSON file, or "
+                    + "one of: \(names).")
         }
         do {
             return try StyleSheet(json: text)

@@ -128,9 +128,9 @@ import Testing
                     ("cancel", ["--host", "127.0.0.1"]), ("retry", ["2", "3"]), ("remove", ["--all"]),
                 ]) == [
                     "Paused 1 download.\n", "Paused 2 downloads.\n", "Resumed 1 download.\n", "Resumed 1 download.\n",
-                    "Resumed 1 download.\n", "Resumed 0 downloads: none of the selected ones is paused.\n",
+                    "Resumed 1 download.\n", "Resumed 0 downloads: no selected download is paused.\n",
                     "Cancelled 3 downloads.\n",
-                    "Cancelled 0 downloads: none of the selected ones is waiting, running or paused.\n",
+                    "Cancelled 0 downloads: no selected download is waiting, running or paused.\n",
                     "Retrying 2 downloads.\n", "Removed 1 download.\n",
                 ])
             let listing = try await scene.listing()

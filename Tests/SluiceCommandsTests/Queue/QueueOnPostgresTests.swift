@@ -18,7 +18,7 @@ import Testing
                 #expect(ended.error.contains("/sluice#test "), "\(ended.error)")
                 #expect(
                     ended.error.hasSuffix(
-                        "The database has no such queue. Check the name, or create it with 'sluice queue add'.\n"))
+                        "No such queue in this database. Check the name, or create it with 'sluice queue add'.\n"))
             }
         }
     }
@@ -75,7 +75,8 @@ import Testing
             let urls = [scene.origin.url("/a"), scene.origin.url("/b")]
             let added = await scene.queue("add", ["-d", directory] + urls)
             #expect(added.status == .usage && added.error.hasPrefix("sluice: -d "), "\(added)")
-            #expect(added.error.hasSuffix("control characters, or name an absolute directory.\n"), "\(added)")
+            let end = "control characters, or use an absolute directory. See 'sluice queue add --help'.\n"
+            #expect(added.error.hasSuffix(end), "\(added)")
             let list = scene.directory.appending(path: "list")
             try Data("\(urls[0])\n  dir=\(directory)\n".utf8).write(to: list)
             let listed = await scene.queue("add", "-d", "music", "-i", list.path)
