@@ -25,6 +25,32 @@ import Testing
     }
 }
 
+@Suite struct `The file of a request` {
+    private static let directory = URL(filePath: "/music", directoryHint: .isDirectory)
+
+    @Test func `can be named as a whole`() {
+        let file = URL(filePath: "/music/Song 1.mp3")
+        let request = DownloadRequest(URL(string: "https://a.example/download?id=7")!, as: file)
+        #expect(request.target == file && request.name == "Song 1.mp3" && request.directory == Self.directory)
+    }
+
+    @Test(arguments: [
+        ("song 7", "song%207"), ("a/b", "a%2Fb"), (".hidden", "%2Ehidden"), ("..", "%2E."), ("", "%"), ("%", "%25"),
+    ])
+    func `is named after an identifier, percent-encoded`(id: String, name: String) {
+        let request = DownloadRequest(resolving: id, to: Self.directory)
+        #expect(request.name == name && request.unresolvedID == id)
+    }
+
+    @Test func `has a name that a file system can store, however long the identifier is`() {
+        let ids = (0..<3).map { String(repeating: "\u{E9}", count: 300) + "\($0)" }
+        let names = ids.map { DownloadRequest(resolving: $0, to: Self.directory).name }
+        #expect(names.allSatisfy { $0.utf8.count == 255 && $0.hasPrefix("%C3%A9%C3%A9") })
+        #expect(Set(names).count == 3)
+        #expect(ids.map { DownloadRequest(resolving: $0, to: Self.directory).name } == names)
+    }
+}
+
 @Suite struct `A relative target` {
     private static let url = URL(string: "http://a.example/x")!
 
