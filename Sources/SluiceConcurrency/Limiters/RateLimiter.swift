@@ -117,8 +117,8 @@ extension RateLimiter {
     /// The time until a request that arrives now would get its tokens, given the current rate and the tasks in line; zero if it would get
     /// them immediately, and `nil` if `weight` is more than the burst.
     ///
-    ///     let seconds = limiter.timeUntilAvailable().map { ($0 / .seconds(1)).rounded(.up) }
-    ///     response.headerFields[.retryAfter] = seconds.map { String(Int($0)) }
+    ///     let wait = limiter.timeUntilAvailable() ?? .seconds(60)
+    ///     let retryAfter = "\(Int((wait / .seconds(1)).rounded(.up)))"       // a header field, in seconds
     ///
     /// Other tasks may take the tokens first, and the rate may change. O(1).
     ///

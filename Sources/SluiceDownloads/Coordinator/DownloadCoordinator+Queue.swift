@@ -126,7 +126,7 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.cancel(.all)
     ///     try await downloads.cancel(.user(me))
-    ///     try await downloads.cancel(.user(me, ids: [song.id]))   // others may still want the song
+    ///     try await downloads.cancel(.user(me, ids: [handle.id]))  // others may still want the file
     ///     try await downloads.cancel(.waiting)                    // running downloads continue
     ///
     /// Cancelling a user or a batch ends its members (``QueuedDownload/Member``). A download that other members have requested continues,

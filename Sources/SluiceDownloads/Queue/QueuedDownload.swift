@@ -76,8 +76,8 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// A selection of downloads. Later versions may add cases.
     ///
     ///     try await downloads.cancel(.user("ann"))                      // everything that Ann requested
-    ///     try await downloads.cancel(.user("ann", ids: [song.id]))      // one song, for Ann
-    ///     try await downloads.cancel(.ids([song.id]))                   // one song, for everyone
+    ///     try await downloads.cancel(.user("ann", ids: [handle.id]))    // one song, for Ann
+    ///     try await downloads.cancel(.ids([handle.id]))                 // one song, for everyone
     ///
     /// An operation changes the selected downloads whose state it applies to, and ignores the others. If you select by user or batch, only
     /// the members of that user or batch change, not the other members of the same downloads. Any other selection means all members.
