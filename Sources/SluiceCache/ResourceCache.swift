@@ -81,6 +81,7 @@ public final class ResourceCache: Sendable {
     /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files. The
     /// cache doesn't shut down `transport`.
     ///
+    /// - Precondition: The configuration's concurrencies are at least 1, and its memory size isn't negative.
     /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
     ///   created.
     public convenience init(
@@ -189,6 +190,7 @@ public final class ResourceCache: Sendable {
 extension ResourceCache {
     /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
     ///
+    /// - Precondition: The configuration's concurrencies are at least 1, and its memory size isn't negative.
     /// - Throws: The error of `body`, or an error from opening the cache or from ``ResourceCache/shutdown()``.
     public static func withCache<Result>(
         directory: URL, configuration: Configuration = .init(),
@@ -282,6 +284,7 @@ extension ResourceCache {
 
     /// Removes the least recently used files until the rest take at most `bytes`.
     ///
+    /// - Precondition: `bytes` isn't negative.
     /// - Throws: An error from the index, or a `FileError`.
     public func trim(toBytes bytes: Int64) async throws {
         precondition(bytes >= 0, "The size to which a cache is trimmed must not be negative; it is \(bytes).")
@@ -361,6 +364,8 @@ extension ResourceCache {
 
         /// Creates a configuration. The defaults suit the images of an app. The default of `maximumDiskEntrySize` is a tenth of
         /// `maximumDiskSize`.
+        ///
+        /// - Precondition: `concurrency` and `concurrencyPerHost` are at least 1, and no size is negative.
         public init(
             concurrency: Int = 10, concurrencyPerHost: Int = 6, maximumMemorySize: Int = 64 << 20,
             maximumDiskSize: Int64 = 512 << 20,

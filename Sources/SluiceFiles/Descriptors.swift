@@ -32,6 +32,7 @@ extension FileIO {
     /// Unlike reading a file, this doesn't wait until `count` bytes have arrived, because the other side may be waiting for an answer.
     /// Returns an empty `Data` only at the end. You must keep the descriptor open; `name` identifies it in errors. See read(2).
     ///
+    /// - Precondition: `count` isn't negative. Check a number that the other side sent before you pass it.
     /// - Cancellation: A queued or waiting call throws `CancellationError` immediately, and no byte is lost.
     /// - Failure: A ``FileError``.
     public func read(upToCount count: Int, descriptor: CInt, name: String) async throws -> Data {
@@ -57,6 +58,7 @@ extension FileIO {
     /// You must keep the descriptor open; `name` identifies it in errors. Waiting for a pipe, socket or terminal uses no thread. Without
     /// `maximumSize`, there is no limit. See read(2).
     ///
+    /// - Precondition: `maximumSize` isn't negative.
     /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running call throws it between reads, and the
     ///   bytes read so far are lost. ``chunks(descriptor:name:upTo:)`` and ``read(upToCount:descriptor:name:)`` lose none.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if there are more bytes than `maximumSize`.
@@ -83,6 +85,7 @@ extension FileIO {
     /// A chunk holds the bytes that are available, up to `size`; the iteration doesn't wait for more to fill it. Nothing is read ahead. You
     /// must keep the descriptor open; `name` identifies it in errors. If two tasks iterate, each byte goes to one of them.
     ///
+    /// - Precondition: `size` is at least 1.
     /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
     /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
     public func chunks(
@@ -109,6 +112,7 @@ extension FileHandle {
     /// A chunk holds the bytes that are available, up to `size`; the iteration doesn't wait for more to fill it. Nothing is read
     /// ahead, and waiting uses no thread. The iteration keeps the handle alive.
     ///
+    /// - Precondition: `size` is at least 1.
     /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
     /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
     public func chunks(of size: Int = 64 << 10, using files: FileIO = .shared) -> FileChunks {
@@ -119,6 +123,8 @@ extension FileHandle {
     /// Reads the available bytes, or waits until there are some. Returns an empty `Data` only at the end.
     ///
     /// Cancellation and failure are the same as in ``FileIO/read(upToCount:descriptor:name:)``.
+    ///
+    /// - Precondition: `count` isn't negative.
     public func asyncRead(upToCount count: Int, using files: FileIO = .shared) async throws -> Data {
         defer { withExtendedLifetime(self) {} }
         return try await files.read(upToCount: count, descriptor: fileDescriptor, name: asyncName)
@@ -129,6 +135,8 @@ extension FileHandle {
     ///     let markdown = try await FileHandle.standardInput.asyncReadToEnd(maximumSize: 64 << 20)
     ///
     /// Cancellation and failure are the same as in ``FileIO/readToEnd(descriptor:name:maximumSize:)``.
+    ///
+    /// - Precondition: `maximumSize` isn't negative.
     public func asyncReadToEnd(
         maximumSize: Int = .max, using files: FileIO = .shared
     ) async throws -> Data {

@@ -66,6 +66,8 @@ public struct FileChanges: AsyncSequence, Sendable {
         fileprivate let watch: Watch
 
         /// Waits for the next change. Returns `nil` when the watched file or directory no longer exists.
+        ///
+        /// - Precondition: No other call for the same sequence is running.
         public mutating func next() async throws -> FileChange? {
             try await watch.next()
         }

@@ -28,6 +28,8 @@ public import Foundation
 /// - **Bytes change while another process writes to the file.** A value that you checked may be different when you use it, so don't
 ///   parse untrusted files this way.
 ///
+/// An offset or range outside the file traps. Compare numbers from the file with ``count`` before you use them.
+///
 /// Only regular files can be mapped. Directories, FIFOs, devices and the files of /proc and /sys throw an error; read them instead.
 /// The file is closed once it's mapped: a mapping needs no descriptor. See mmap(2).
 ///
@@ -102,6 +104,7 @@ extension MappedFile {
     /// madvise(2) with MADV_POPULATE_READ. Elsewhere a thread of the engine reads a byte of each page, and if the file was truncated, that
     /// kills the process (see ``MappedFile``) instead of throwing an error.
     ///
+    /// - Precondition: The range is within `0..<count`.
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between steps of 32 MiB.
     /// - Failure: A ``FileError``: ``FileError/Code/inputOutput`` if the file was truncated or its device fails.
     public borrowing func prefetch(_ range: Range<Int>? = nil) async throws {
@@ -120,6 +123,7 @@ extension MappedFile {
 
     /// Tells the system how the program will use a range, or the whole file. The advice applies to whole pages of this mapping.
     ///
+    /// - Precondition: The range is within `0..<count`.
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``. A hint that the system ignores isn't an error. See madvise(2).
     public borrowing func advise(_ advice: AccessAdvice, for range: Range<Int>? = nil) async throws {

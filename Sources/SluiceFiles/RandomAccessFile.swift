@@ -16,7 +16,7 @@ public import Foundation
 ///
 ///     let file = try await url.openForRandomAccess()
 ///     async let head = file.read(at: 0, upToCount: 512)
-///     async let tail = file.read(at: file.size - 512, upToCount: 512)
+///     async let tail = file.read(at: max(0, file.size - 512), upToCount: 512)
 ///     let both = try await (head, tail)
 ///     try await file.close()
 ///
@@ -24,6 +24,8 @@ public import Foundation
 /// the write. To order two operations, await the first one.
 ///
 /// Only regular files and devices with offsets can be opened. A FIFO or socket throws an error.
+///
+/// A negative offset, count or size traps. Check numbers from a file before you pass them.
 ///
 /// ``close()`` waits for running and queued operations and refuses later ones. A file that is dropped without it is closed on a thread of
 /// the engine, and errors from the close are lost.
@@ -180,6 +182,7 @@ extension RandomAccessFile {
     ///
     /// Memory is bounded by the bytes read, not by `count`. See pread(2).
     ///
+    /// - Precondition: `offset` and `count` aren't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls.
     /// - Failure: A ``FileError``.
     public func read(at offset: Int64, upToCount count: Int) async throws -> Data {
@@ -200,6 +203,7 @@ extension RandomAccessFile {
     /// Memory after the bytes that were read isn't changed.
     ///
     /// - Returns: The number of bytes. It's less than the span's size only at the end of the file.
+    /// - Precondition: `offset` isn't negative.
     /// - Cancellation: As in ``read(at:upToCount:)``. The span may have been written to.
     /// - Failure: A ``FileError``. The span may have been written to.
     public func read(at offset: Int64, into bytes: inout MutableRawSpan) async throws -> Int {
@@ -303,6 +307,7 @@ extension Kernel {
 extension RandomAccessFile {
     /// Writes all bytes at an offset. A write after the end of the file leaves a hole that reads as zeros. See pwrite(2).
     ///
+    /// - Precondition: `offset` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. Once started, the operation
     ///   completes.
     /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call wrote.
@@ -316,6 +321,8 @@ extension RandomAccessFile {
     /// Writes all bytes of a span at an offset, without copying them.
     ///
     /// Cancellation and failure are the same as in `write(_:at:)` with a `Data`.
+    ///
+    /// - Precondition: `offset` isn't negative.
     public func write(_ bytes: RawSpan, at offset: Int64) async throws {
         precondition(offset >= 0, "The offset must not be negative; it is \(offset).")
         // As in AsyncFileStream.write(_:): the span borrows its owner until this function returns.
@@ -375,6 +382,7 @@ extension RandomAccessFile {
 
     /// Truncates the file, or extends it with zeros that take no space, to a size in bytes. See ftruncate(2).
     ///
+    /// - Precondition: `size` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``.
     public func truncate(to size: Int64) async throws {
@@ -391,6 +399,7 @@ extension RandomAccessFile {
     /// write zeros instead, as posix_fallocate(3) does, because that races with other writers. See fallocate(2); on Apple platforms
     /// F_PREALLOCATE of fcntl(2).
     ///
+    /// - Precondition: The range doesn't begin before 0.
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve space.
     public func preallocate(_ range: Range<Int64>, keepingSize: Bool = false) async throws {
@@ -406,6 +415,7 @@ extension RandomAccessFile {
     /// On Linux the range may have any bounds, and the whole blocks in it are freed. On Apple platforms it must consist of whole blocks.
     /// See fallocate(2), "Deallocating file space".
     ///
+    /// - Precondition: The range doesn't begin before 0.
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system can't punch holes.
     public func punchHole(_ range: Range<Int64>) async throws {
@@ -463,6 +473,7 @@ extension RandomAccessFile {
     ///
     /// On Apple platforms ``AccessAdvice/notNeeded`` has no effect, and ``AccessAdvice/random`` applies to the whole file.
     ///
+    /// - Precondition: The range doesn't begin before 0.
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``. A hint that the system ignores isn't an error.
     public func advise(_ advice: AccessAdvice, for range: Range<Int64>? = nil) async throws {

@@ -106,6 +106,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
     }
 
     /// Evicts values until their total cost is at most `cost`. Call it when memory is low.
+    ///
+    /// - Precondition: The cost isn't negative.
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 
     func trimMemory(toFraction fraction: Double) { memory.trim(toFraction: fraction) }
@@ -195,6 +197,7 @@ extension ResourceCache {
     ///   - maximumMemorySize: The limit on the sum of the costs, usually in bytes. A value that costs more than a tenth of it isn't kept.
     ///   - cost: The cost of a value. It must not change.
     ///   - decode: A function that decodes a resource's bytes. It runs off the caller's actor, concurrently for several resources.
+    /// - Precondition: Neither `maximumMemorySize` nor any cost is negative.
     public func decoded<Value: Sendable>(
         maximumMemorySize: Int = 64 << 20, cost: @escaping @Sendable (Value) -> Int,
         decode: @escaping @Sendable (Data) async throws -> Value

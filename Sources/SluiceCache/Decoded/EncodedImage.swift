@@ -37,6 +37,7 @@ extension ResourceCache {
     ///
     /// - Parameter maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't
     ///   kept in memory.
+    /// - Precondition: `maximumMemorySize` isn't negative.
     public func images(maximumMemorySize: Int = 64 << 20) -> ImageCache {
         decoded(maximumMemorySize: maximumMemorySize, cost: \.data.count) { url, data in
             guard let image = EncodedImage(data) else {

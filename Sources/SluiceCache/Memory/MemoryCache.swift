@@ -58,7 +58,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///
     /// If the cache rejects the value (see ``maximumEntryCost``), it still removes the earlier one, which is out of date.
     ///
-    /// - Precondition: The cost isn't negative.
+    /// - Precondition: The cost isn't negative, and the key is equal to itself, unlike a NaN.
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
         state.withLock { $0.insert(value, for: key, cost: cost) }.isKept

@@ -168,6 +168,7 @@ extension ConcurrencyLimiter {
     ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)
     ///     let image = try await memory.run(weight: file.byteCount) { try await decode(file) }
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: The same errors as `run(_:)`; ``WeightExceedsLimit`` if the body didn't run because the concurrency is or becomes less
     ///   than `weight`.
     public func run<Result: ~Copyable>(
@@ -186,6 +187,7 @@ extension ConcurrencyLimiter {
     ///
     ///     let answer = try await limiter.run(timeout: .seconds(2)) { try await ask(server) }
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``run(weight:_:)``.
     public func run<Result: ~Copyable>(
         weight: Int = 1, timeout: Duration, _ body: () async throws -> Result
@@ -197,6 +199,7 @@ extension ConcurrencyLimiter {
     ///
     /// If a place is free, the body runs even after the deadline.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``run(weight:_:)``.
     public func run<Result: ~Copyable, C: Clock>(
         weight: Int = 1, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
@@ -258,6 +261,7 @@ extension ConcurrencyLimiter {
 
     /// Waits until a capacity of `weight` is free, and returns a permit that holds it.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: The same errors as ``acquire()``; ``WeightExceedsLimit`` if the concurrency is or becomes less than `weight`.
     public func acquire(weight: Int) async throws -> Permit {
         try await enter(weight: weight)
@@ -266,6 +270,7 @@ extension ConcurrencyLimiter {
 
     /// Waits for a place for up to `timeout` on the continuous clock, and returns a permit that holds it.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(weight:)``.
     public func acquire(weight: Int = 1, timeout: Duration) async throws -> Permit {
         try await acquire(weight: weight, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
@@ -273,6 +278,7 @@ extension ConcurrencyLimiter {
 
     /// Waits for a place until a deadline, and returns a permit that holds it. If a place is free, the deadline doesn't matter.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(weight:)``.
     public func acquire<C: Clock>(weight: Int = 1, until deadline: C.Instant, clock: C) async throws -> Permit {
         try await enter(weight: weight, until: deadline, clock: clock)
@@ -284,6 +290,8 @@ extension ConcurrencyLimiter {
     ///     guard let permit = limiter.tryAcquire() else { throw Busy() }
     ///
     /// The method also returns `nil` if `weight` is more than the concurrency. It ignores cancellation. O(1).
+    ///
+    /// - Precondition: `weight` isn't negative.
     public func tryAcquire(weight: Int = 1) -> Permit? {
         Self.check(weight: weight)
         return storage.tryEnter(weight: UInt64(weight)) ? Permit(self, weight: weight) : nil

@@ -145,6 +145,7 @@ extension KeyedLimiter {
     ///     let memory = KeyedLimiter<User.ID>(perKey: 64 << 20, total: 512 << 20)
     ///     let image = try await memory.run(for: user, weight: file.byteCount) { try await decode(file) }
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: The same errors as `run(for:_:)`; ``WeightExceedsLimit`` if the body didn't run because a limit is or becomes less than
     ///   `weight`.
     public func run<Result: ~Copyable>(
@@ -159,6 +160,7 @@ extension KeyedLimiter {
     ///
     ///     let page = try await limiter.run(for: user, timeout: .seconds(2)) { try await load() }
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``run(for:weight:_:)``.
     public func run<Result: ~Copyable>(
         for key: Key, weight: Int = 1, timeout: Duration, _ body: () async throws -> Result
@@ -171,6 +173,7 @@ extension KeyedLimiter {
     ///
     /// If a place is free, the body runs even after the deadline.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``run(for:weight:_:)``.
     public func run<Result: ~Copyable, C: Clock>(
         for key: Key, weight: Int = 1, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
@@ -228,6 +231,7 @@ extension KeyedLimiter {
 
     /// Waits until a capacity of `weight` is free for a key and in total, and returns a permit that holds it.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: The same errors as ``acquire(for:)``; ``WeightExceedsLimit`` if a limit is or becomes less than `weight`.
     public func acquire(for key: Key, weight: Int) async throws -> Permit {
         try await enter(key, weight)
@@ -236,6 +240,7 @@ extension KeyedLimiter {
 
     /// Waits for a place for a key for up to `timeout` on the continuous clock, and returns a permit that holds it.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(for:weight:)``.
     public func acquire(for key: Key, weight: Int = 1, timeout: Duration) async throws -> Permit {
         let deadline = ContinuousClock().deadline(after: timeout)
@@ -244,6 +249,7 @@ extension KeyedLimiter {
 
     /// Waits for a place for a key until a deadline, and returns a permit that holds it. If a place is free, the deadline doesn't matter.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(for:weight:)``.
     public func acquire<C: Clock>(
         for key: Key, weight: Int = 1, until deadline: C.Instant, clock: C
@@ -257,6 +263,8 @@ extension KeyedLimiter {
     ///     guard let permit = limiter.tryAcquire(for: user) else { throw Busy() }
     ///
     /// The method also returns `nil` if `weight` is more than a limit. It ignores cancellation. O(1).
+    ///
+    /// - Precondition: `weight` isn't negative.
     public func tryAcquire(for key: Key, weight: Int = 1) -> Permit? {
         Self.check(weight: weight)
         return storage.enterImmediately(key, weight: UInt64(weight)) ? Permit(storage, key, weight: weight) : nil

@@ -75,6 +75,7 @@ extension RateLimiter {
     /// Waits until tokens are available, and takes them.
     ///
     /// - Parameter weight: The number of tokens.
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: `CancellationError` if the task is cancelled before it gets the tokens, or if ``cancelWaiting()`` is called;
     ///   ``WeightExceedsLimit`` if the burst is or becomes less than `weight`. No tokens are taken then.
     public func consume(_ weight: Int = 1) async throws {
@@ -84,6 +85,7 @@ extension RateLimiter {
 
     /// Waits until tokens are available, for up to `timeout` on the limiter's clock, and takes them.
     ///
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: The same errors as ``consume(_:until:)``, immediately under the same conditions.
     public func consume(_ weight: Int = 1, timeout: Duration) async throws {
         try await consume(weight, until: storage.clock.deadline(after: timeout))
@@ -98,6 +100,7 @@ extension RateLimiter {
     /// - Parameters:
     ///   - weight: The number of tokens.
     ///   - deadline: The deadline, on the limiter's clock.
+    /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if the tokens aren't available in time; otherwise the same errors as ``consume(_:)``.
     public func consume(_ weight: Int = 1, until deadline: C.Instant) async throws {
         Self.check(weight)
@@ -109,6 +112,8 @@ extension RateLimiter {
     ///     guard limiter.tryConsume() else { throw TooManyRequests(retryAfter: limiter.timeUntilAvailable()) }
     ///
     /// The method returns `false` if `weight` is more than the burst. It ignores cancellation. O(1).
+    ///
+    /// - Precondition: `weight` isn't negative.
     public func tryConsume(_ weight: Int = 1) -> Bool {
         Self.check(weight)
         return storage.tryConsume(weight)

@@ -67,9 +67,10 @@ public final class AsyncBoundedQueue<Element>: Sendable {
     /// Creates an empty queue.
     ///
     /// - Parameters:
-    ///   - capacity: The maximum number of pending elements, at least 0. With 0, the queue hands each element to a waiting consumer; if no
-    ///     consumer waits, the overflow policy applies.
+    ///   - capacity: The maximum number of pending elements. With 0, the queue hands each element to a waiting consumer; if no consumer
+    ///     waits, the overflow policy applies.
     ///   - overflow: What happens to an element that is sent while the queue is full.
+    /// - Precondition: `capacity` isn't negative.
     public init(capacity: Int, overflow: Overflow = .suspend) {
         self.capacity = capacity
         storage = Storage(capacity: capacity, policy: overflow.policy)
@@ -87,6 +88,7 @@ public final class AsyncBoundedQueue<Element>: Sendable {
     ///   - capacity: The maximum number of pending elements; see ``init(capacity:overflow:)``.
     ///   - overflow: What happens to an element that is sent while the queue is full.
     ///   - key: The value that two pending elements must not share; see ``AsyncQueue/init(unique:)``.
+    /// - Precondition: `capacity` isn't negative.
     public init<Key: Hashable & Sendable>(
         capacity: Int, overflow: Overflow = .suspend, unique key: @escaping @Sendable (Element) -> Key
     ) {

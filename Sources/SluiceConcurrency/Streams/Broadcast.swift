@@ -239,6 +239,7 @@ extension Broadcast {
 
             /// Waits for the next element or gap report, and returns it; returns `nil` at the end or if the task is cancelled.
             ///
+            /// - Precondition: No other task is waiting for an element of the subscription.
             /// - Throws: The error that the broadcast was finished with, once, after the elements that were sent before it.
             @inlinable
             public mutating func next() async throws(Failure) -> Delivery? {
@@ -315,6 +316,7 @@ extension Broadcast.Subscription {
 
             /// Waits for the next element, and returns it; returns `nil` at the end, after an error, or if the task is cancelled.
             ///
+            /// - Precondition: No other task is waiting for an element of the subscription.
             /// - Throws: ``BroadcastError``, once.
             @inlinable
             public mutating func next() async throws(BroadcastError<Failure>) -> Element? {
@@ -402,6 +404,7 @@ extension Broadcast {
 
             /// Waits for the next element, and returns it; returns `nil` at the end or if the task is cancelled.
             ///
+            /// - Precondition: No other task is waiting for an element of the subscription.
             /// - Throws: The error that the broadcast was finished with, once, after the elements that were sent before it.
             @inlinable
             public mutating func next() async throws(Failure) -> Element? {

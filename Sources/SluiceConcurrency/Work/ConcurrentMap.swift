@@ -39,6 +39,8 @@ extension Sequence where Element: Sendable {
     ///     let found = try await names.concurrentCompactMap(concurrency: 8) { try await store.song(named: $0) }
     ///
     /// See ``concurrentMap(concurrency:_:)``.
+    ///
+    /// - Precondition: `concurrency` is at least 1.
     public func concurrentCompactMap<Output: Sendable>(
         concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
     ) async throws -> [Output] {
@@ -51,6 +53,8 @@ extension Sequence where Element: Sendable {
     ///
     /// The calls start in the order of the elements and end in any order. No results are kept: memory use is O(concurrency), regardless of
     /// the length of the sequence. See also ``concurrentMap(concurrency:_:)``.
+    ///
+    /// - Precondition: `concurrency` is at least 1.
     public func concurrentForEach(
         concurrency: Int, _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {

@@ -33,6 +33,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     ///
     /// To limit the wait, call this method in `withDeadline`.
     ///
+    /// - Precondition: `key` is equal to itself, unlike a NaN.
     /// - Throws: The operation's error; `CancellationError` if the calling task is cancelled before the operation ends. In a task that is
     ///   already cancelled, this method doesn't start or join an operation.
     /// - Complexity: O(1) on average, and one task for each operation.

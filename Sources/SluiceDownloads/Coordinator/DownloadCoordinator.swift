@@ -112,6 +112,8 @@ public final class DownloadCoordinator: Sendable {
     ///   - limits: The limits on concurrent downloads.
     ///   - configuration: The other settings.
     ///   - files: The engine that writes the files.
+    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
+    ///   file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared
@@ -140,6 +142,9 @@ public final class DownloadCoordinator: Sendable {
     /// needs, or `[weak self]`.
     ///
     /// A coordinator without `resolve` never starts such downloads, and leaves them to other coordinators that share the queue.
+    ///
+    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
+    ///   file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared,
@@ -156,6 +161,9 @@ public final class DownloadCoordinator: Sendable {
     ///         store: .sqlite(at: file), resolve: { id, user in try await shop.url(of: id, for: user) })
     ///
     /// See ``init(store:transport:limits:configuration:using:resolve:)-(_,_,_,_,_,(String,String?)->DownloadResolution)``.
+    ///
+    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
+    ///   file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared,
@@ -339,7 +347,9 @@ extension DownloadCoordinator {
         /// leaves a download that others have requested, too, it counts for one of them, who can then be over the limit for a while.
         public var perUser: Int?
 
-        /// Creates limits, each of which must be at least 1.
+        /// Creates limits.
+        ///
+        /// - Precondition: Each limit is at least 1.
         public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
             self.total = total
             self.perHost = perHost
@@ -379,7 +389,9 @@ extension DownloadCoordinator {
         /// How long after the first failed connection the host's downloads wait before they fail.
         public var patience: Duration
 
-        /// Creates a rule. `maximumFailures` must be at least 1.
+        /// Creates a rule.
+        ///
+        /// - Precondition: `maximumFailures` is at least 1.
         public init(
             maximumFailures: Int = 5, pause: Duration = .seconds(30), patience: Duration = .seconds(3600)
         ) {

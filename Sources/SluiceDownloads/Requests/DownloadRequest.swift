@@ -46,9 +46,11 @@ public struct DownloadRequest: Sendable, Hashable {
     /// The priority. Waiting requests with a higher priority start first.
     public var priority: Int
 
-    /// Creates a request to download `url` to a file in `directory`, which must be a file URL.
+    /// Creates a request to download `url` to a file in `directory`.
     ///
     /// By default, the name comes from the URL. A name that isn't safe is made safe.
+    ///
+    /// - Precondition: `directory` is a file URL.
     public init(
         _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
@@ -69,11 +71,13 @@ public struct DownloadRequest: Sendable, Hashable {
         self.priority = priority
     }
 
-    /// Creates a request to download `url` to `file`, which must be a file URL.
+    /// Creates a request to download `url` to `file`.
     ///
     ///     DownloadRequest(url, as: music.appending(path: "Song.mp3"))
     ///
     /// The file's name is made safe as well: `as: …/.env` writes `env`, because a queue keeps no hidden names. ``target`` is the result.
+    ///
+    /// - Precondition: `file` is a file URL.
     public init(
         _ url: URL, as file: URL, headerFields: HTTPFields = [:], user: String? = nil, priority: Int = 0
     ) {
@@ -101,11 +105,12 @@ public struct DownloadRequest: Sendable, Hashable {
     ///   - id: The identifier.
     ///   - host: The host that counts toward the limits until the URL is known, spelled like ``host``. If it is missing or isn't valid in a
     ///     URL, only the total and per-user limits apply until then.
-    ///   - directory: A file URL.
+    ///   - directory: The directory of the file.
     ///   - name: The file's name. By default it is the identifier, percent-encoded; if that is longer than 255 bytes, it is cut and ends in
     ///     a hash.
     ///   - user: The user who wants the file.
     ///   - priority: The priority.
+    /// - Precondition: `directory` is a file URL.
     public init(
         resolving id: String, host: String? = nil, to directory: URL, name: String? = nil, user: String? = nil,
         priority: Int = 0

@@ -36,6 +36,7 @@ extension AsyncSequence where Element == Data {
     /// ``LineError/Code/tooLong`` before all of it is in memory. Each byte is searched once (memchr). Each line is copied once, or
     /// twice if it spans chunks.
     ///
+    /// - Precondition: `maximumLength` isn't negative.
     /// - Cancellation: Same as for the chunks. Lines from a chunk that is already in memory are returned without a check.
     /// - Failure: An error from the chunks, or a ``LineError``. It is thrown after the lines that precede it, and ends the iteration.
     public func lines(

@@ -27,6 +27,7 @@ extension URL {
     /// - Only regular files that report a size are read ahead. A FIFO, a terminal and some files of /proc can block until another process
     ///   writes, and bytes that are read ahead are lost to other readers.
     /// - A chunk of a FIFO is returned when it is full or at the end. Waiting for it uses no thread.
+    /// - Precondition: `size` is at least 1, and `readAhead` isn't negative.
     /// - Cancellation: The next chunk throws `CancellationError`, which ends the iteration. A chunk that is being read when the
     ///   task is cancelled may still be returned.
     /// - Failure: A ``FileError``. It is thrown after the chunks that precede it, and ends the iteration.
@@ -49,6 +50,8 @@ extension AsyncFileStream where Mode == ReadMode {
     ///
     /// Iterate the sequence only once: a second iteration traps. To iterate several times, use `url.chunks(of:)`, which opens the
     /// file for each iteration. Parameters, cancellation and failure are the same as in `URL.chunks(of:readAhead:using:)`.
+    ///
+    /// - Precondition: `size` is at least 1, and `readAhead` isn't negative.
     public consuming func chunks(of size: Int = 256 << 10, readAhead: Int = 1) -> FileChunks {
         precondition(size > 0, "A chunk's size must be at least 1; it is \(size).")
         precondition(readAhead >= 0, "The number of chunks to read ahead must not be negative; it is \(readAhead).")
@@ -108,11 +111,15 @@ public struct FileChunks: AsyncSequence, Sendable {
         init(_ reader: Reader) { self.reader = reader }
 
         /// Returns the next chunk, or `nil` after the last one.
+        ///
+        /// - Precondition: No other call for this iterator or a copy of it is waiting.
         public mutating func next() async throws -> Data? {
             try await next(isolation: #isolation)
         }
 
         /// Returns the next chunk, or `nil` after the last one. Suspends on the caller's actor.
+        ///
+        /// - Precondition: No other call for this iterator or a copy of it is waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
             switch reader {
             case .reader(let owner): return try await owner.reader.next(isolation: actor)

@@ -12,6 +12,7 @@ extension FileIO {
     /// The call is one job. A symbolic link to a directory is followed. An entry that is added or removed during the call may or may not
     /// be returned; every other entry is returned once. For a directory with millions of entries, use ``listing(of:)``. See getdents64(2).
     ///
+    /// - Precondition: `maximumCount` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls.
     /// - Failure: A ``FileError``: ``FileError/Code/notDirectory`` for a file, and ``FileError/Code/limitExceeded`` for more than
     ///   `maximumCount` entries.
@@ -40,6 +41,8 @@ extension FileIO {
 
 extension DirectoryEntry {
     /// Returns the entries of this directory. See ``FileIO/entries(of:maximumCount:)``. A symbolic link isn't followed.
+    ///
+    /// - Precondition: `maximumCount` isn't negative.
     public func entries(maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {
         precondition(maximumCount >= 0, "The maximum count must not be negative; it is \(maximumCount).")
         return try await directory.io.run { [self] cancellation in

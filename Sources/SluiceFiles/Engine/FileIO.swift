@@ -38,6 +38,8 @@ public final class FileIO: Sendable {
     public static let shared = FileIO()
 
     /// Creates an engine. No thread starts before the first operation.
+    ///
+    /// - Precondition: `configuration.concurrency` is at least 1.
     public convenience init(configuration: Configuration = .init()) {
         self.init(configuration: configuration, calls: .system)
     }
@@ -131,6 +133,8 @@ extension FileIO {
         public var lanes: Set<Lane>
 
         /// Creates a configuration.
+        ///
+        /// - Precondition: `concurrency` is at least 1.
         public init(
             concurrency: Int = Configuration.defaultConcurrency, stackSize: Int = 512 << 10,
             lanes: Set<Lane> = Configuration.defaultLanes

@@ -131,6 +131,8 @@ public struct FileTime: Sendable, Hashable {
     public let nanoseconds: Int
 
     /// Creates a time from its two parts.
+    ///
+    /// - Precondition: `nanoseconds` is from 0 to 999,999,999. Check a number from a file or an archive before you pass it.
     public init(seconds: Int64, nanoseconds: Int = 0) {
         precondition(
             (0..<1_000_000_000).contains(nanoseconds),

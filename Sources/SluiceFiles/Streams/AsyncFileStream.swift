@@ -28,6 +28,8 @@ public enum WriteMode: Sendable {}
 ///
 /// Only a stream in ``ReadMode`` has methods for reading, and only one in ``WriteMode`` has methods for writing.
 ///
+/// A negative count, size or offset traps. Check numbers from a file before you pass them.
+///
 /// ## Moving a stream to another task
 ///
 /// A stream has one position and one owner. It isn't `Sendable`: the compiler rejects code in which two tasks share it. To use a file from
@@ -185,6 +187,7 @@ extension AsyncFileStream where Mode == ReadMode {
     /// On a FIFO or terminal, the call waits until it has `count` bytes or all writers have closed the other end. On a FIFO, it first
     /// waits until a writer has opened it. Waiting uses no thread. Memory is bounded by the bytes read, not by `count`. See read(2).
     ///
+    /// - Precondition: `count` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running call throws it between system calls, and the bytes
     ///   that it has read are lost. While a call waits for a FIFO or terminal, it throws immediately, and no byte is lost: the next read
     ///   returns the bytes that had arrived.
@@ -205,6 +208,7 @@ extension AsyncFileStream where Mode == ReadMode {
 
     /// Reads all remaining bytes, at most `maximumSize`; without it, there is no limit. Returns an empty `Data` at the end of the file.
     ///
+    /// - Precondition: `maximumSize` isn't negative.
     /// - Cancellation: As in ``read(upToCount:)``.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if more than `maximumSize` bytes remain.
     public borrowing func readToEnd(maximumSize: Int = .max) async throws -> Data {
@@ -269,6 +273,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// The position doesn't change. After `truncate(to: 0)`, seek to 0 before you write, unless the stream was opened with
     /// ``WriteOpening/append``. Otherwise the write leaves a hole of zeros before it.
     ///
+    /// - Precondition: `size` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``.
     public borrowing func truncate(to size: Int64) async throws {
@@ -356,6 +361,7 @@ extension AsyncFileStream {
     /// In a stream opened with ``WriteOpening/append``, writes still go to the end of the file. For reads at many offsets, or by
     /// several tasks, use a ``RandomAccessFile``.
     ///
+    /// - Precondition: `offset` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately, and the position is unchanged.
     /// - Failure: A ``FileError``. A FIFO, pipe, terminal or socket has no position (`ESPIPE`).
     public borrowing func seek(to offset: Int64) async throws {
@@ -374,6 +380,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// allocated; to release it, call `truncate(to:)` with the current size. On copy-on-write file systems (Btrfs, ZFS, APFS), the space
     /// isn't guaranteed. See fallocate(2), FALLOC_FL_KEEP_SIZE.
     ///
+    /// - Precondition: `size` isn't negative.
     /// - Cancellation: A queued call throws `CancellationError` immediately.
     /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve
     ///   space.

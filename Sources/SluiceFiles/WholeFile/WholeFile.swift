@@ -23,6 +23,7 @@ extension Data {
     /// A FIFO or terminal uses a thread only while it is opened, not while the call waits for its writers, and reports its progress
     /// only at the end. To map the file into memory instead of reading it, see ``FileReadOptions/mappedIfSafe``.
     ///
+    /// - Precondition: `maximumSize` isn't negative.
     /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running read throws it between system calls.
     /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if the file has more than `maximumSize` bytes,
     ///   ``FileError/Code/exhausted`` if it doesn't fit into memory.

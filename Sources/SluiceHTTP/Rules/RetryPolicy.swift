@@ -19,6 +19,8 @@ public struct RetryPolicy: Sendable, Hashable {
     public var maximumRetryAfter: Duration
 
     /// Creates a policy. The defaults suit interactive use: three retries within a few seconds.
+    ///
+    /// - Precondition: `maximumRetries` isn't negative.
     public init(
         maximumRetries: Int = 3, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         maximumRetryAfter: Duration = .seconds(120)
@@ -36,6 +38,8 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Returns the delay before a retry, or `nil` if there must be no further retry. Retries are counted from 1. `retryAfter` is the delay
     /// that the server asked for, if any.
+    ///
+    /// - Precondition: `number` is at least 1.
     public func delay(
         beforeRetry number: Int, retryAfter: Duration? = nil, using generator: inout some RandomNumberGenerator
     ) -> Duration? {

@@ -75,6 +75,8 @@ public final class HTTPTransport: Transport {
         package var trace: (@Sendable (TransportTrace) -> Void)?
 
         /// Creates a configuration. The defaults suit downloads over the internet.
+        ///
+        /// - Precondition: Both timeouts are more than zero, and `bufferSize` is at least 1.
         public init(
             connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
             redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
@@ -119,6 +121,8 @@ public final class HTTPTransport: Transport {
 
     /// Creates a transport with its own threads and connections. They end after ``shutdown()``, or once the transport has been dropped and
     /// its responses have been dropped or read to their end.
+    ///
+    /// - Precondition: The configuration's timeouts are more than zero, and its buffer size is at least 1.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, engine: Self.engine(configuration))
     }
@@ -142,6 +146,8 @@ public final class HTTPTransport: Transport {
     deinit { engine.retire() }
 
     /// Calls `body` with a new transport, and shuts the transport down when `body` returns or throws.
+    ///
+    /// - Precondition: The configuration's timeouts are more than zero, and its buffer size is at least 1.
     public static func withTransport<Result>(
         configuration: Configuration = Configuration(), _ body: (HTTPTransport) async throws -> Result
     ) async throws -> Result {

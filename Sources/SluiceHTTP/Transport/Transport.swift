@@ -167,6 +167,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// Returns the remaining bytes if there are at most `maximumSize` of them.
     ///
+    /// - Precondition: No other task is waiting for bytes of this body.
     /// - Throws: ``TooLong`` as soon as more than `maximumSize` bytes have arrived, or the error of reading the body. The bytes that were read
     ///   are lost.
     public func collect(upTo maximumSize: Int) async throws -> Data {
@@ -201,6 +202,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         fileprivate let reader: Reader
 
         /// Returns the next chunk, which is never empty, or `nil` at the end of the body.
+        ///
+        /// - Precondition: No other task is waiting for bytes of this body.
         public mutating func next() async throws -> Data? {
             try await reader.nextChunk()
         }
@@ -208,6 +211,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         /// Waits until at least one chunk has arrived, and returns all unread chunks, or `nil` at the end of the body.
         ///
         /// Reading in batches suspends less often than ``next()``, and suits writers that take several chunks at once.
+        ///
+        /// - Precondition: No other task is waiting for bytes of this body.
         public mutating func nextBatch() async throws -> [Data]? {
             try await reader.nextBatch()
         }
