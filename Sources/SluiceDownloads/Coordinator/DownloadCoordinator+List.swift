@@ -210,11 +210,11 @@ extension DownloadRequest {
 ///         switch result {
 ///         case .done(let file), .skipped(let file): play(file)
 ///         case .failed(let error): show(error)
-///         case .cancelled, .unfinished: break
+///         default: break                                          // cancelled or unfinished
 ///         }
 ///     }
 public struct DownloadSummary: Sendable {
-    /// The result of a request.
+    /// The result of a request. Later versions may add cases.
     public enum Result: Sendable {
         /// The file was downloaded to this URL.
         case done(URL)

@@ -252,7 +252,7 @@ public final class DownloadCoordinator: Sendable {
 
     // MARK: Running in a task
 
-    /// The condition that ends a run.
+    /// The condition that ends a run. Later versions may add cases.
     public enum RunEnd: Sendable, Hashable {
         /// The run ends when its task is cancelled: for a service.
         case whenCancelled

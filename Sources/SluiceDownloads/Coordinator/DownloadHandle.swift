@@ -19,7 +19,7 @@ public struct DownloadHandle: Sendable {
     let coordinator: DownloadCoordinator
     let ended: JobOutcome
 
-    /// What the queue did with an enqueued request.
+    /// What the queue did with an enqueued request. Later versions may add cases.
     public enum Outcome: Sendable, Hashable {
         /// The queue added a download, or restarted an ended one.
         case added

@@ -26,7 +26,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         public var description: String { "\(rawValue)" }
     }
 
-    /// The state of a download. The raw values are the case names.
+    /// The state of a download. The raw values are the case names. Later versions may add cases.
     public enum State: String, Sendable, Hashable, Codable, CodingKeyRepresentable, CaseIterable {
         /// The download is waiting to start, possibly until a delay is over.
         case waiting

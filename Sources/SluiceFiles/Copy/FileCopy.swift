@@ -99,7 +99,7 @@ public struct FileCopyOptions: Sendable, Hashable {
 
 /// The result of copying a file.
 public struct FileCopyResult: Sendable, Hashable {
-    /// How the bytes were copied.
+    /// How the bytes were copied. Later versions may add cases.
     public enum Method: Sendable, Hashable {
         /// The copy shares the original's blocks until one of the files changes. See ioctl_ficlone(2).
         case clone
