@@ -10,7 +10,7 @@ public import Foundation
 
 /// The state of a resource, for a user interface.
 ///
-/// Later versions may add cases, so a `switch` needs a `default`.
+/// Later versions may add cases, so write `@unknown default` in a `switch`.
 public enum ResourceState<Value: Sendable>: Sendable {
     /// The resource is being looked up, or its server hasn't responded yet.
     case waiting

@@ -76,7 +76,7 @@ public struct FileChanges: AsyncSequence, Sendable {
 
 /// A change of a watched file or of an entry of a watched directory. See inotify(7).
 public struct FileChange: Sendable, Hashable {
-    /// The kind of a change. Later versions may add cases, so a `switch` needs a `default`.
+    /// The kind of a change. Later versions may add cases, so write `@unknown default` in a `switch`.
     public enum Kind: Sendable, Hashable {
         /// A file, directory or link was created in the directory. The file may still be empty.
         case created

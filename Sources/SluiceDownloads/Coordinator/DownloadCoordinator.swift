@@ -437,7 +437,7 @@ extension DownloadCoordinator {
 /// An event that a ``DownloadCoordinator`` reports while it runs.
 ///
 /// The events of one download arrive in order. Different tasks report the events of different downloads concurrently. Later versions may
-/// add cases, so a `switch` needs a `default`.
+/// add cases, so write `@unknown default` in a `switch`.
 public enum DownloadEvent: Sendable {
     /// An attempt begins. The first one has the number 1.
     case started(download: QueuedDownload.ID, attempt: Int)

@@ -8,7 +8,7 @@ public import Foundation
 
 /// The metadata of a file. See ``FileIO/status(of:followsLinks:)`` and statx(2).
 public struct FileStatus: Sendable, Hashable {
-    /// The kind of a file system entry. Later versions may add cases, so a `switch` needs a `default`.
+    /// The kind of a file system entry. Later versions may add cases, so write `@unknown default` in a `switch`.
     public enum Kind: Sendable, Hashable {
         /// A regular file.
         case file
