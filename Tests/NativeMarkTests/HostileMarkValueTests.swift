@@ -171,6 +171,15 @@ import Testing
         HostileCall("StyledText.Link.init(destination:title:)") { values in
             _ = StyledText.Link(destination: values.text(), title: values.text()).url(schemes: ["http", values.text()])
         },
+        HostileCall("StyledText.Link.url(schemes:)") { values in
+            _ = StyledText.Link(destination: values.text()).url(schemes: ["", values.text()])
+        },
+        HostileCall("StyleSheet.init(from:)") { values in
+            let sheet = try JSONDecoder().decode(
+                StyleSheet.self,
+                from: values.damagedJSON(of: StyleSheet.named[values.one(of: StyleSheet.named.keys.sorted())]!))
+            _ = StyledText(document(&values), style: sheet)
+        },
         HostileCall("StyledText.List.init(isOrdered:depth:isTight:)") { values in
             _ = StyledText.List(isOrdered: true, depth: values.int(), isTight: true)
         },

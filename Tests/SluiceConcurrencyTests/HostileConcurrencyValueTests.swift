@@ -277,6 +277,74 @@ import Testing
         HostileCall("Sequence.concurrentForEach(concurrency:_:)") {
             try await (0..<4).concurrentForEach(concurrency: $0.int(from: 1)) { _ in }
         },
+        HostileCall("AsyncBoundedQueue.dequeue(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            await waiting { _ = try await AsyncBoundedQueue<Int>(capacity: 1).dequeue(until: deadline, clock: clock) }
+        },
+        HostileCall("AsyncBoundedQueue.send(_:until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            await waiting { _ = try await AsyncBoundedQueue<Int>(capacity: 0).send(1, until: deadline, clock: clock) }
+        },
+        HostileCall("AsyncPriorityQueue.dequeue(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            await waiting { _ = try await AsyncPriorityQueue<Int, Int>().dequeue(until: deadline, clock: clock) }
+        },
+        HostileCall("AsyncQueue.dequeue(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            await waiting { _ = try await AsyncQueue<Int>().dequeue(until: deadline, clock: clock) }
+        },
+        HostileCall("ConcurrencyLimiter.waitUntilIdle(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let limiter = limiter(&values)
+            let permit = limiter.tryAcquire()
+            await waiting { try await limiter.waitUntilIdle(until: deadline, clock: clock) }
+            withExtendedLifetime(permit) {}
+        },
+        HostileCall("Condition.wait(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let (condition, signal) = Condition.makeCondition()
+            await waiting { try await condition.wait(until: deadline, clock: clock) }
+            withExtendedLifetime(signal) {}
+        },
+        HostileCall("KeyedLimiter.waitUntilIdle(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
+            await limiter.run(for: "") {
+                await waiting { try await limiter.waitUntilIdle(until: deadline, clock: clock) }
+            }
+        },
+        HostileCall("Monitor.wait(claiming:timeout:)") { values in
+            let (monitor, timeout) = (Monitor(0), values.duration())
+            await waiting { _ = try await monitor.wait(claiming: { $0 > 0 ? $0 : nil }, timeout: timeout) }
+        },
+        HostileCall("Monitor.wait(claiming:until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let monitor = Monitor(0)
+            await waiting {
+                _ = try await monitor.wait(claiming: { $0 > 0 ? $0 : nil }, until: deadline, clock: clock)
+            }
+        },
+        HostileCall("Monitor.wait(where:timeout:)") { values in
+            let (monitor, timeout) = (Monitor(0), values.duration())
+            await waiting { try await monitor.wait(where: { $0 > 0 }, timeout: timeout) }
+        },
+        HostileCall("Monitor.wait(where:until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let monitor = Monitor(0)
+            await waiting { try await monitor.wait(where: { $0 > 0 }, until: deadline, clock: clock) }
+        },
+        HostileCall("Promise.value(until:clock:)") { values in
+            let (clock, deadline) = deadline(&values)
+            let (promise, resolver) = Promise<Int, any Error>.makePromise()
+            await waiting { _ = try await promise.value(until: deadline, clock: clock) }
+            resolver.succeed(1)
+        },
+        HostileCall("withDeadline(until:clock:body:)") { values in
+            let (clock, deadline) = deadline(&values)
+            _ = try await withDeadline(until: deadline, clock: clock) { () async throws -> Int in
+                await Task.yield(); return 1
+            }
+        },
         HostileCall("WeightExceedsLimit.init(weight:maximumWeight:)") {
             _ = WeightExceedsLimit(weight: $0.int(), maximumWeight: $0.int()).description
         },
@@ -293,6 +361,12 @@ import Testing
             for number in 0..<4 { continuation.yield(number) }
             continuation.finish()
         }
+    }
+
+    /// Some clock's deadline, which may have passed.
+    private static func deadline(_ values: inout HostileValues) -> (SuspendingClock, SuspendingClock.Instant) {
+        let clock = SuspendingClock()
+        return (clock, clock.now.advanced(by: values.one(of: [.seconds(-1), .zero, .seconds(1 << 40)])))
     }
 
     private static func limiter(_ values: inout HostileValues) -> ConcurrencyLimiter {

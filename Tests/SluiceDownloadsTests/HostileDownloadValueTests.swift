@@ -129,6 +129,14 @@ import Testing
             notBefore: date(&values))
     }
 
+    private static func selection(_ values: inout HostileValues) -> QueuedDownload.Selection {
+        let ids = (0..<3).map { _ in QueuedDownload.ID(rawValue: values.int64()) }
+        return values.one(of: [
+            .all, .state(values.one(of: QueuedDownload.State.allCases)), .batch(values.text()), .host(values.text()),
+            .ids(ids), .user(values.text()), .user(values.text(), ids: ids),
+        ])
+    }
+
     private static func snapshot(_ values: inout HostileValues) -> QueueSnapshot {
         QueueSnapshot(
             counts: [.waiting: values.int(), .running: values.int()],
@@ -148,7 +156,7 @@ import Testing
         guard decoded.name == request.name else { fatalError("'\(decoded.name)' isn't '\(request.name)'.") }
     }
 
-    static let calls: [HostileCall] = requests + queues + values
+    static let calls: [HostileCall] = requests + queues + values + decoding
 
     // MARK: Requests
 
@@ -203,9 +211,41 @@ import Testing
             _ = try await downloads.snapshot()
             try await downloads.close()
         },
+        queued("DownloadCoordinator.cancel(_:waits:)") { downloads, values in
+            _ = try await downloads.cancel(selection(&values))
+            _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.pause(_:waits:)") { downloads, values in
+            _ = try await downloads.pause(selection(&values))
+            _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.resume(_:)") { downloads, values in
+            _ = try await downloads.resume(selection(&values))
+            _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.retry(_:)") { downloads, values in
+            _ = try await downloads.retry(selection(&values))
+            _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.remove(_:)") { downloads, values in
+            _ = try await downloads.remove(selection(&values))
+            _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.events(after:)") { downloads, values in
+            let last = try await downloads.snapshot().cursor
+            let events = downloads.events(after: values.one(of: [nil, .init(rawValue: values.int64())]))
+            // The sequence doesn't end, and has no event after the last one.
+            let reading = Task { for try await event in events where event.id >= last { break } }
+            for _ in 0..<20 { await Task.yield() }
+            reading.cancel()
+            _ = await reading.result
+        },
+        queued("DownloadCoordinator.waitUntilStopped(_:)") { downloads, values in
+            try await downloads.waitUntilStopped((0..<3).map { _ in .init(rawValue: values.int64()) })
+        },
         queued("DownloadCoordinator.downloads(_:after:atMost:)") { downloads, values in
             _ = try await downloads.downloads(
-                .all, after: values.one(of: [nil, .init(rawValue: values.int64())]), atMost: values.int())
+                selection(&values), after: values.one(of: [nil, .init(rawValue: values.int64())]), atMost: values.int())
         },
         queued("DownloadCoordinator.prioritize(_:priority:)") { downloads, values in
             _ = try await downloads.prioritize(.all, priority: values.int())
@@ -310,4 +350,39 @@ import Testing
             _ = ("\(download)", download.hashValue, try JSONEncoder().encode(download))
         },
     ]
+
+    // MARK: JSON
+
+    private static let decoding: [HostileCall] = [
+        decoded("DownloadRequest.init(from:)") { request(&$0, in: URL(filePath: "/tmp")) },
+        decoded("QueueEvent.init(from:)") { values in
+            QueueEvent(
+                id: .init(rawValue: values.int64()), time: date(&values), download: .init(rawValue: values.int64()),
+                kind: .init(rawValue: values.text()), user: values.text(), bytes: values.int64())
+        },
+        decoded("QueueSnapshot.Host.init(from:)") { QueueSnapshot.Host(name: $0.text(), notBefore: date(&$0)) },
+        decoded("QueueSnapshot.Running.init(from:)") { values in
+            QueueSnapshot.Running(
+                download: download(&values), receivedBytes: values.int64(), totalBytes: values.int64())
+        },
+        decoded("QueueSnapshot.init(from:)") { snapshot(&$0) },
+        decoded("QueuedDownload.Member.init(from:)") {
+            QueuedDownload.Member(user: $0.text(), batch: $0.text(), priority: $0.int())
+        },
+        decoded("QueuedDownload.init(from:)") { download(&$0) },
+    ]
+
+    /// Decodes damaged JSON of a value. What is accepted can be printed, compared and encoded.
+    private static func decoded<Value: Codable & Hashable>(
+        _ name: String, _ make: @escaping @Sendable (inout HostileValues) -> Value
+    ) -> HostileCall {
+        HostileCall(name) { values in
+            let value = make(&values)
+            for _ in 0..<5 {
+                let json = try values.damagedJSON(of: value)
+                guard let decoded = try? JSONDecoder().decode(Value.self, from: json) else { continue }
+                _ = ("\(decoded)", decoded.hashValue, try? JSONEncoder().encode(decoded))
+            }
+        }
+    }
 }

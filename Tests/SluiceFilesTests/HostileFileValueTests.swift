@@ -190,6 +190,13 @@ import Testing
     // MARK: Random access
 
     private static let randomAccess: [HostileCall] = [
+        randomly("RandomAccessFile.advise(_:for:)") { file, values in
+            try await file.advise(values.one(of: AccessAdvice.allCases), for: values.one(of: [nil, values.offsets()]))
+        },
+        randomly("RandomAccessFile.preallocate(_:keepingSize:)") { file, values in
+            try await file.preallocate(values.offsets(), keepingSize: values.one(of: [true, false]))
+        },
+        randomly("RandomAccessFile.punchHole(_:)") { try await $0.punchHole($1.offsets()) },
         randomly("RandomAccessFile.read(at:upToCount:)") { file, values in
             _ = try await file.read(at: max(0, values.int64()), upToCount: values.int(from: 0))
         },
@@ -250,6 +257,11 @@ import Testing
             first.cancel()
             _ = await first.result
         },
+        inPlace("URL.withFileLock(_:until:clock:permissions:using:_:)") { place, values in
+            let (url, clock) = (place.url(&values), SuspendingClock())
+            let deadline = clock.now.advanced(by: values.one(of: [.seconds(-1), .zero, .seconds(1 << 40)]))
+            try await url.withFileLock(until: deadline, clock: clock) { await Task.yield() }
+        },
         inPlace("FileIO.copy(_:to:options:progress:)") { place, values in
             let options = FileCopyOptions(
                 durability: .none, existing: values.one(of: [.fail, .replace, .skip]),
@@ -279,6 +291,12 @@ import Testing
     // MARK: Directories
 
     private static let directories: [HostileCall] = [
+        inPlace("DirectoryEntry.rename(to:existing:)") { place, values in
+            for try await entry in FileIO.shared.listing(of: place.directory) {
+                _ = try? await entry.rename(
+                    to: DirectoryEntry.Name(values.text()), existing: values.one(of: [.fail, .replace, .skip]))
+            }
+        },
         inPlace("DirectoryEntry.entries(maximumCount:)") { place, values in
             for try await entry in FileIO.shared.listing(of: place.directory) {
                 _ = try? await entry.entries(maximumCount: values.int(from: 0))
@@ -406,6 +424,21 @@ import Testing
     // MARK: Values
 
     private static let values: [HostileCall] = [
+        HostileCall("DirectoryEntry.Name.init(_:)") { _ = DirectoryEntry.Name($0.text()).description },
+        HostileCall("FileIdentity.init(device:inode:)") { values in
+            let (device, inode) = (UInt64(bitPattern: values.int64()), UInt64(bitPattern: values.int64()))
+            let identity = FileIdentity(device: device, inode: inode)
+            let decoded = try JSONDecoder().decode(FileIdentity.self, from: JSONEncoder().encode(identity))
+            guard decoded == identity else { fatalError("\(decoded) isn't \(identity).") }
+        },
+        HostileCall("FileIdentity.init(from:)") { values in
+            let identity = FileIdentity(device: UInt64(bitPattern: values.int64()), inode: 1)
+            _ = try JSONDecoder().decode(FileIdentity.self, from: values.damagedJSON(of: identity)).hashValue
+        },
+        HostileCall("FileTime.init(_:)") { values in
+            let time = FileTime(Date(timeIntervalSince1970: values.double()))
+            _ = (time.seconds, time.date, time < .now)
+        },
         HostileCall("DirectoryEntry.Name.init(bytes:)") { _ = DirectoryEntry.Name(bytes: $0.bytes()).description },
         HostileCall("DirectoryEntry.Name.init(stringLiteral:)") {
             _ = DirectoryEntry.Name(stringLiteral: $0.text()).description

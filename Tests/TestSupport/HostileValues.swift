@@ -64,6 +64,14 @@ public struct HostileValues: Sendable {
         return min(one, other)..<max(one, other)
     }
 
+    /// A range of offsets in a file, which may end at the largest integer, and isn't between 64 KiB and 8 PiB long: a file system might
+    /// really allocate that.
+    public mutating func offsets() -> Range<Int64> {
+        let ends = [0, 1, 255, 4096, 65_536, 1 << 53, Int64.max - 1, .max]
+        let (one, other) = (self.one(of: ends), self.one(of: ends))
+        return min(one, other)..<max(one, other)
+    }
+
     /// Some bytes: those of a text, or random ones.
     public mutating func bytes() -> [UInt8] {
         Bool.random(using: &random)
@@ -77,6 +85,35 @@ public struct HostileValues: Sendable {
         return URL(string: text) ?? URL(
             string: "http://example.com/" + (text.addingPercentEncoding(withAllowedCharacters: []) ?? ""))
             ?? URL(filePath: "/")
+    }
+
+    /// The JSON of a value, with some of its parts replaced or left out.
+    public mutating func damagedJSON(of value: some Encodable) throws -> Data {
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value), options: .fragmentsAllowed)
+        return try JSONSerialization.data(withJSONObject: damaged(json), options: .fragmentsAllowed)
+    }
+
+    private mutating func damaged(_ json: Any) -> Any {
+        switch Int.random(in: 0..<30, using: &random) {
+        case 0: return NSNull()
+        case 1: return NSNumber(value: int64())
+        case 2: return text()
+        case 3: return [Any]()
+        case 4: return [String: Any]()
+        default: break
+        }
+        if let object = json as? [String: Any] {
+            var result: [String: Any] = [:]
+            for (key, value) in object.sorted(by: { $0.key < $1.key }) where Int.random(in: 0..<20, using: &random) > 0
+            {
+                result[key] = damaged(value)
+            }
+            return result
+        }
+        guard let list = json as? [Any] else { return json }
+        var result: [Any] = []
+        for value in list { result.append(damaged(value)) }
+        return result
     }
 
     /// An element of a list that isn't empty.
@@ -114,8 +151,8 @@ public struct HostileCall: Sendable {
         try? Data("finished".utf8).write(to: URL(filePath: log))
     }
 
-    /// Returns the public functions and initializers in `docs/api/MODULE.txt` that take a text, number, duration, URL or bytes, and that
-    /// neither the calls nor `others` name; and the names that the file doesn't have.
+    /// Returns the public functions and initializers in `docs/api/MODULE.txt` that take a text, number, duration, time, URL, bytes or
+    /// stored value, and that the calls don't name; and the names that the file doesn't have.
     public static func uncovered(_ module: String, _ names: [String], file: String = #filePath) throws -> (
         missing: [String], unknown: [String]
     ) {
@@ -123,7 +160,7 @@ public struct HostileCall: Sendable {
             .deletingLastPathComponent()
         let text = try String(contentsOf: root.appending(path: "docs/api/\(module).txt"), encoding: .utf8)
         let hostile =
-            /: (inout )?(\[?(String|Substring|Int|Int64|UInt32|Double|Duration|URL|Data|UInt8)\b|Range<Int>|some (Sequence|Collection|RandomAccessCollection)<(URL|UInt8)>)/
+            /: (inout )?(\[?(String|Substring|Int|Int64|UInt32|UInt64|Double|Duration|URL|Data|UInt8|Date|C\.Instant|any Decoder|QueuedDownload\.ID|QueuedDownload\.Selection|QueueEvent\.Cursor)\b|Range<(Int|Int64)>|Set<String>|some StringProtocol|some (Sequence|Collection|RandomAccessCollection)<(URL|UInt8)>)/
         var (all, wanted): (Set<String>, Set<String>) = ([], [])
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             guard let colon = line.firstRange(of: ": ") else { continue }
@@ -132,10 +169,22 @@ public struct HostileCall: Sendable {
             guard !declaration.hasPrefix("init?(rawValue:") else { continue }
             guard declaration.contains("func ") || declaration.contains(/\binit[?]?[(<]/) else { continue }
             all.insert(name)
-            let parameters = declaration.prefix(
-                upTo: declaration.firstRange(of: " -> ")?.lowerBound ?? declaration.endIndex)
-            if parameters.contains(hostile) { wanted.insert(name) }
+            // Operators compare values that other calls make.
+            if !name.contains("<("), parameters(of: declaration).contains(hostile) { wanted.insert(name) }
         }
         return (wanted.subtracting(names).sorted(), Set(names).subtracting(all).sorted())
+    }
+
+    /// The text from the parenthesis after the name to the closing one. A parameter may be a closure, with an arrow of its own.
+    private static func parameters(of declaration: Substring) -> Substring {
+        guard let name = declaration.firstMatch(of: /(func [^(]*|init[?]?(<[^(]*>)?)\(/) else { return "" }
+        let rest = declaration[name.range.upperBound...]
+        var depth = 1
+        let end = rest.firstIndex { character in
+            if character == "(" { depth += 1 }
+            if character == ")" { depth -= 1 }
+            return depth == 0
+        }
+        return rest[..<(end ?? rest.endIndex)]
     }
 }
