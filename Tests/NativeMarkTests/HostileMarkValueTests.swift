@@ -172,7 +172,7 @@ import Testing
             _ = StyledText.Link(destination: values.text(), title: values.text()).url(schemes: ["http", values.text()])
         },
         HostileCall("StyledText.Link.url(schemes:)") { values in
-            _ = StyledText.Link(destination: values.text()).url(schemes: ["", values.text()])
+            _ = StyledText.Link(destination: values.text(), title: nil).url(schemes: ["", values.text()])
         },
         HostileCall("StyleSheet.init(from:)") { values in
             let sheet = try JSONDecoder().decode(

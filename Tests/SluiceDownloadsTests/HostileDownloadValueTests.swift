@@ -373,7 +373,7 @@ import Testing
     ]
 
     /// Decodes damaged JSON of a value. What is accepted can be printed, compared and encoded.
-    private static func decoded<Value: Codable & Hashable>(
+    private static func decoded<Value: Codable & Hashable & SendableMetatype>(
         _ name: String, _ make: @escaping @Sendable (inout HostileValues) -> Value
     ) -> HostileCall {
         HostileCall(name) { values in
