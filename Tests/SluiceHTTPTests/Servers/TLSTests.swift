@@ -61,15 +61,24 @@ private struct Nginx {
         }
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
         try await openssl("req -x509 \(key) -keyout ca.key -out ca.pem -subj /CN=Authority -days 2")
-        for (name, host, days) in [
-            ("right", "IP:127.0.0.1", 2), ("other", "DNS:other.invalid", 2), ("expired", "IP:127.0.0.1", -1),
-            ("client", "DNS:client.invalid", 2),
+        for (name, host) in [
+            ("right", "IP:127.0.0.1"), ("other", "DNS:other.invalid"), ("expired", "IP:127.0.0.1"),
+            ("client", "DNS:client.invalid"),
         ] {
             try await openssl("req \(key) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
             try Data("subjectAltName=\(host)\n".utf8).write(to: directory.appending(path: "\(name).cnf"))
-            try await openssl(
-                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -out \(name).pem -days \(days) "
-                    + "-extfile \(name).cnf")
+            let sign =
+                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -out \(name).pem -extfile \(name).cnf"
+            guard name == "expired" else {
+                try await openssl("\(sign) -days 2")
+                continue
+            }
+            do {
+                try await openssl("\(sign) -days -1")
+            } catch {
+                // OpenSSL 3.5 refuses a negative number, and 3.0 doesn't know these options.
+                try await openssl("\(sign) -not_before 20200101000000Z -not_after 20200102000000Z")
+            }
         }
     }
 }
