@@ -310,7 +310,7 @@ extension ResourceCache {
 }
 
 extension Duration {
-    /// Unlike `components`, it doesn't trap for a duration that is longer than the age of the universe.
+    /// Unlike `components`, it doesn't trap for more than 2⁶³ seconds.
     fileprivate var wholeSeconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000_000) }
 }
 

@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Exclusion
 
-    @Test func `shared locks can be held together, and all other combinations exclude each other`() async throws {
+    @Test func `shared locks can be held together, and an exclusive lock only alone`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             for (held, wanted, together) in [
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `an open with a lock and a scope with a lock exclude each other`() async throws {
+    @Test func `a file opened with a lock can't be locked by a scope, nor the other way around`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let stream = try await lock.openForWriting(locked: true, using: io)

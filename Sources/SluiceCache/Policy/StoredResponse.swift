@@ -170,7 +170,8 @@ extension HTTPFields {
         return HTTPFields(fields.filter { needed.contains($0.name) })
     }
 
-    /// The largest number of fields of a stored response. `HTTPFields` traps at 65,535.
+    /// The number of fields of a stored response from which on an update drops old ones. `HTTPFields` traps at 65,535, so a damaged index
+    /// with twice as many isn't read.
     private static let maximumStored = 2 * HTTPTransport.maximumFields
 
     /// Whether `Vary` contains `*`, so that the response matches no other request (section 4.1).

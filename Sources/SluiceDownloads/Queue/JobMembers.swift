@@ -100,11 +100,12 @@ extension QueuedDownload.Selection {
         case .all, .state, .ids, .host: true
         }
     }
+
     /// The IDs that the selection names; `nil` if it selects by other properties alone.
     package var ids: [QueuedDownload.ID]? {
         switch self {
         case .ids(let ids): ids
-        case .user(_, let ids): ids
+        case .user(_, ids: let ids): ids
         case .all, .state, .batch, .host: nil
         }
     }
