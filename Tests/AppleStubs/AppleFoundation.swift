@@ -10,12 +10,15 @@
 @_exported public import struct Foundation.CGRect
 @_exported public import struct Foundation.CGSize
 @_exported public import class Foundation.FileHandle
+@_exported public import class Foundation.JSONSerialization
 @_exported public import class Foundation.NSAttributedString
 @_exported public import class Foundation.NSCache
 @_exported public import class Foundation.NSCoder
 @_exported public import class Foundation.NSCondition
 @_exported public import class Foundation.NSLock
 @_exported public import class Foundation.NSMutableAttributedString
+@_exported public import class Foundation.NSNull
+@_exported public import class Foundation.NSNumber
 @_exported public import class Foundation.NSObject
 @_exported public import protocol Foundation.NSObjectProtocol
 @_exported public import struct Foundation.NSRange
