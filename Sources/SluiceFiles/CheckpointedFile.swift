@@ -267,11 +267,11 @@ extension CheckpointedFile {
     /// rights of the file that it replaces, or the rights of a new file, which an empty file reveals. If the file system has no room for
     /// that one, only the owner can open the published file.
     package func publish(
-        as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
+        as destination: URL, existing: ExistingFile, durability: Durability, removesOnFailure: Bool
     ) async throws {
         try await AsyncFileStream<WriteMode>(file).publish(
             as: destination, existing, durability, newFile: (.newFile, paths.temporary),
-            removingOnFailure: removingOnFailure)
+            removesOnFailure: removesOnFailure)
     }
 
     /// Removes the checkpoint first: a file without one is written from scratch. Removes nothing if another file has taken the name.

@@ -394,7 +394,7 @@ extension RandomAccessFile {
 
     /// Reserves space on the device for a range, so that writing there doesn't run out of space later.
     ///
-    /// Unless `keepingSize` is true, the file grows to the end of the range. Existing bytes stay; new ones read as zeros. On copy-on-write
+    /// Unless `keepsSize` is true, the file grows to the end of the range. Existing bytes stay; new ones read as zeros. On copy-on-write
     /// file systems (Btrfs, ZFS, APFS), the space isn't guaranteed. If the file system can't reserve space, the method throws. It doesn't
     /// write zeros instead, as posix_fallocate(3) does, because that races with other writers. See fallocate(2); on Apple platforms
     /// F_PREALLOCATE of fcntl(2).
@@ -402,11 +402,11 @@ extension RandomAccessFile {
     /// - Precondition: The range doesn't begin before 0.
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
     /// - Failure: A ``FileError``: ``FileError/Code/noSpace``, or ``FileError/Code/unsupported`` if the file system can't reserve space.
-    public func preallocate(_ range: Range<Int64>, keepingSize: Bool = false) async throws {
+    public func preallocate(_ range: Range<Int64>, keepsSize: Bool = false) async throws {
         precondition(range.lowerBound >= 0, "The offset must not be negative; it is \(range.lowerBound).")
         if range.isEmpty { return }  // EINVAL otherwise.
         try await run("preallocate space in") { [file] _ in
-            try file.io.kernel.preallocate(file.descriptor, range, keepingSize: keepingSize, file.path)
+            try file.io.kernel.preallocate(file.descriptor, range, keepsSize: keepsSize, file.path)
         }
     }
 
@@ -433,10 +433,10 @@ extension RandomAccessFile {
 
 extension Kernel {
     func preallocate(
-        _ descriptor: CInt, _ range: Range<Int64>, keepingSize: Bool, _ path: String
+        _ descriptor: CInt, _ range: Range<Int64>, keepsSize: Bool, _ path: String
     ) throws(FileError) {
         let (offset, count) = (range.lowerBound, Int64(range.count))
-        let result = retrying { calls.randomAccess.preallocate(descriptor, offset, count, keepingSize) }
+        let result = retrying { calls.randomAccess.preallocate(descriptor, offset, count, keepsSize) }
         if result == -EOPNOTSUPP || result == -ENOSYS {
             throw FileError(
                 operation: "preallocate space in", path: path, systemError: -result,

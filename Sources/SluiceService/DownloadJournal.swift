@@ -74,7 +74,7 @@ final class DownloadJournal: Sendable {
                 metadata: metadata(Self.metadata(of: error).merging(["download.delay": "\(delay)"]) { $1 }))
         case .released: logger.debug("A download was stopped and waits again.", metadata: metadata())
         case .finished(_, .done(let bytes)):
-            logger.debug("A download is done.", metadata: metadata(["download.bytes": "\(bytes)"]))
+            logger.debug("A download is done.", metadata: metadata(["download.fileSize": "\(bytes)"]))
         case .finished(_, .skipped):
             logger.debug("A download was skipped, because its file exists.", metadata: metadata())
         case .finished(_, .cancelled): logger.debug("A download was cancelled.", metadata: metadata())

@@ -89,7 +89,7 @@ import Testing
             var event: String
             var index: Int?
             var file: String?
-            var bytes: Int64?
+            var fileSize: Int64?
             var error: String?
             var done: Int?
             var failed: Int?
@@ -98,7 +98,7 @@ import Testing
             try JSONDecoder().decode(Line.self, from: Data($0.utf8))
         }
         let done = try #require(lines.first { $0.event == "done" })
-        #expect(done.index == 0 && done.file == "a" && done.bytes == 12)
+        #expect(done.index == 0 && done.file == "a" && done.fileSize == 12)
         let failed = try #require(lines.first { $0.event == "failed" })
         #expect(failed.index == 1 && failed.error?.contains("404") == true)
         #expect(lines.last?.event == "summary" && lines.last?.done == 1 && lines.last?.failed == 1)

@@ -21,7 +21,7 @@ private let job = JobID(rawValue: 1)
     func board() -> ProgressBoard {
         var board = ProgressBoard(names: ["done.mp3", "日本の歌 (live).mp3", "waiting.mp3", "unknown.bin", "later.mp3"])
         board.note(.started(download: job, attempt: 1), of: 0, at: .zero)
-        board.note(.finished(download: job, outcome: .done(bytes: 1_000_000)), of: 0, at: .seconds(1))
+        board.note(.finished(download: job, outcome: .done(fileSize: 1_000_000)), of: 0, at: .seconds(1))
         board.note(.started(download: job, attempt: 1), of: 1, at: .seconds(1))
         board.note(.responded(download: job, totalBytes: 4_000_000, resumedBytes: 0), of: 1, at: .seconds(1))
         board.note(.received(download: job, receivedBytes: 1_000_000), of: 1, at: .seconds(2))
@@ -193,7 +193,7 @@ private let job = JobID(rawValue: 1)
         reporter.report(0, .started(download: job, attempt: 1))
         await gate.arrivals(1)
         // When one download repeats again and again, and another ends
-        reporter.report(1, .finished(download: job, outcome: .done(bytes: 3)))
+        reporter.report(1, .finished(download: job, outcome: .done(fileSize: 3)))
         for _ in 0..<50_000 { reporter.report(0, .retrying(download: job, error: Self.error, delay: .zero)) }
         reporter.announce("message")
         reporter.report(0, .finished(download: job, outcome: .failed(Self.error)))

@@ -42,6 +42,11 @@ import Testing
         ("a rate is at least 1", { _ = RateLimiter(rate: 0, per: .seconds(1)) }),
         ("a period is longer than zero", { _ = RateLimiter(rate: 1, per: .zero) }),
         ("a burst is at least 1", { _ = RateLimiter(rate: 1, per: .seconds(1), burst: 0) }),
+        ("the rate of each key is at least 1", { _ = KeyedRateLimiter<String, _>(rate: 0, per: .seconds(1)) }),
+        (
+            "a key of a rate limiter is equal to itself",
+            { _ = KeyedRateLimiter<Double, _>(rate: 1, per: .seconds(1)).tryConsume(for: .nan) }
+        ),
         ("the weight of a request isn't negative", { _ = RateLimiter(rate: 1, per: .seconds(1)).tryConsume(-1) }),
         ("a queue has no negative capacity", { _ = AsyncBoundedQueue<Int>(capacity: -1) }),
         ("a broadcast has no negative replay", { _ = Broadcast<Int, Never>(replay: -1) }),
@@ -224,6 +229,42 @@ import Testing
             let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
             await limiter.run(for: "") { await waiting { try await limiter.waitUntilIdle(timeout: timeout) } }
         },
+        HostileCall("KeyedRateLimiter.init(rate:per:burst:)") { _ = keyedRate(&$0) },
+        HostileCall("KeyedRateLimiter.init(rate:per:burst:clock:)") { values in
+            let limiter = KeyedRateLimiter<String, _>(
+                rate: values.int(from: 1), per: max(values.duration(), .nanoseconds(1)), clock: SuspendingClock())
+            _ = limiter.tryConsume(values.int(from: 0), for: values.text())
+        },
+        HostileCall("KeyedRateLimiter.tryConsume(_:for:)") { values in
+            let limiter = keyedRate(&values)
+            for _ in 0..<200 { _ = limiter.tryConsume(values.int(from: 0), for: values.text()) }
+        },
+        HostileCall("KeyedRateLimiter.timeUntilAvailable(_:for:)") { values in
+            let (limiter, key) = (keyedRate(&values), values.text())
+            _ = limiter.tryConsume(values.int(from: 0), for: key)
+            _ = (limiter.timeUntilAvailable(values.int(from: 0), for: key), limiter.timeUntilAvailable(for: ""))
+        },
+        HostileCall("KeyedRateLimiter.available(for:)") { values in
+            let (limiter, key) = (keyedRate(&values), values.text())
+            _ = (limiter.tryConsume(values.int(from: 0), for: key), limiter.available(for: key))
+        },
+        HostileCall("KeyedRateLimiter.consume(_:for:)") { values in
+            let (limiter, weights) = (keyedRate(&values), [values.int(from: 0), values.int(from: 0)])
+            let key = values.text()
+            await waiting { for weight in weights { try await limiter.consume(weight, for: key) } }
+        },
+        HostileCall("KeyedRateLimiter.consume(_:for:timeout:)") { values in
+            let (limiter, weights) = (keyedRate(&values), [values.int(from: 0), values.int(from: 0)])
+            let (key, timeout) = (values.text(), values.duration())
+            await waiting { for weight in weights { try await limiter.consume(weight, for: key, timeout: timeout) } }
+        },
+        HostileCall("KeyedRateLimiter.consume(_:for:until:)") { values in
+            let (limiter, weights) = (keyedRate(&values), [values.int(from: 0), values.int(from: 0)])
+            let (key, deadline) = (
+                values.text(), ContinuousClock.now + values.one(of: [.seconds(-1), .zero, .seconds(1 << 40)])
+            )
+            await waiting { for weight in weights { try await limiter.consume(weight, for: key, until: deadline) } }
+        },
         HostileCall("Promise.value(timeout:)") { values in
             let timeout = values.duration()
             let (promise, resolver) = Promise<Int, any Error>.makePromise()
@@ -379,6 +420,12 @@ import Testing
 
     private static func rate(_ values: inout HostileValues) -> RateLimiter<ContinuousClock> {
         RateLimiter(
+            rate: values.int(from: 1), per: max(values.duration(), .nanoseconds(1)),
+            burst: values.one(of: [nil, values.int(from: 1)]))
+    }
+
+    private static func keyedRate(_ values: inout HostileValues) -> KeyedRateLimiter<String, ContinuousClock> {
+        KeyedRateLimiter(
             rate: values.int(from: 1), per: max(values.duration(), .nanoseconds(1)),
             burst: values.one(of: [nil, values.int(from: 1)]))
     }

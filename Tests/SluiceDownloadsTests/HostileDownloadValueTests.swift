@@ -124,7 +124,7 @@ import Testing
         QueuedDownload(
             id: .init(rawValue: values.int64()), request: request(&values, in: URL(filePath: "/tmp")),
             members: [.init(user: values.text(), batch: values.text(), priority: values.int())],
-            state: values.one(of: QueuedDownload.State.allCases), failureCount: values.int(), bytes: values.int64(),
+            state: values.one(of: QueuedDownload.State.allCases), failureCount: values.int(), fileSize: values.int64(),
             error: TransferError(.stalled, url: values.url(), detail: values.text()),
             notBefore: date(&values))
     }
@@ -243,9 +243,10 @@ import Testing
         queued("DownloadCoordinator.waitUntilStopped(_:)") { downloads, values in
             try await downloads.waitUntilStopped((0..<3).map { _ in .init(rawValue: values.int64()) })
         },
-        queued("DownloadCoordinator.downloads(_:after:atMost:)") { downloads, values in
+        queued("DownloadCoordinator.downloads(_:after:maximumCount:)") { downloads, values in
             _ = try await downloads.downloads(
-                selection(&values), after: values.one(of: [nil, .init(rawValue: values.int64())]), atMost: values.int())
+                selection(&values), after: values.one(of: [nil, .init(rawValue: values.int64())]),
+                maximumCount: values.int())
         },
         queued("DownloadCoordinator.prioritize(_:priority:)") { downloads, values in
             _ = try await downloads.prioritize(.all, priority: values.int())
@@ -319,11 +320,11 @@ import Testing
         },
         HostileCall("QueueEvent.Cursor.init(rawValue:)") { _ = QueueEvent.Cursor(rawValue: $0.int64()).hashValue },
         HostileCall("QueueEvent.Kind.init(rawValue:)") { _ = QueueEvent.Kind(rawValue: $0.text()) },
-        HostileCall("QueueEvent.init(id:time:download:kind:user:batch:bytes:message:)") { values in
+        HostileCall("QueueEvent.init(id:time:download:kind:user:batch:fileSize:message:)") { values in
             let event = QueueEvent(
                 id: .init(rawValue: values.int64()), time: date(&values),
                 download: .init(rawValue: values.int64()), kind: .init(rawValue: values.text()), user: values.text(),
-                batch: values.text(), bytes: values.int64(), message: values.text())
+                batch: values.text(), fileSize: values.int64(), message: values.text())
             _ = ("\(event)", event.hashValue, try JSONEncoder().encode(event))
         },
         HostileCall("QueueSnapshot.Host.init(name:notBefore:isUnreachable:)") {
@@ -345,7 +346,7 @@ import Testing
         HostileCall("QueuedDownload.Member.init(user:batch:priority:isPaused:)") {
             _ = QueuedDownload.Member(user: $0.text(), batch: $0.text(), priority: $0.int())
         },
-        HostileCall("QueuedDownload.init(id:request:members:state:failureCount:bytes:error:notBefore:)") { values in
+        HostileCall("QueuedDownload.init(id:request:members:state:failureCount:fileSize:error:notBefore:)") { values in
             let download = download(&values)
             _ = ("\(download)", download.hashValue, try JSONEncoder().encode(download))
         },
@@ -358,7 +359,7 @@ import Testing
         decoded("QueueEvent.init(from:)") { values in
             QueueEvent(
                 id: .init(rawValue: values.int64()), time: date(&values), download: .init(rawValue: values.int64()),
-                kind: .init(rawValue: values.text()), user: values.text(), bytes: values.int64())
+                kind: .init(rawValue: values.text()), user: values.text(), fileSize: values.int64())
         },
         decoded("QueueSnapshot.Host.init(from:)") { QueueSnapshot.Host(name: $0.text(), notBefore: date(&$0)) },
         decoded("QueueSnapshot.Running.init(from:)") { values in

@@ -70,7 +70,7 @@ enum Replacing: String, CaseIterable, Sendable {
         case .copy:
             let source = directory.appending(path: "source")
             try bytes.write(to: source)
-            try await io.copy(source, to: file, options: .init(existing: .replace, keeping: []))
+            try await io.copy(source, to: file, options: .init(existing: .replace, attributes: []))
         case .publish:
             let part = directory.appending(path: "file.part")
             let stream = try await part.openForWriting(permissions: 0o600, locked: true, using: io)
@@ -83,7 +83,7 @@ enum Replacing: String, CaseIterable, Sendable {
             let opened = try #require(try await CheckpointedFile.openLocked(places, mode: .always, using: io))
             _ = try await opened.file.append([bytes])
             try await opened.file.publish(
-                as: file, existing: .replace, durability: .full, removingOnFailure: false)
+                as: file, existing: .replace, durability: .full, removesOnFailure: false)
         }
         #expect(same(contents(of: file), bytes))
     }
@@ -385,7 +385,7 @@ private final class Observer: Sendable {
             #expect(attribute(accessName, of: copy) == readableBySeven)
             // Without the mode, the list isn't copied either: the copy has the rights of the file that it replaces.
             let file = try old(directory, mode: 0o664)
-            try await io.copy(source, to: file, options: .init(existing: .replace, keeping: .extendedAttributes))
+            try await io.copy(source, to: file, options: .init(existing: .replace, attributes: .extendedAttributes))
             #expect(attribute(accessName, of: file) == nil)
             #expect(mode(of: file) == 0o664)
             await io.shutdown()

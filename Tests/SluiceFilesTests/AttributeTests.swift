@@ -180,9 +180,9 @@ import Testing
             #expect(chmod(a.path, 0o700) == 0)
             close(creat(b.path, 0o600))
             #expect(chmod(b.path, 0o4711) == 0)
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: []))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: []))
             #expect(mode(of: b) == 0o4711)
-            try await io.copy(a, to: new, options: .init(existing: .replace, keeping: []))
+            try await io.copy(a, to: new, options: .init(existing: .replace, attributes: []))
             let plain = directory.appending(path: "plain")
             close(Glibc.open(plain.path, O_CREAT | O_WRONLY, 0o666))
             #expect(mode(of: new) == mode(of: plain))
@@ -200,7 +200,7 @@ import Testing
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
             try await io.copy(a, to: b, options: .init(existing: .replace))
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: []))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: []))
             #expect(modes.withLock { $0 } == [0o600, 0o600])
         }
     }
@@ -215,7 +215,7 @@ import Testing
                 (7, 8, [.permissions, .owner], 0o6755),
             ] as [(uid_t, gid_t, FileCopyOptions.Attributes, Int)] {
                 #expect(chown(a.path, user, group) == 0 && chmod(a.path, 0o6755) == 0)
-                try await io.copy(a, to: b, options: .init(existing: .replace, keeping: keeping))
+                try await io.copy(a, to: b, options: .init(existing: .replace, attributes: keeping))
                 #expect(mode(of: b) == expected)
                 let status = try await io.status(of: b)
                 #expect(status?.owner == (keeping.contains(.owner) ? user : 0))
@@ -235,7 +235,7 @@ import Testing
                 FileTime(seconds: 1_500_000_000, nanoseconds: 123_456_789), FileTime(seconds: 5, nanoseconds: 7)
             )
             try await io.setTimes(of: a, modification: times.0, access: times.1)
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .times))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: .times))
             let status = try #require(try await io.status(of: b))
             #expect(status.modificationTime == times.0 && status.accessTime == times.1)
             try await io.copy(a, to: b, options: .init(existing: .replace))
@@ -250,7 +250,7 @@ import Testing
             let values = ["user.empty": Data(), "user.a": pattern(1), "user.long": pattern(2000)]
             for (name, value) in values { #expect(setAttribute(name, of: a, to: value)) }
             #expect(chmod(a.path, 0o444) == 0)
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: .allButOwner))
             for (name, value) in values { #expect(attribute(name, of: b) == value) }
             #expect(mode(of: b) == 0o444)
             try await io.copy(a, to: b, options: .init(existing: .replace))
@@ -270,7 +270,7 @@ import Testing
                 try makeFile(a, 100)
                 #expect(setAttribute(name, of: a, to: pattern(3)))
                 do {
-                    try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .extendedAttributes))
+                    try await io.copy(a, to: b, options: .init(existing: .replace, attributes: .extendedAttributes))
                     #expect(name == "trusted.a" && [ENOTSUP, EPERM].contains(number))
                     #expect(sameFiles(a, b))
                 } catch let error as FileError {
@@ -297,7 +297,7 @@ import Testing
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
             guard setAttribute(name, of: a, to: list) else { return }  // The file system doesn't support lists.
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: .allButOwner))
             #expect(attribute(name, of: b) == list)
             #expect(mode(of: b) == mode(of: a))
         }

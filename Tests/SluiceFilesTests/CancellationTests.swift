@@ -406,7 +406,7 @@ import Testing
                 throw error
             }
             if work == .discard { return try await part.discard() }
-            try await part.publish(as: own("published"), existing: .fail, removingOnFailure: true)
+            try await part.publish(as: own("published"), existing: .fail, removesOnFailure: true)
         case .rename:
             try await pattern(100).asyncWrite(to: own("a"), options: .init(durability: .none), using: io)
             try await io.rename(own("a"), to: own("b"), existing: .fail)

@@ -29,7 +29,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, size)
             let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-            #expect(result.bytes == size)
+            #expect(result.fileSize == size)
             #expect(sameFiles(a, b))
             #expect(names(in: directory) == ["a", "b"])
             #expect(io.statistics.finishedCount == 1)
@@ -56,7 +56,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                 let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeFile(a, 300_000)
                 let result = try await io.copy(a, to: b, options: .init(durability: .none, existing: .replace))
-                #expect(result == FileCopyResult(bytes: 300_000, method: copiesInKernel ? method : .readAndWrite))
+                #expect(result == FileCopyResult(fileSize: 300_000, method: copiesInKernel ? method : .readAndWrite))
                 #expect(sameFiles(a, b))
             }
         }
@@ -79,7 +79,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             let result = try await io.copy(a, to: b, options: .init(existing: .replace)) { progress in
                 reports.withLock { $0.append(progress) }
             }
-            #expect(result == FileCopyResult(bytes: 5000, method: .clone))
+            #expect(result == FileCopyResult(fileSize: 5000, method: .clone))
             #expect(sameFiles(a, b))
         }
         let last = FileProgress(completedBytes: 5000, totalBytes: 5000, completedEntries: 1, isFinished: true)
@@ -104,7 +104,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 30_000)
             let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-            #expect(result == FileCopyResult(bytes: 30_000, method: .readAndWrite))
+            #expect(result == FileCopyResult(fileSize: 30_000, method: .readAndWrite))
             #expect(sameFiles(a, b))
             #expect(count.withLock { $0 } == 7)
         }
@@ -122,7 +122,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             for path in ["/proc/kallsyms", "/proc/cpuinfo", "/proc/self/maps"] {
                 guard access(path, R_OK) == 0 else { continue }
                 let result = try await io.copy(URL(filePath: path), to: copy, options: .init(existing: .replace))
-                #expect(result.bytes > 0 && result.bytes == contents(of: copy).count)
+                #expect(result.fileSize > 0 && result.fileSize == contents(of: copy).count)
                 // With plain reads: Foundation reads too little in /proc.
                 if path != "/proc/self/maps" {
                     let whole = bytes(of: path)
@@ -138,7 +138,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         try await withIO(in: memoryDirectory) { io, directory in
             let copy = directory.appending(path: "copy")
             let result = try await io.copy(URL(filePath: path), to: copy, options: .init(existing: .replace))
-            #expect(result.bytes < 4096 && result.bytes > 0)
+            #expect(result.fileSize < 4096 && result.fileSize > 0)
             #expect(sameFiles(URL(filePath: path), copy))
         }
     }
@@ -173,7 +173,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             try makeFile(a, size)
             path.withLock { $0 = a.path }
             let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-            #expect(result.bytes == size)
+            #expect(result.fileSize == size)
             #expect(same(contents(of: b), contents(of: a).prefix(size)))
         }
     }
@@ -190,7 +190,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             try makeFile(a, 300_000)
             path.withLock { $0 = a.path }
             let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-            #expect(result.bytes == 100_000)
+            #expect(result.fileSize == 100_000)
             #expect(sameFiles(a, b))
         }
     }
@@ -215,7 +215,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                     reports.withLock { $0 = progress }
                 }
                 let status = try #require(try await io.status(of: b))
-                #expect(result.bytes == file.1 && status.size == file.1)
+                #expect(result.fileSize == file.1 && status.size == file.1)
                 #expect(status.allocatedSize <= (file.0.count + 1) * (128 << 10))
                 #expect(try dataIsSame(a, b, at: file.0))
                 #expect(reports.withLock { $0?.completedBytes } == Int64(file.1))
@@ -237,7 +237,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                 let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeSparse(a, [1 << 20, 3 << 20], size: 4 << 20)
                 let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-                #expect(result.bytes == 4 << 20)
+                #expect(result.fileSize == 4 << 20)
                 #expect(sameFiles(a, b))
             }
         }
@@ -480,7 +480,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             try await io.copy(link, to: b, options: .init(existing: .replace))
             #expect(sameFiles(a, b))
             var result = try await io.copy(link, to: b, options: .init(existing: .replace, followsLinks: false))
-            #expect(result == FileCopyResult(bytes: 0, method: .symbolicLink))
+            #expect(result == FileCopyResult(fileSize: 0, method: .symbolicLink))
             #expect(try await io.destination(ofSymbolicLink: b) == "a")
 
             // A target that doesn't exist and isn't UTF-8.
@@ -512,7 +512,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
                 #expect(setAttribute("trusted.link", of: a, to: Data("t".utf8)))
                 keeping.insert(.owner)
             }
-            try await io.copy(a, to: b, options: .init(existing: .replace, followsLinks: false, keeping: keeping))
+            try await io.copy(a, to: b, options: .init(existing: .replace, followsLinks: false, attributes: keeping))
             let (old, new) = (
                 try await io.status(of: a, followsLinks: false), try await io.status(of: b, followsLinks: false)
             )
@@ -618,7 +618,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
-            #expect(try await task.value.bytes == 5000)
+            #expect(try await task.value.fileSize == 5000)
             #expect(sameFiles(a, b))
         }
     }
@@ -657,7 +657,7 @@ private func dataIsSame(_ a: URL, _ b: URL, at places: [Int]) throws -> Bool {
                 report in
                 reports.withLock { $0.append(report) }
             }
-            let last = FileProgress(completedBytes: result.bytes, completedEntries: 1, isFinished: true)
+            let last = FileProgress(completedBytes: result.fileSize, completedEntries: 1, isFinished: true)
             #expect(reports.withLock { $0 } == [last])
         }
     }

@@ -255,7 +255,7 @@ extension FaultedOperation {
         } run: { io, directory in
             try await io.copyTree(
                 directory.appending(path: "source"), to: directory.appending(path: "copy"),
-                options: .init(keeping: [.permissions, .times, .owner], durability: .fullAndDirectory))
+                options: .init(attributes: [.permissions, .times, .owner], durability: .fullAndDirectory))
         }.onlyReading().checking { directory, outcome in
             if outcome.isSuccess { return names(in: directory) == ["copy", "source"] ? nil : "is not there" }
             // A name that can't be removed stays.
@@ -307,14 +307,14 @@ extension FaultedOperation {
             copying("copy over, \(durability)", .init(durability: durability)).ignoring(.close, at: 1, 2)
         } + [
             copying("copy, not over", .init(existing: .fail), over: false).ignoring(.close, at: 1),
-            copying("copy with all", .init(keeping: [.allButOwner, .owner])).ignoring(.close, at: 1)
+            copying("copy with all", .init(attributes: [.allButOwner, .owner])).ignoring(.close, at: 1)
                 // The file was removed in the meantime, or the file system has no attributes.
                 .believing(.metadataAttribute, ENODATA).believing(.metadataListAttributes, EOPNOTSUPP),
             copying("copy by reading and writing", .init()).denying([.copyingCopyRange: EXDEV])
                 .ignoring(.close, at: 1),
             copying("copy a file with holes", .init(), holes: true).denying([.copyingCopyRange: EXDEV])
                 .ignoring(.close, at: 1),
-            copying("copy without the mode", .init(keeping: [])).ignoring(.close, at: 1),
+            copying("copy without the mode", .init(attributes: [])).ignoring(.close, at: 1),
             Self("copy a link") { directory in
                 try FileManager.default.createSymbolicLink(
                     atPath: directory.appending(path: "file").path, withDestinationPath: "nowhere")
@@ -322,7 +322,7 @@ extension FaultedOperation {
                 let (from, to) = (directory.appending(path: "file"), directory.appending(path: "other"))
                 let options = FileCopyOptions(
                     durability: .fullAndDirectory, existing: .replace, followsLinks: false,
-                    keeping: [.allButOwner, .owner])
+                    attributes: [.allButOwner, .owner])
                 try await io.copy(from, to: to, options: options)
             }.checking { directory, outcome in
                 let isThere = names(in: directory) == ["file", "other"]
@@ -358,7 +358,7 @@ extension FaultedOperation {
             var options = options
             options.existing = .replace
             let result = try await io.copy(from, to: to, options: options)
-            if result.bytes != contents.count { throw WrongResult("\(result)") }
+            if result.fileSize != contents.count { throw WrongResult("\(result)") }
         }
         .checking { directory, outcome in
             let found = (try? Data(contentsOf: directory.appending(path: "other"))) ?? Data()

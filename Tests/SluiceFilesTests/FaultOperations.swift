@@ -176,7 +176,7 @@ extension FaultedOperation {
             }
             try await part.publish(
                 as: directory.appending(path: "file"), existing: existing, durability: durability,
-                removingOnFailure: removing)
+                removesOnFailure: removing)
         }.checking { directory, outcome in
             let file = contents(of: directory.appending(path: "file"))
             let isNew = same(file, pattern(900))
@@ -300,7 +300,7 @@ extension FaultedOperation {
                 throw error
             }
             try await file.publish(
-                as: directory.appending(path: "whole"), existing: .fail, durability: .data, removingOnFailure: false)
+                as: directory.appending(path: "whole"), existing: .fail, durability: .data, removesOnFailure: false)
         }.checking { directory, _ in
             let checkpoint = directory.appending(path: "song.check")
             let isThere = names(in: directory).contains("song.check")

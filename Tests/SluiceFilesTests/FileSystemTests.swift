@@ -165,7 +165,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
             try expectSame(contents(of: whole), pattern(9000))
             await expectFileError(.exists) {
                 let second = try await part.openForWriting(locked: true, using: io)
-                try await second.publish(as: whole, existing: .fail, removingOnFailure: true)
+                try await second.publish(as: whole, existing: .fail, removesOnFailure: true)
             }
             #expect(names(in: directory) == ["whole"])
         }
@@ -395,7 +395,7 @@ struct `A full file system` {
                     try makeFile(far, size, seed: 2)
                     let result = try await io.copy(
                         a, to: b, options: .init(durability: .fullAndDirectory, existing: .replace))
-                    #expect(result.bytes == size && sameFiles(a, b))
+                    #expect(result.fileSize == size && sameFiles(a, b))
                     // The methods that these file systems support.
                     if ["btrfs", "xfs"].contains(system.name) { #expect(result.method == .clone) }
                     if ["ext4", "tmpfs"].contains(system.name), size > 0, copiesInKernel {
@@ -419,7 +419,7 @@ struct `A full file system` {
             chmod(a.path, 0o604)
             let hasAttributes = setAttribute("user.a", of: a, to: pattern(9))
             try await io.setTimes(of: a, modification: FileTime(seconds: 1_500_000_001, nanoseconds: 500_000_007))
-            try await io.copy(a, to: b, options: .init(existing: .replace, keeping: .allButOwner))
+            try await io.copy(a, to: b, options: .init(existing: .replace, attributes: .allButOwner))
             let (old, new) = (try await io.status(of: a), try await io.status(of: b))
             #expect(new?.modificationTime == old?.modificationTime && new?.permissions == old?.permissions)
             #expect(attribute("user.a", of: b) == (hasAttributes ? pattern(9) : nil))
@@ -432,7 +432,7 @@ struct `A full file system` {
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeSparse(a, [1 << 20, 3 << 20], size: 5 << 20)
             let result = try await io.copy(a, to: b, options: .init(existing: .replace))
-            #expect(result.bytes == 5 << 20 && sameFiles(a, b))
+            #expect(result.fileSize == 5 << 20 && sameFiles(a, b))
             let (old, new) = (try await io.status(of: a), try await io.status(of: b))
             if let old, let new { #expect(new.allocatedSize <= old.allocatedSize + (1 << 20)) }
         }

@@ -168,11 +168,11 @@ import Testing
             for try await _ in lines {}
         },
         writing("AsyncFileStream.preallocate(upTo:)") { try await $0.preallocate(upTo: offset(&$1)) },
-        inPlace("AsyncFileStream.publish(as:existing:durability:removingOnFailure:)") { place, values in
+        inPlace("AsyncFileStream.publish(as:existing:durability:removesOnFailure:)") { place, values in
             let stream = try await place.directory.appending(path: "new").openForWriting()
             try await stream.publish(
                 as: place.url(&values), existing: values.one(of: [.fail, .replace, .skip]), durability: .none,
-                removingOnFailure: values.one(of: [true, false]))
+                removesOnFailure: values.one(of: [true, false]))
         },
         reading("AsyncFileStream.read(upToCount:)") { _ = try await $0.read(upToCount: $1.int(from: 0)) },
         reading("AsyncFileStream.readToEnd(maximumSize:)") { _ = try await $0.readToEnd(maximumSize: $1.int(from: 0)) },
@@ -193,8 +193,8 @@ import Testing
         randomly("RandomAccessFile.advise(_:for:)") { file, values in
             try await file.advise(values.one(of: AccessAdvice.allCases), for: values.one(of: [nil, values.offsets()]))
         },
-        randomly("RandomAccessFile.preallocate(_:keepingSize:)") { file, values in
-            try await file.preallocate(values.offsets(), keepingSize: values.one(of: [true, false]))
+        randomly("RandomAccessFile.preallocate(_:keepsSize:)") { file, values in
+            try await file.preallocate(values.offsets(), keepsSize: values.one(of: [true, false]))
         },
         randomly("RandomAccessFile.punchHole(_:)") { try await $0.punchHole($1.offsets()) },
         randomly("RandomAccessFile.read(at:upToCount:)") { file, values in
@@ -265,7 +265,7 @@ import Testing
         inPlace("FileIO.copy(_:to:options:progress:)") { place, values in
             let options = FileCopyOptions(
                 durability: .none, existing: values.one(of: [.fail, .replace, .skip]),
-                followsLinks: values.one(of: [true, false]), keeping: .init(rawValue: values.int()))
+                followsLinks: values.one(of: [true, false]), attributes: .init(rawValue: values.int()))
             try await FileIO.shared.copy(place.url(&values), to: place.url(&values), options: options)
         },
         inPlace("FileIO.rename(_:to:existing:)") { place, values in
@@ -318,8 +318,8 @@ import Testing
             try await FileIO.shared.copyTree(
                 place.url(&values), to: place.url(&values),
                 options: TreeCopyOptions(
-                    keeping: .init(rawValue: values.int()), specialFiles: values.one(of: [.fail, .skip]),
-                    removingOnFailure: values.one(of: [true, false])))
+                    attributes: .init(rawValue: values.int()), specialFiles: values.one(of: [.fail, .skip]),
+                    removesOnFailure: values.one(of: [true, false])))
         },
         inPlace("FileIO.removeTree(_:progress:)") { try await FileIO.shared.removeTree($0.url(&$1)) },
         inPlace("FileIO.createDirectory(at:withIntermediates:permissions:)") { place, values in
@@ -449,8 +449,8 @@ import Testing
         HostileCall("FileCopyOptions.Attributes.init(rawValue:)") {
             _ = FileCopyOptions.Attributes(rawValue: $0.int())
         },
-        HostileCall("FileCopyResult.init(bytes:method:)") {
-            _ = "\(FileCopyResult(bytes: $0.int64(), method: .clone))"
+        HostileCall("FileCopyResult.init(fileSize:method:)") {
+            _ = "\(FileCopyResult(fileSize: $0.int64(), method: .clone))"
         },
         HostileCall("FileError.init(_:subject:message:remedy:cause:)") { values in
             let error = FileError(

@@ -162,12 +162,12 @@ private func untouchedZeros(_ count: Int) throws -> Data {
                 progress in
                 last.withLock { $0 = progress }
             }
-            #expect(result.bytes == .max)
+            #expect(result.fileSize == .max)
             #expect(last.withLock { $0.completedBytes == .max && $0.isFinished })
             let copied = try await io.copyTree(tree, to: directory.appending(path: "trees")) { progress in
                 last.withLock { $0 = progress }
             }
-            #expect(copied.files == 2 && copied.bytes == .max)
+            #expect(copied.files == 2 && copied.totalFileSize == .max)
             try await tree.appending(path: "a").withRandomAccessFile(.readWrite, using: io) { file in
                 for offset in [Int64.max - 5, .max - 1, .max] {
                     #expect(try await file.read(at: offset, upToCount: .max).count == Int(Int64.max - offset))

@@ -170,7 +170,9 @@ struct `Times of files` {
             _ = try? await { for try await _ in file.chunks(using: io).lines() {} }()
             _ = try? await file.withMappedFile(using: io) { _ in }
             _ = try? await file.withRandomAccessFile(using: io) { try await $0.read(at: 0, upToCount: 8 << 20) }
-            _ = try? await io.copy(file, to: copy, options: .init(keeping: .allButOwner)) { _ = $0.fractionCompleted }
+            _ = try? await io.copy(file, to: copy, options: .init(attributes: .allButOwner)) {
+                _ = $0.fractionCompleted
+            }
             _ = try? await io.copyTree(directory.appending(path: "tree"), to: directory.appending(path: "trees")) { _ in
             }
             _ = try? await pattern(10).asyncWrite(to: file, using: io)

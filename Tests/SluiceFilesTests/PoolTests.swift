@@ -247,7 +247,7 @@ struct `The queue of jobs` {
             #expect(try await io.entries(of: directory).count == 1)
             let (tree, copy) = (directory.appending(path: "tree"), directory.appending(path: "copy"))
             try await io.createDirectory(at: tree.appending(path: "a/b/c"))
-            try await io.copyTree(tree, to: copy, options: .init(keeping: .allButOwner))
+            try await io.copyTree(tree, to: copy, options: .init(attributes: .allButOwner))
             for try await _ in io.walk(copy) {}
             try await io.removeTree(copy)
         }

@@ -174,7 +174,7 @@ import Testing
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
             await expectPublishError(code, of: stream) {
-                try await $0.publish(as: directory.appending(path: "song"), existing: .replace, removingOnFailure: true)
+                try await $0.publish(as: directory.appending(path: "song"), existing: .replace, removesOnFailure: true)
             }
             #expect(log.all.suffix(3) == ["unlink", "unlock", "close"])
             #expect(io.statistics.openCount == 0)
@@ -202,7 +202,7 @@ import Testing
                 log.add("publish")
                 do {
                     try await stream.publish(
-                        as: directory.appending(path: "song"), existing: .replace, removingOnFailure: isRemoving)
+                        as: directory.appending(path: "song"), existing: .replace, removesOnFailure: isRemoving)
                     Issue.record("nothing was thrown")
                 } catch {
                     #expect(error is CancellationError)
@@ -226,7 +226,7 @@ import Testing
             let stream = try await part.openForWriting(locked: true, using: io)
             await expectPublishError(.invalidPath, of: stream) {
                 try await $0.publish(
-                    as: URL(string: "https://example.org/song")!, existing: .replace, removingOnFailure: true)
+                    as: URL(string: "https://example.org/song")!, existing: .replace, removesOnFailure: true)
             }
             #expect(io.statistics.openCount == 0)
             #expect(names(in: directory) == [])
@@ -242,7 +242,7 @@ import Testing
                 try await stream.write(pattern(10))
                 await expectPublishError(.inputOutput, of: stream) {
                     try await $0.publish(
-                        as: song, existing: .replace, durability: .fullAndDirectory, removingOnFailure: true)
+                        as: song, existing: .replace, durability: .fullAndDirectory, removesOnFailure: true)
                 }
                 #expect(io.statistics.openCount == 0)
                 #expect(same(contents(of: song), pattern(10)))
@@ -260,7 +260,7 @@ import Testing
             try FileManager.default.removeItem(at: part)
             try pattern(7).write(to: part)
             let error = await expectPublishError(.replaced, of: stream) {
-                try await $0.publish(as: song, existing: .replace, removingOnFailure: true)
+                try await $0.publish(as: song, existing: .replace, removesOnFailure: true)
             }
             #expect(error?.subject == part.path && error?.remedy?.contains("other program") == true)
             #expect(same(contents(of: song), pattern(50)))

@@ -270,7 +270,7 @@ func bindSocket(at url: URL) throws {
             let url = directory.appending(path: "file")
             try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 try await file.write(pattern(100), at: 0)
-                try await file.preallocate(0..<(1 << 20), keepingSize: true)
+                try await file.preallocate(0..<(1 << 20), keepsSize: true)
                 #expect(try await file.size == 100)
                 #expect(blocks(of: url) * 512 >= 1 << 20)
                 try await file.preallocate(50..<50)
@@ -346,8 +346,8 @@ private struct ModelFile {
         resize(atLeast: size)
     }
 
-    mutating func preallocate(_ range: Range<Int>, keepingSize: Bool) {
-        if !keepingSize && !range.isEmpty { resize(atLeast: range.upperBound) }
+    mutating func preallocate(_ range: Range<Int>, keepsSize: Bool) {
+        if !keepsSize && !range.isEmpty { resize(atLeast: range.upperBound) }
     }
 
     mutating func punchHole(_ range: Range<Int>) {
@@ -398,9 +398,9 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
                         model.truncate(to: offset)
                         try await file.truncate(to: Int64(offset))
                     case 1:
-                        let keepingSize = Bool.random(using: &random)
-                        model.preallocate(offset..<(offset + count), keepingSize: keepingSize)
-                        try await file.preallocate(Int64(offset)..<Int64(offset + count), keepingSize: keepingSize)
+                        let keepsSize = Bool.random(using: &random)
+                        model.preallocate(offset..<(offset + count), keepsSize: keepsSize)
+                        try await file.preallocate(Int64(offset)..<Int64(offset + count), keepsSize: keepsSize)
                     case 2:
                         model.punchHole(offset..<(offset + count))
                         try await file.punchHole(Int64(offset)..<Int64(offset + count))

@@ -366,7 +366,7 @@ import Testing
     @Test func `a failed preallocation is an error with a remedy`() async throws {
         for (number, code) in [(ENOSPC, FileError.Code.noSpace), (EOPNOTSUPP, .unsupported), (ENOSYS, .unsupported)] {
             var calls = SystemCalls.system
-            calls.randomAccess.preallocate = { _, _, _, keepingSize in keepingSize ? -number : 0 }
+            calls.randomAccess.preallocate = { _, _, _, keepsSize in keepsSize ? -number : 0 }
             try await withIO(calls: calls) { io, directory in
                 try await directory.appending(path: "file").withFileForWriting(using: io) { stream in
                     let error = await expectFileError(code) { try await stream.preallocate(upTo: 10) }

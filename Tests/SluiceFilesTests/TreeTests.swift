@@ -52,7 +52,8 @@ private struct RawPath: Hashable {
             }
             let result = try await io.copyTree(source, to: copy)
             #expect(result.files == 3 && result.directories == 3 && result.symbolicLinks == 2 && result.fifos == 1)
-            #expect(result.bytes == 300_000 + 14 || result.bytes == 300_000 + "source/a/empty".utf8.count)
+            #expect(
+                result.totalFileSize == 300_000 + 14 || result.totalFileSize == 300_000 + "source/a/empty".utf8.count)
             #expect(same(contents(of: copy.appending(path: "a/b/large")), pattern(300_000)))
             for path in ["a/empty", "a/b", "a", "", "second", "a/link", "long", "fifo"] {
                 let (old, new) = (status(source.appending(path: path)), status(copy.appending(path: path)))
@@ -150,7 +151,7 @@ private struct RawPath: Hashable {
             let io = FileIO(calls: calls)
             let copy = directory.appending(path: "copy")
             let result = try await io.copyTree(
-                directory.appending(path: "source"), to: copy, options: .init(keeping: keeping))
+                directory.appending(path: "source"), to: copy, options: .init(attributes: keeping))
             await io.shutdown()
             #expect(result.directories == 3 && io.statistics.openCount == 0)
             #expect(same(contents(of: copy.appending(path: "stays/b")), Data("source/stays/b".utf8)))
@@ -171,7 +172,7 @@ private struct RawPath: Hashable {
             for isKept in [true, false] {
                 let copy = directory.appending(path: "copy \(isKept)")
                 let keeping: FileCopyOptions.Attributes = isKept ? [.permissions, .owner] : [.permissions]
-                try await io.copyTree(source, to: copy, options: .init(keeping: keeping))
+                try await io.copyTree(source, to: copy, options: .init(attributes: keeping))
                 for (number, path) in paths.enumerated() {
                     let status = status(copy.appending(path: path))
                     #expect(status.st_uid == (isKept ? UInt32(100 + number) : 0), "\(path)")
@@ -217,7 +218,7 @@ private struct RawPath: Hashable {
             try makeTree(["source/"], in: directory)
             for index in 0..<10 { try pattern(1000).write(to: source.appending(path: "\(index)")) }
             let error = await expectFileError(.noSpace) {
-                try await io.copyTree(source, to: copy, options: .init(removingOnFailure: isRemoved))
+                try await io.copyTree(source, to: copy, options: .init(removesOnFailure: isRemoved))
             }
             #expect(error?.subject.hasPrefix(copy.path) == true)
             if isRemoved { return #expect(names(in: directory) == ["source"]) }
@@ -262,7 +263,9 @@ private struct RawPath: Hashable {
                 reports.withLock { $0.append(report) }
             }
             let last = reports.withLock { $0.last }
-            #expect(last?.isFinished == true && last?.completedEntries == 311 && last?.completedBytes == result.bytes)
+            #expect(
+                last?.isFinished == true && last?.completedEntries == 311
+                    && last?.completedBytes == result.totalFileSize)
             #expect(reports.withLock { $0.count } >= 3)
         }
     }

@@ -517,7 +517,7 @@ import Testing
             let result = try await io.copy(a, to: b, options: options) { progress in
                 reports.withLock { $0.append(progress) }
             }
-            #expect(result == FileCopyResult(bytes: 0, method: .skipped))
+            #expect(result == FileCopyResult(fileSize: 0, method: .skipped))
             #expect(reports.withLock { $0 } == [FileProgress(isFinished: true)])
             #expect(same(contents(of: b), pattern(20)) && names(in: directory) == ["a", "b"])
         }

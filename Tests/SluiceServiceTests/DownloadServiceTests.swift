@@ -253,7 +253,7 @@ import UnixSignals
         #expect(tally.note(.received(download: one, receivedBytes: 70), at: start) == .init(receivedBytes: 30))
         #expect(tally.note(.responded(download: one, totalBytes: 100, resumedBytes: 0), at: start) == .init())
         #expect(tally.note(.received(download: one, receivedBytes: 100), at: start) == .init(receivedBytes: 100))
-        let end = tally.note(.finished(download: one, outcome: .done(bytes: 100)), at: start + .seconds(2))
+        let end = tally.note(.finished(download: one, outcome: .done(fileSize: 100)), at: start + .seconds(2))
         #expect(end == .init(running: -1, duration: .seconds(2)))
     }
 

@@ -156,11 +156,11 @@ private struct DemoRun: Sendable {
             if bytes.map({ $0.elementsEqual(catalog.content(of: item)) }) != true { wrong.append(item.name) }
         }
         let right = catalog.items.count - wrong.count
-        let rate = Format.rate(Double(summary.bytes) / max(elapsed / .seconds(1), 0.001))
+        let rate = Format.rate(Double(summary.totalFileSize) / max(elapsed / .seconds(1), 0.001))
         await console.write(
             """
             Files    \(summary.doneCount) of \(catalog.items.count) downloaded, \(right) identical byte for byte
-            Bytes    \(Format.bytes(summary.bytes))
+            Bytes    \(Format.bytes(summary.totalFileSize))
             Time     \(Format.elapsed(elapsed)) (\(rate))
             Retries  \(summary.retryCount) (the server makes some requests fail on purpose)
 

@@ -154,9 +154,10 @@ struct JSONLines: LineFormatter {
         var id: Int?
         var file: String?
         var attempt: Int?
-        var total: Int64?
-        var resumed: Int64?
-        var bytes: Int64?
+        var totalBytes: Int64?
+        var resumedBytes: Int64?
+        var fileSize: Int64?
+        var totalFileSize: Int64?
         var error: String?
         var delay: Double?
         var message: String?
@@ -175,15 +176,15 @@ struct JSONLines: LineFormatter {
         case .started(_, let attempt): line("started", index) { $0.attempt = attempt }
         case .responded(_, let announced, let resumed):
             line("responded", index) {
-                $0.total = announced
-                $0.resumed = resumed > 0 ? resumed : nil
+                $0.totalBytes = announced
+                $0.resumedBytes = resumed > 0 ? resumed : nil
             }
         case .retrying(_, let error, let delay):
             line("retrying", index) {
                 $0.error = "\(error)"
                 $0.delay = delay / .seconds(1)
             }
-        case .finished(_, .done(let bytes)): line("done", index) { $0.bytes = bytes }
+        case .finished(_, .done(let bytes)): line("done", index) { $0.fileSize = bytes }
         case .finished(_, .skipped): line("skipped", index) { _ in }
         case .finished(_, .cancelled): line("cancelled", index) { _ in }
         case .released: line("released", index) { _ in }
@@ -196,7 +197,7 @@ struct JSONLines: LineFormatter {
     func lines(for summary: ProgressSummary, after duration: Duration) -> String? {
         encoded(
             Line(
-                event: "summary", bytes: summary.bytes, done: summary.done, skipped: summary.skipped,
+                event: "summary", totalFileSize: summary.bytes, done: summary.done, skipped: summary.skipped,
                 failed: summary.failed, unfinished: summary.unfinished, retries: summary.retries,
                 seconds: duration / .seconds(1), cached: summary.cached))
     }

@@ -82,7 +82,7 @@ extension ProgressSummary {
     init(_ summary: DownloadSummary) {
         self.init(
             done: summary.doneCount, skipped: summary.skippedCount, failed: summary.failures.count,
-            unfinished: summary.unfinishedCount, retries: summary.retryCount, bytes: summary.bytes)
+            unfinished: summary.unfinishedCount, retries: summary.retryCount, bytes: summary.totalFileSize)
     }
 
     init(_ summary: DownloadSummary, _ statistics: ResourceCache.Statistics) {

@@ -223,7 +223,7 @@ private struct QueueAdd: Sendable {
         _ requests: [DownloadRequest], to downloads: DownloadCoordinator, _ result: inout Result
     ) async throws {
         for handle in try await downloads.enqueue(requests, batch: batch, keepsFinished: true) {
-            switch handle.outcome {
+            switch handle.admission {
             case .added: result.added += 1
             case .joined: result.joined += 1
             case .kept: result.kept += 1

@@ -353,7 +353,7 @@ private struct QueueActionRun: Sendable {
             try await downloads.waitUntilStopped(ids)
             return 0
         } catch is CancellationError {
-            return try await downloads.downloads(.ids(ids), atMost: ids.count).count(where: \.isStopping)
+            return try await downloads.downloads(.ids(ids), maximumCount: ids.count).count(where: \.isStopping)
         }
     }
 

@@ -103,7 +103,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         /// The size of the file of a running download, if it is known.
         var totalBytes: Int64?
         /// The size of the file of a download that is done.
-        var bytes: Int64?
+        var fileSize: Int64?
         var error: Failure?
         /// The time of the next attempt.
         var notBefore: Date?
@@ -153,7 +153,7 @@ extension QueueReport.Download {
             members: download.members.map {
                 QueueReport.Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
             },
-            failureCount: download.failureCount, bytes: download.bytes,
+            failureCount: download.failureCount, fileSize: download.fileSize,
             error: download.error.map { QueueReport.Failure($0) }, notBefore: download.notBefore)
     }
 }
@@ -315,7 +315,7 @@ struct QueueTable {
                 }
                 parts.append(TerminalText.padded(Format.bytes(received), toWidth: 8, alignment: .trailing))
             }
-        case "done": parts.append("done  \(download.bytes.map { Format.bytes($0) } ?? "")")
+        case "done": parts.append("done  \(download.fileSize.map { Format.bytes($0) } ?? "")")
         case "cancelled": parts.append("cancelled")
         default: break
         }

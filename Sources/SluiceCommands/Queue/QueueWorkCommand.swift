@@ -242,7 +242,7 @@ private final class WorkFeed: Sendable {
             while let next = events.tryDequeue() { batch.append(next) }
             let unknown = Set(batch.compactMap(\.download)).filter { !names.contains(Int($0.rawValue)) }
             // If the query fails, the downloads are shown by their numbers.
-            let found = try? await downloads.downloads(.ids(Array(unknown)), atMost: unknown.count)
+            let found = try? await downloads.downloads(.ids(Array(unknown)), maximumCount: unknown.count)
             for download in found ?? [] {
                 names[Int(download.id.rawValue)] = download.request.name
             }

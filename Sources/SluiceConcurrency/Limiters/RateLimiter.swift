@@ -49,7 +49,7 @@ public final class RateLimiter<C: Clock>: Sendable where C.Duration == Duration 
         storage = RateLimiterStorage(TokenBucket(rate: rate, per: period, burst: burst), clock: clock)
     }
 
-    private static func check(_ rate: Int, _ period: Duration, _ burst: Int) {
+    static func check(_ rate: Int, _ period: Duration, _ burst: Int) {
         precondition(rate >= 1, "A rate limiter's rate must be at least 1; it is \(rate).")
         precondition(period > .zero, "A rate limiter's period must be greater than zero; it is \(period).")
         precondition(burst >= 1, "A rate limiter's burst must be at least 1; it is \(burst).")

@@ -38,14 +38,6 @@
 /// **Cost.** Sending is O(1), plus O(n) in the number of waiting subscribers. Each element is stored once, regardless of the number of
 /// subscribers, until all of them have received it.
 public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
-    /// The result of sending an element.
-    public enum SendResult: Hashable, Sendable {
-        /// The element was sent to all current subscribers, even if there are none.
-        case sent
-        /// The broadcast is finished; the element wasn't sent.
-        case finished
-    }
-
     @usableFromInline typealias Storage = BroadcastStorage<Element, Failure>
     @usableFromInline typealias Registration = BroadcastRegistration<Element, Failure>
 
@@ -73,12 +65,12 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
 
     /// Sends an element to all subscribers, without waiting for them.
     ///
-    /// - Returns: Whether the element was sent. It isn't sent if the broadcast is finished.
+    /// - Returns: Whether the element was sent: `false` if the broadcast is finished, `true` even if there are no subscribers.
     /// - Complexity: O(1), amortized, plus O(n) in the number of waiting subscribers. If 64 or more elements are stored, for slow
     ///   subscribers or for replay, also O(n) in the number of subscribers, at most once in 32 elements.
     @discardableResult @inlinable
-    public func send(_ element: Element) -> SendResult {
-        storage.send(element) ? .sent : .finished
+    public func send(_ element: Element) -> Bool {
+        storage.send(element)
     }
 
     /// Finishes the broadcast: subscribers receive their buffered elements and then the end.
@@ -158,7 +150,7 @@ extension Broadcast {
         var iterator = sequence.makeAsyncIterator()
         do throws(Failure) {
             while let element = try await iterator.next(isolation: #isolation) {
-                if send(element) == .finished { return }
+                if !send(element) { return }
             }
             if Task.isCancelled, let error = CancellationError() as? Failure {
                 finish(throwing: error)

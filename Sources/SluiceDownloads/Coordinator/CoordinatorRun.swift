@@ -151,7 +151,7 @@ final class CoordinatorRun: Sendable {
         var isSettled = false
         for (attempt, outcome) in zip(attempts, outcomes) {
             if let outcome {
-                state.withLock { $0.settle(attempt.job, outcome) }
+                settle(attempt.job, outcome)
                 isSettled = true
             } else {
                 queue.enqueue(.attempt(attempt))
@@ -163,16 +163,26 @@ final class CoordinatorRun: Sendable {
     private func perform(_ attempt: DownloadAttempt) async {
         let job = attempt.job
         // An unstructured task, so that the transfer can be stopped without stopping its worker.
-        let task = Task { await attempt.run() }
-        if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
+        let former = state.withLock { $0.formerAttempt(before: job.lease) }
+        let task = Task {
+            _ = await former?.value
+            return await attempt.run()
+        }
+        if state.withLock({ $0.began(job.lease, task) }) { task.cancel() }
         let settled = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
-        state.withLock { $0.settle(job, settled) }
+        settle(job, settled)
         if settled == nil { noteRecorded([job.lease.job]) }
         await settleAndClaim()
+    }
+
+    private func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
+        if !state.withLock({ $0.settle(job, outcome) }), outcome?.event != nil {
+            report(.released(download: job.lease.job))
+        }
     }
 
     private func conclude(_ settled: [SettledJob]) async {
@@ -315,7 +325,7 @@ final class CoordinatorRun: Sendable {
         }
         for one in recorded where one.published == nil { if let event = one.event { report(event) } }
         noteRecorded(settled.lazy.map(\.settlement.lease.job))
-        state.withLock { $0.claimed(turn.claimed, at: sent) }
+        for former in state.withLock({ $0.claimed(turn.claimed, at: sent) }) { former.cancel() }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
         await learnBatches()
         if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(attempt))) }

@@ -43,6 +43,8 @@ struct CoordinatorState {
         /// When the claim or the last renewal was sent to the store. The store counts from a later time.
         var heldSince: Int64
         var task: Task<SettledJob?, Never>?
+        /// An attempt under an earlier lease of this worker, which is being stopped.
+        var former: Task<SettledJob?, Never>?
         var stop: StopReason?
         var received: Int64 = 0
         var expected: Int64?
@@ -188,7 +190,8 @@ struct CoordinatorState {
     /// The callers that get an event. A caller's list knows its downloads.
     mutating func listeners(to event: DownloadEvent) -> [RunCaller] {
         let known = event.download.flatMap { batches[$0] }
-        if !event.isProgress, let download = event.download { batches[download] = nil }
+        // A job that this worker has got again is still running.
+        if !event.isProgress, let download = event.download, active[download] == nil { batches[download] = nil }
         guard hasSeveralScopes || known != nil else { return callers.map(\.caller) }
         return callers.map(\.caller).filter { caller in
             guard !caller.isAwaited, let batch = caller.batch else { return true }
@@ -258,17 +261,32 @@ struct CoordinatorState {
 
     // MARK: Jobs
 
-    mutating func claimed(_ jobs: [ClaimedJob], at sent: Int64) {
-        for job in jobs { active[job.lease.job] = Active(lease: job.lease, heldSince: sent) }
+    /// Returns the tasks to cancel: if a lease expires before it is renewed, the store may give this worker the same job again.
+    mutating func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [Task<SettledJob?, Never>] {
+        jobs.compactMap { job in
+            let former = active[job.lease.job]?.task
+            active[job.lease.job] = Active(lease: job.lease, heldSince: sent, former: former)
+            return former
+        }
+    }
+
+    /// Returns the attempt that must end before an attempt under this lease may touch the partial file.
+    func formerAttempt(before lease: JobLease) -> Task<SettledJob?, Never>? {
+        active[lease.job].flatMap { $0.lease == lease ? $0.former : nil }
     }
 
     /// Returns whether the caller must cancel the task.
-    mutating func began(_ job: JobID, _ task: Task<SettledJob?, Never>) -> Bool {
-        active[job]?.task = task
-        return active[job]?.stop != nil || failure != nil
+    mutating func began(_ lease: JobLease, _ task: Task<SettledJob?, Never>) -> Bool {
+        guard active[lease.job]?.lease == lease else { return true }
+        active[lease.job]?.task = task
+        return active[lease.job]?.stop != nil || failure != nil
     }
 
-    func stopReason(of job: JobID) -> StopReason? { active[job]?.stop }
+    /// Returns why an attempt must stop; `nil` if it needn't, or because the run ends.
+    func stopReason(of lease: JobLease) -> StopReason? {
+        guard let job = active[lease.job] else { return nil }
+        return job.lease == lease ? job.stop : .lost
+    }
 
     /// Returns the task to cancel.
     mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
@@ -286,10 +304,12 @@ struct CoordinatorState {
 
     mutating func noteResolved(_ job: JobID) { if !moves.isEmpty { moves[job] = nil } }
 
-    mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
-        guard active[job.lease.job]?.lease == job.lease else { return }
+    /// Returns whether the outcome counts. It doesn't if the lease was lost and the store has given the job to this worker again.
+    mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) -> Bool {
+        guard active[job.lease.job]?.lease == job.lease else { return false }
         if let outcome { settled.append(outcome) } else { active[job.lease.job] = nil }
         wantsAnother = isTakingTurn
+        return true
     }
 
     mutating func note(_ event: DownloadEvent) {

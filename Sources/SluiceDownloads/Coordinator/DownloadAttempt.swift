@@ -36,7 +36,7 @@ struct DownloadAttempt: Sendable {
             let transfer = try await makeTransfer(resolution)
             let result = try await result(of: transfer)
             run.state.withLock { $0.reach.noteReached(job.host) }
-            let outcome: DownloadEvent.Outcome = result.isSkipped ? .skipped : .done(bytes: result.bytes)
+            let outcome: DownloadEvent.Outcome = result.isSkipped ? .skipped : .done(fileSize: result.bytes)
             var settled = settled(.done(bytes: result.bytes), .finished(download: id, outcome: outcome))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
@@ -208,7 +208,7 @@ struct DownloadAttempt: Sendable {
     }
 
     private func stopped() async -> SettledJob? {
-        switch run.state.withLock({ $0.stopReason(of: id) }) {
+        switch run.state.withLock({ $0.stopReason(of: job.lease) }) {
         case .lost:
             run.report(.released(download: id))
             return nil
@@ -270,7 +270,7 @@ extension DownloadAttempt {
             return nil
         case .identify: return nil
         case .complete(let bytes):
-            return settled(.done(bytes: bytes), .finished(download: id, outcome: .done(bytes: bytes)))
+            return settled(.done(bytes: bytes), .finished(download: id, outcome: .done(fileSize: bytes)))
         case .skip(let bytes, let hasLeftovers):
             if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: run.core.files) }
             return settled(.done(bytes: bytes), .finished(download: id, outcome: .skipped))

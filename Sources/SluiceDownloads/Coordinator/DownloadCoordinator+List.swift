@@ -102,7 +102,7 @@ extension DownloadCoordinator {
         }
         for index in skipped.sorted() { note(index, .finished(download: nil, outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {
-            switch job.outcome {
+            switch job.admission {
             case .kept: note(index, .finished(download: job.id, outcome: .skipped))
             case .conflict(let other):
                 positions[job.id] = nil
@@ -112,7 +112,7 @@ extension DownloadCoordinator {
         }
         let known = positions
         var ahead: [(id: JobID, request: DownloadRequest)] = []
-        for (index, job) in zip(indices, jobs) where job.outcome == .added {
+        for (index, job) in zip(indices, jobs) where job.admission == .added {
             if let facts = targets.removeValue(forKey: index) {
                 core.knownTargets.note(facts, of: job.id)
             } else {
@@ -177,7 +177,7 @@ extension DownloadCoordinator {
             // If the file exists, the other process downloaded it.
             let outcome: DownloadEvent.Outcome =
                 switch facts.decision(existing: .skip, mayBePublished: false) {
-                case .skip(let bytes, _), .complete(let bytes): .done(bytes: bytes)
+                case .skip(let bytes, _), .complete(let bytes): .done(fileSize: bytes)
                 case .refuse(let refusal): .failed(refusal.error(for: requests[index]))
                 case .download, .identify: .failed(TransferError(.removed, url: requests[index].url))
                 }
@@ -191,7 +191,7 @@ extension DownloadRequest {
     fileprivate func end(of job: QueuedDownload) -> DownloadEvent {
         let outcome: DownloadEvent.Outcome =
             switch job.state {
-            case .done: .done(bytes: job.bytes ?? 0)
+            case .done: .done(fileSize: job.fileSize ?? 0)
             case .cancelled: .cancelled
             case .paused:
                 .failed(TransferError(.paused, url: url))
@@ -247,7 +247,7 @@ public struct DownloadSummary: Sendable {
     /// The number of requests that didn't finish because the run was stopped.
     public private(set) var unfinishedCount = 0
     /// The total size of the downloaded files, in bytes.
-    public private(set) var bytes: Int64 = 0
+    public private(set) var totalFileSize: Int64 = 0
     /// The number of attempts beyond the first of each request.
     public private(set) var retryCount = 0
 
@@ -286,7 +286,7 @@ public struct DownloadSummary: Sendable {
             case .done(let count):
                 kinds[index] = .done
                 doneCount += 1
-                bytes = bytes.addingClamped(count)
+                totalFileSize = totalFileSize.addingClamped(count)
             case .skipped:
                 kinds[index] = .skipped
                 skippedCount += 1

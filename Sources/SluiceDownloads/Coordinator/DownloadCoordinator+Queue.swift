@@ -15,7 +15,7 @@ extension DownloadCoordinator {
     /// A download is identified by its URL and its target. A request for an unfinished download joins it: its user and batch become a member
     /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for a failed or cancelled download starts it
     /// again. A request for a download that is done starts it again only if its file is gone, so a program can enqueue the same list at each
-    /// start. A request isn't added if another unfinished download writes the same file; see ``DownloadHandle/outcome``.
+    /// start. A request isn't added if another unfinished download writes the same file; see ``DownloadHandle/admission``.
     ///
     /// A run in this process notices new downloads immediately; a run in another process, within a second.
     ///
@@ -40,7 +40,7 @@ extension DownloadCoordinator {
         observers.changes.note()
         return zip(requests, jobs).map {
             DownloadHandle(
-                request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self,
+                request: $0, batch: batch, id: $1.id, admission: $1.admission, coordinator: self,
                 ended: observers.outcome(of: $1.id))
         }
     }
@@ -68,7 +68,7 @@ extension DownloadCoordinator {
     ) async throws -> [EnqueuedJob] {
         var options = EnqueueOptions(batch: batch, keepsFinished: true, machine: store.machine)
         var jobs = try await store.enqueue(requests, options: options)
-        let kept = jobs.indices.filter { jobs[$0].outcome == .kept && (looksUpRelative || !requests[$0].isRelative) }
+        let kept = jobs.indices.filter { jobs[$0].admission == .kept && (looksUpRelative || !requests[$0].isRelative) }
         guard !kept.isEmpty else { return jobs }
         let gone = await DownloadRequest.indicesOfGoneFiles(of: resolved(kept.map { requests[$0] }), using: files)
             .map { kept[$0] }
@@ -326,7 +326,7 @@ extension DownloadCoordinator {
     /// The selected downloads, ordered by ID.
     ///
     ///     let playlist = try await downloads.downloads(.batch("playlist 7"))
-    ///     let failed = try await downloads.downloads(.state(.failed), atMost: 20)
+    ///     let failed = try await downloads.downloads(.state(.failed), maximumCount: 20)
     ///
     /// To read a long queue in pages, pass the ID of the last download. Each call finds the IDs of all selected downloads before it reads a
     /// page of them. To show the whole queue as it changes, use ``snapshots(listing:)``.
@@ -334,12 +334,12 @@ extension DownloadCoordinator {
     /// - Parameters:
     ///   - selection: The downloads.
     ///   - id: The ID after which the list begins; `nil` to begin with the first download.
-    ///   - count: The maximum number of downloads to return.
+    ///   - maximumCount: The maximum number of downloads to return.
     /// - Throws: ``QueueStoreError``.
     @concurrent public func downloads(
-        _ selection: QueuedDownload.Selection, after id: QueuedDownload.ID? = nil, atMost count: Int = 100
+        _ selection: QueuedDownload.Selection, after id: QueuedDownload.ID? = nil, maximumCount: Int = 100
     ) async throws -> [QueuedDownload] {
-        try await store.jobs(in: selection, after: id, atMost: count)
+        try await store.jobs(in: selection, after: id, atMost: maximumCount)
     }
 }
 
@@ -493,7 +493,7 @@ extension DownloadCoordinator {
     ///   - note: A function that is called with each download, its number here, and what happened to it.
     package func copyUnfinished(
         from other: DownloadCoordinator, changing change: @Sendable (inout DownloadRequest) -> Void,
-        _ note: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Outcome) async -> Void
+        _ note: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Admission) async -> Void
     ) async throws {
         guard let old = other.store as? any CopyableQueue, let new = store as? any CopyableQueue else {
             throw QueueStoreError(.other, subject: "queue in memory", message: "This kind of queue can't be copied.")
@@ -505,7 +505,7 @@ extension DownloadCoordinator {
             latest = last.id
             for index in downloads.indices { change(&downloads[index].request) }
             for (download, job) in zip(downloads, try await new.add(downloads, machine: new.machine)) {
-                await note(download, job.id, job.outcome)
+                await note(download, job.id, job.admission)
             }
         }
         observers.changes.note()

@@ -485,7 +485,7 @@ extension DownloadEvent {
     /// The outcome of a download. Later versions may add cases.
     public enum Outcome: Sendable {
         /// The file exists under its final name, with this number of bytes.
-        case done(bytes: Int64)
+        case done(fileSize: Int64)
         /// The file already existed and wasn't changed.
         case skipped
         /// The download failed and won't be retried.

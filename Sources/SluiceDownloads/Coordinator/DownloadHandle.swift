@@ -15,12 +15,12 @@ public struct DownloadHandle: Sendable {
     /// The download's ID. After a conflict, it is the ID of the other download.
     public let id: QueuedDownload.ID
     /// What the queue did with the request.
-    public let outcome: Outcome
+    public let admission: Admission
     let coordinator: DownloadCoordinator
     let ended: JobOutcome
 
     /// What the queue did with an enqueued request. Later versions may add cases.
-    public enum Outcome: Sendable, Hashable {
+    public enum Admission: Sendable, Hashable {
         /// The queue added a download, or restarted an ended one.
         case added
         /// A download of the same URL to the same file is waiting or running.
@@ -51,7 +51,7 @@ public struct DownloadHandle: Sendable {
     ///
     ///     let download = try await handle.result
     ///     switch download.state {
-    ///     case .done: print("\(download.bytes ?? 0) bytes")
+    ///     case .done: print("\(download.fileSize ?? 0) bytes")
     ///     default: print("cancelled")                             // a failure throws
     ///     }
     ///
@@ -64,7 +64,7 @@ public struct DownloadHandle: Sendable {
     ///   queue; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
-            if case .conflict(let other) = outcome {
+            if case .conflict(let other) = admission {
                 throw TransferError.alreadyQueued(from: other, request)
             }
             var end: Condition?
@@ -112,7 +112,7 @@ public struct DownloadHandle: Sendable {
 
     fileprivate var isOver: Bool {
         get async {
-            if case .conflict = outcome { return true }
+            if case .conflict = admission { return true }
             guard let job = try? await coordinator.store.jobs([id]).first else { return true }
             return job.state.isFinal || hasLeft(job)
         }

@@ -189,7 +189,7 @@ final class JobOutcome: Sendable {
         let member = QueuedDownload.Member(user: request.user, batch: batch, priority: request.priority)
         var ended = QueuedDownload(id: job, request: request, members: [member], state: .done)
         switch outcome {
-        case .done(let bytes): ended.bytes = bytes
+        case .done(let bytes): ended.fileSize = bytes
         case .failed(let error):
             ended.state = .failed
             ended.failureCount = 1

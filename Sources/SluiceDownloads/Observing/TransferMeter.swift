@@ -50,7 +50,7 @@ struct TransferMeter: Sendable {
         }
         let alreadyEnded = Set(old.ended.map(\.id))
         for job in new.ended where job.state == .done && !alreadyEnded.contains(job.id) {
-            guard let bytes = job.bytes else { continue }
+            guard let bytes = job.fileSize else { continue }
             if let seen = before[job.id], seen.receivedBytes > 0 {
                 arrived = arrived.addingClamped(max(0, bytes) - min(max(0, bytes), seen.receivedBytes))
             } else {
@@ -78,7 +78,8 @@ struct TransferMeter: Sendable {
     private static func timeLeft(of snapshot: QueueSnapshot, bytesPerSecond: Double) -> Duration? {
         guard bytesPerSecond >= 1 else { return nil }
         let known =
-            snapshot.running.compactMap(\.totalBytes) + snapshot.ended.filter { $0.state == .done }.compactMap(\.bytes)
+            snapshot.running.compactMap(\.totalBytes)
+            + snapshot.ended.filter { $0.state == .done }.compactMap(\.fileSize)
         let mean = known.isEmpty ? nil : known.reduce(0) { $0 + Double($1) } / Double(known.count)
         var left = 0.0
         for job in snapshot.running {

@@ -81,19 +81,19 @@ struct MemoryQueueState {
         let resource = DownloadRequest.resource(of: request.url.absoluteString)
         let found = (byTarget[target] ?? []).compactMap { jobs[$0]?.download }
         if let other = found.first(where: { !$0.state.isFinal && $0.resource != resource }) {
-            return EnqueuedJob(id: other.id, outcome: .conflict(with: other.request.url))
+            return EnqueuedJob(id: other.id, admission: .conflict(with: other.request.url))
         }
         let element = JobMembers.Element(request, batch: options.batch)
         if let same = found.first(where: { $0.resource == resource }) {
             let id = same.id
             if !same.state.isFinal {
                 join(id, element)
-                return EnqueuedJob(id: id, outcome: .joined)
+                return EnqueuedJob(id: id, admission: .joined)
             }
             if same.state == .done, options.keepsFinished {
                 record(EventContent(.joined, of: element), id)
                 changeEnded(id) { $0.join(element) }
-                return EnqueuedJob(id: id, outcome: .kept)
+                return EnqueuedJob(id: id, admission: .kept)
             }
             forget(id)
         }
@@ -108,7 +108,7 @@ struct MemoryQueueState {
         byTarget[target, default: []].append(id)
         joinLines(id)
         record(EventContent(.added, of: element), id)
-        return EnqueuedJob(id: id, outcome: .added)
+        return EnqueuedJob(id: id, admission: .added)
     }
 
     private mutating func join(_ id: JobID, _ element: JobMembers.Element) {
@@ -232,7 +232,7 @@ struct MemoryQueueState {
         if let host = settlement.outcome.newHost { jobs.values[index].host = host }
         switch settlement.outcome {
         case .done(let bytes):
-            (jobs.values[index].download.bytes, jobs.values[index].download.error) = (bytes, nil)
+            (jobs.values[index].download.fileSize, jobs.values[index].download.error) = (bytes, nil)
             end(at: index, .done, now: now)
         case .failed: end(at: index, .failed, now: now)
         // A job that was cancelled while it failed isn't retried.

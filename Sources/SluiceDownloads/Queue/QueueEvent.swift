@@ -75,14 +75,14 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
     /// The batch of the member that joined or left.
     public var batch: String?
     /// The size of the file in bytes, if the download is done.
-    public var bytes: Int64?
+    public var fileSize: Int64?
     /// The description of the error, without secrets.
     public var message: String?
 
     /// Creates an event, for previews and tests.
     public init(
         id: Cursor, time: Date, download: QueuedDownload.ID, kind: Kind, user: String? = nil, batch: String? = nil,
-        bytes: Int64? = nil, message: String? = nil
+        fileSize: Int64? = nil, message: String? = nil
     ) {
         self.id = id
         self.time = time
@@ -90,7 +90,7 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
         self.kind = kind
         self.user = user
         self.batch = batch
-        self.bytes = bytes
+        self.fileSize = fileSize
         self.message = message
     }
 }
@@ -136,7 +136,7 @@ struct EventContent {
     func event(number: Int64, job: JobID, time: Int64) -> QueueEvent {
         QueueEvent(
             id: QueueEvent.Cursor(rawValue: number), time: Date(queueTime: time), download: job, kind: kind,
-            user: user.isEmpty ? nil : user, batch: batch.isEmpty ? nil : batch, bytes: bytes, message: message)
+            user: user.isEmpty ? nil : user, batch: batch.isEmpty ? nil : batch, fileSize: bytes, message: message)
     }
 }
 

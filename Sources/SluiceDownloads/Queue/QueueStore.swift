@@ -205,11 +205,11 @@ package struct EnqueueOptions: Sendable, Hashable {
 package struct EnqueuedJob: Sendable, Hashable {
     /// The job; after a conflict, the other job.
     package var id: JobID
-    package var outcome: DownloadHandle.Outcome
+    package var admission: DownloadHandle.Admission
 
-    package init(id: JobID, outcome: DownloadHandle.Outcome) {
+    package init(id: JobID, admission: DownloadHandle.Admission) {
         self.id = id
-        self.outcome = outcome
+        self.admission = admission
     }
 }
 

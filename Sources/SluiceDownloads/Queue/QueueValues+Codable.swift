@@ -56,7 +56,7 @@ extension KeyedDecodingContainer {
 
 extension QueuedDownload: Codable {
     private enum CodingKeys: String, CodingKey {
-        case id, request, members, state, failureCount, bytes, error, notBefore, isCancelling
+        case id, request, members, state, failureCount, fileSize, error, notBefore, isCancelling
     }
 
     /// Encodes the download, with the parts of its error that a queue keeps. The URL is encoded unchanged, so it may contain secrets.
@@ -67,7 +67,7 @@ extension QueuedDownload: Codable {
         try container.encode(members, forKey: .members)
         try container.encode(state, forKey: .state)
         try container.encode(failureCount, forKey: .failureCount)
-        try container.encodeIfPresent(bytes, forKey: .bytes)
+        try container.encodeIfPresent(fileSize, forKey: .fileSize)
         try container.encodeIfPresent(error.map(StoredError.init), forKey: .error)
         try container.encodeIfPresent(notBefore, forKey: .notBefore)
         if isCancelling { try container.encode(true, forKey: .isCancelling) }
@@ -82,7 +82,7 @@ extension QueuedDownload: Codable {
             members: try container.decode([Member].self, forKey: .members),
             state: try container.decode(State.self, forKey: .state),
             failureCount: try container.decode(Int.self, forKey: .failureCount),
-            bytes: try container.decodeIfPresent(Int64.self, forKey: .bytes),
+            fileSize: try container.decodeIfPresent(Int64.self, forKey: .fileSize),
             error: try container.decodeIfPresent(StoredError.self, forKey: .error)?.error(of: request.url),
             notBefore: try container.decodeIfPresent(Date.self, forKey: .notBefore))
         isCancelling = try container.decodeIfPresent(Bool.self, forKey: .isCancelling) ?? false

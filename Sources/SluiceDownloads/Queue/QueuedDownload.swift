@@ -115,7 +115,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// The number of failed attempts.
     public var failureCount: Int
     /// The size of the file in bytes, if the download is done.
-    public var bytes: Int64?
+    public var fileSize: Int64?
     /// The error of the last failed attempt, without its cause; `nil` if there was none, or if the download is done.
     ///
     /// If an earlier version of Sluice stored the error, its code is `unknown`, and its message is the whole description.
@@ -133,14 +133,14 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// Creates a value, for previews and tests of a user interface.
     public init(
         id: ID, request: DownloadRequest, members: [Member] = [], state: State, failureCount: Int = 0,
-        bytes: Int64? = nil, error: TransferError? = nil, notBefore: Date? = nil
+        fileSize: Int64? = nil, error: TransferError? = nil, notBefore: Date? = nil
     ) {
         self.id = id
         self.request = request
         self.members = members
         self.state = state
         self.failureCount = failureCount
-        self.bytes = bytes
+        self.fileSize = fileSize
         self.error = error
         self.notBefore = notBefore
     }

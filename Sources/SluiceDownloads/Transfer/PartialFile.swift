@@ -244,7 +244,7 @@ final class PartialFile {
         isClosed = true
         try await file.publish(
             as: target, existing: existing, durability: durability,
-            removingOnFailure: checkpoint?.validator == nil)
+            removesOnFailure: checkpoint?.validator == nil)
     }
 
     static func isDamaging(_ error: any Error) -> Bool {

@@ -28,7 +28,7 @@ extension Kernel {
         if retrying({ calls.copying.clone(source.descriptor, destination.descriptor) }) == 0 {
             let size = Int(clamping: try status(ofDescriptor: destination.descriptor, destination.path).size)
             progress?.add(bytes: size)
-            return FileCopyResult(bytes: Int64(size), method: .clone)
+            return FileCopyResult(fileSize: Int64(size), method: .clone)
         }
         var copy = ContentsCopy(kernel: self, source: source, destination: destination, progress: progress)
         return try copy.run(cancellation)
@@ -70,7 +70,7 @@ private struct ContentsCopy: ~Copyable {
         let hasHoles = source.status.allocated < source.status.size
         let isThere = hasHoles ? try copyAroundHoles(cancellation) : try copy(upTo: told, cancellation)
         if isThere { try copyUntold(cancellation) }
-        return FileCopyResult(bytes: Int64(size), method: usedKernel && !usedBuffer ? .kernelCopy : .readAndWrite)
+        return FileCopyResult(fileSize: Int64(size), method: usedKernel && !usedBuffer ? .kernelCopy : .readAndWrite)
     }
 
     /// Copies up to an offset. Returns false if the source ends before it.

@@ -9,10 +9,10 @@ public import Foundation
 extension FileIO {
     /// Copies a file atomically: the destination either gets the whole copy or is unchanged.
     ///
-    ///     let result = try await files.copy(film, to: backup, options: .init(keeping: .allButOwner)) { progress in
+    ///     let result = try await files.copy(film, to: backup, options: .init(attributes: .allButOwner)) { progress in
     ///         bar.show(progress.fractionCompleted ?? 0)
     ///     }
-    ///     print(result.bytes, result.method)
+    ///     print(result.fileSize, result.method)
     ///
     /// The copy uses the fastest method that both file systems support: a clone that shares blocks (Btrfs, XFS), a copy by the kernel or
     /// the file server, or reading and writing. Holes are preserved.
@@ -83,17 +83,17 @@ public struct FileCopyOptions: Sendable, Hashable {
 
     /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
     /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, as masked by the umask.
-    public var keeping: Attributes
+    public var attributes: Attributes
 
     /// Creates options. By default nothing is replaced, and the copy is on the device before the call returns.
     public init(
         durability: Durability = .full, existing: ExistingFile = .fail, followsLinks: Bool = true,
-        keeping: Attributes = .permissions
+        attributes: Attributes = .permissions
     ) {
         self.durability = durability
         self.existing = existing
         self.followsLinks = followsLinks
-        self.keeping = keeping
+        self.attributes = attributes
     }
 }
 
@@ -114,14 +114,14 @@ public struct FileCopyResult: Sendable, Hashable {
     }
 
     /// The size of the copy in bytes, holes included.
-    public var bytes: Int64
+    public var fileSize: Int64
 
     /// How the bytes were copied.
     public var method: Method
 
     /// Creates a result.
-    public init(bytes: Int64, method: Method) {
-        self.bytes = bytes
+    public init(fileSize: Int64, method: Method) {
+        self.fileSize = fileSize
         self.method = method
     }
 }
@@ -147,7 +147,7 @@ extension Kernel {
 
     private func skipped(_ report: ProgressCounter.Report?) -> FileCopyResult {
         ProgressCounter(report)?.finish()
-        return FileCopyResult(bytes: 0, method: .skipped)
+        return FileCopyResult(fileSize: 0, method: .skipped)
     }
 
     private func copyUnlessSkipped(
@@ -209,7 +209,7 @@ extension Kernel {
         // Compares device and inode and follows links at the destination, so it also detects other names of the file.
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
         let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
-        let keepsMode = options.keeping.contains(.permissions)
+        let keepsMode = options.attributes.contains(.permissions)
         // No other user can open the file until it gets its rights, which happens after the contents are written.
         let isNew = !keepsMode && replaced == nil
         let newFile = FilePermissions.newFile.rawValue
@@ -218,11 +218,11 @@ extension Kernel {
         var descriptor: CInt? = temporary.descriptor
         do {
             let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
-            try copyAttributes(options.keeping, of: source, to: temporary)
+            try copyAttributes(options.attributes, of: source, to: temporary)
             if !keepsMode, let replaced,
                 var rights = try rightsForReplacing(destination, known: replaced, permissions: newFile)
             {
-                if options.keeping.contains(.owner) {
+                if options.attributes.contains(.owner) {
                     rights = rights.kept(user: source.status.user, group: source.status.group)
                 }
                 try give(rights, to: temporary.descriptor, temporary.path)
@@ -264,13 +264,13 @@ extension Kernel {
             return path
         }
         do throws(FileError) {
-            try copyAttributes(options.keeping, ofLink: source, found, to: temporary)
+            try copyAttributes(options.attributes, ofLink: source, found, to: temporary)
             try renameUnique(temporary, to: destination, existing: options.existing)
         } catch {
             unlinkQuietly(temporary)
             throw error
         }
-        return FileCopyResult(bytes: 0, method: .symbolicLink)
+        return FileCopyResult(fileSize: 0, method: .symbolicLink)
     }
 }
 

@@ -26,7 +26,7 @@ extension FileIO {
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between pieces of at most 4 MiB.
     /// - Failure: A ``FileError`` for the first entry that can't be copied.
     ///
-    /// After a failure or a cancellation, the partial copy is removed, unless ``TreeCopyOptions/removingOnFailure`` is false. If it isn't
+    /// After a failure or a cancellation, the partial copy is removed, unless ``TreeCopyOptions/removesOnFailure`` is false. If it isn't
     /// removed, it contains only complete files, and its directories may lack their mode and times.
     @discardableResult
     public func copyTree(
@@ -49,7 +49,7 @@ extension FileIO {
                 return result
             }
         } catch {
-            if options.removingOnFailure, let status = made.status.withLock({ $0 }) {
+            if options.removesOnFailure, let status = made.status.withLock({ $0 }) {
                 try? await run(mustRun: true) { [kernel] cancellation in
                     // Only the directory that this copy created: another process may have put a different one there.
                     if try kernel.status(of: to, followsLinks: false)?.isSameFile(as: status) == true {
@@ -71,7 +71,7 @@ extension FileIO {
 public struct TreeCopyOptions: Sendable, Hashable {
     /// The attributes to take over from the originals. Symbolic links and FIFOs get only the times and the owner, and a FIFO is created
     /// with the mode of the original, as masked by the umask.
-    public var keeping: FileCopyOptions.Attributes
+    public var attributes: FileCopyOptions.Attributes
 
     /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: the copied
     /// directories, and the one that contains the copy.
@@ -81,7 +81,7 @@ public struct TreeCopyOptions: Sendable, Hashable {
     public var specialFiles: SpecialFiles
 
     /// Whether a partial copy is removed after a failure or a cancellation. If false, it stays, and every file in it is complete.
-    public var removingOnFailure: Bool
+    public var removesOnFailure: Bool
 
     /// What happens to a socket or device, which can't be copied.
     public enum SpecialFiles: Sendable, Hashable {
@@ -93,13 +93,13 @@ public struct TreeCopyOptions: Sendable, Hashable {
 
     /// Creates options. By default modes and times are kept, nothing is synced, and a partial copy is removed.
     public init(
-        keeping: FileCopyOptions.Attributes = [.permissions, .times], durability: Durability = .none,
-        specialFiles: SpecialFiles = .fail, removingOnFailure: Bool = true
+        attributes: FileCopyOptions.Attributes = [.permissions, .times], durability: Durability = .none,
+        specialFiles: SpecialFiles = .fail, removesOnFailure: Bool = true
     ) {
-        self.keeping = keeping
+        self.attributes = attributes
         self.durability = durability
         self.specialFiles = specialFiles
-        self.removingOnFailure = removingOnFailure
+        self.removesOnFailure = removesOnFailure
     }
 }
 
@@ -116,7 +116,7 @@ public struct TreeCopyResult: Sendable, Hashable {
     /// The number of sockets and devices that were skipped.
     public var skipped = 0
     /// The size of all files in bytes, including holes. A file with several names is counted once.
-    public var bytes: Int64 = 0
+    public var totalFileSize: Int64 = 0
 }
 
 // MARK: - Copying
@@ -239,7 +239,7 @@ final class TreeCopy {
     // MARK: Directories
 
     private var directoryMode: UInt32 {
-        options.keeping.contains(.permissions) ? 0o700 : FilePermissions.newDirectory.rawValue
+        options.attributes.contains(.permissions) ? 0o700 : FilePermissions.newDirectory.rawValue
     }
 
     private func enter(_ entry: DirectoryEntry, _ status: RawStatus, in directory: OpenDirectory) throws(FileError) {
@@ -309,7 +309,7 @@ final class TreeCopy {
         guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
         let path = directory.path.shown()
         var original = OpenedFile(descriptor: source ?? directory.descriptor, path: sourcePath, status: level.source)
-        var keeping = options.keeping
+        var keeping = options.attributes
         if source == nil {
             keeping.remove(.extendedAttributes)
             original.status.mode &= ~0o7077
@@ -360,16 +360,16 @@ extension TreeCopy {
             return true
         }
         let path = directory.path.shown(of: entry.rawName)
-        let mode: UInt32 = options.keeping.contains(.permissions) ? 0o600 : FilePermissions.newFile.rawValue
+        let mode: UInt32 = options.attributes.contains(.permissions) ? 0o600 : FilePermissions.newFile.rawValue
         let copy = try kernel.create(entry.rawName, in: directory, mode: mode, path)
         var descriptor: CInt? = copy.descriptor
         do {
             let copied = try kernel.copyContents(of: source, to: copy, progress: counter, cancellation)
-            try kernel.copyAttributes(options.keeping, of: source, to: copy)
+            try kernel.copyAttributes(options.attributes, of: source, to: copy)
             try kernel.sync(copy.descriptor, options.durability, path)
             descriptor = nil
             try kernel.close(copy.descriptor, path)
-            result.bytes = result.bytes.addingOrMaximum(copied.bytes)
+            result.totalFileSize = result.totalFileSize.addingOrMaximum(copied.fileSize)
         } catch {
             _ = entry.rawName.withCString { name in
                 kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }
@@ -483,13 +483,13 @@ extension TreeCopy {
     {
         let directories = kernel.calls.directories
         let path = directory.path.shown(of: name)
-        if options.keeping.contains(.owner) {
+        if options.attributes.contains(.owner) {
             let result = name.withCString { name in
                 kernel.retrying { directories.changeOwnerAt(directory.descriptor, name, status.user, status.group) }
             }
             try kernel.check(result, "set the owner of", path)
         }
-        if options.keeping.contains(.times) {
+        if options.attributes.contains(.times) {
             let result = name.withCString { name in
                 kernel.retrying { directories.setTimesAt(directory.descriptor, name, status.modified, status.accessed) }
             }

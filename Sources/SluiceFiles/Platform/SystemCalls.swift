@@ -152,8 +152,7 @@ package struct RandomAccessCalls: Sendable {
 
     // MARK: Space
 
-    package var preallocate:
-        @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ keepingSize: Bool) -> CInt
+    package var preallocate: @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ keepsSize: Bool) -> CInt
     package var punchHole: @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64) -> CInt
     package var adviseFile:
         @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ advice: AccessAdvice) -> CInt

@@ -388,7 +388,7 @@ extension AsyncFileStream where Mode == WriteMode {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         if size == 0 { return }  // fallocate(2) refuses a size of 0 with EINVAL.
         try await file.io.run { [file] _ in
-            try file.io.kernel.preallocate(file.descriptor, 0..<size, keepingSize: true, file.path)
+            try file.io.kernel.preallocate(file.descriptor, 0..<size, keepsSize: true, file.path)
         }
     }
 }
@@ -428,7 +428,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// The destination must be on the same file system. An existing file there is an error by default, and `.skip` is the same as `.fail`.
     /// `durability` determines what is guaranteed after a power failure, and so which syncs happen.
     ///
-    /// The file is closed in any case. A lock is held until the file has been renamed or removed. With `removingOnFailure`, the file is
+    /// The file is closed in any case. A lock is held until the file has been renamed or removed. With `removesOnFailure`, the file is
     /// removed if the method fails before the rename, but only if the path still leads to it, so it never removes the file of a process
     /// that was waiting for the lock.
     ///
@@ -439,9 +439,9 @@ extension AsyncFileStream where Mode == WriteMode {
     ///   close fails, the file already has its new name.
     public consuming func publish(
         as destination: URL, existing: ExistingFile = .fail, durability: Durability = .full,
-        removingOnFailure: Bool = false
+        removesOnFailure: Bool = false
     ) async throws {
-        try await publish(as: destination, existing, durability, newFile: nil, removingOnFailure: removingOnFailure)
+        try await publish(as: destination, existing, durability, newFile: nil, removesOnFailure: removesOnFailure)
     }
 
     /// Publishes the file. If it doesn't replace another file and `newFile` isn't `nil`, it gets these permissions as a new file would.
@@ -449,19 +449,19 @@ extension AsyncFileStream where Mode == WriteMode {
     consuming func publish(
         as destination: URL, _ existing: ExistingFile, _ durability: Durability,
         newFile: (permissions: FilePermissions, temporary: String)?,
-        removingOnFailure: Bool
+        removesOnFailure: Bool
     ) async throws {
         let file = file
         do {
             let final = try Path.of(destination, for: "publish to")
             try await file.io.run { _ in
                 try file.publish(
-                    as: final, existing, durability, newFile: newFile, removingOnFailure: removingOnFailure)
+                    as: final, existing, durability, newFile: newFile, removesOnFailure: removesOnFailure)
             }
         } catch {
             // A job that has started has closed the file. Otherwise this job closes it; it runs even if the task is cancelled.
             // The caller gets the first error.
-            try? await file.io.run(mustRun: true) { _ in file.abandon(removing: removingOnFailure) }
+            try? await file.io.run(mustRun: true) { _ in file.abandon(removing: removesOnFailure) }
             throw error
         }
     }
@@ -484,7 +484,7 @@ extension OpenFile {
     fileprivate func publish(
         as final: String, _ existing: ExistingFile, _ durability: Durability,
         newFile: (permissions: FilePermissions, temporary: String)?,
-        removingOnFailure: Bool
+        removesOnFailure: Bool
     ) throws(FileError) {
         let kernel = io.kernel
         do throws(FileError) {
@@ -498,7 +498,7 @@ extension OpenFile {
             try checkName()
             try kernel.rename(path, to: final, existing: existing)
         } catch {
-            abandon(removing: removingOnFailure)
+            abandon(removing: removesOnFailure)
             throw error
         }
         do throws(FileError) {

@@ -50,14 +50,14 @@ extension DownloadRequest {
 
 extension EnqueuedJob {
     init(_ row: PostgresRow, for request: DownloadRequest) throws {
-        let outcome: DownloadHandle.Outcome =
+        let admission: DownloadHandle.Admission =
             switch try row.value("outcome", as: Int.self) {
             case 0: .added
             case 1: .joined
             case 2: .kept
             default: .conflict(with: URL(string: try row.value("other")) ?? request.url)
             }
-        self.init(id: JobID(rawValue: try row.value("id")), outcome: outcome)
+        self.init(id: JobID(rawValue: try row.value("id")), admission: admission)
     }
 }
 

@@ -97,7 +97,7 @@ extension PostgresQueueStore {
                     id: QueueEvent.Cursor(rawValue: try row.value("number")),
                     time: Date(queueTime: try row.value("time")), download: JobID(rawValue: try row.value("job")),
                     kind: QueueEvent.Kind(rawValue: try row.value("kind")), user: user.isEmpty ? nil : user,
-                    batch: batch.isEmpty ? nil : batch, bytes: try row.value("bytes"),
+                    batch: batch.isEmpty ? nil : batch, fileSize: try row.value("bytes"),
                     message: try row.value("message"))
             }
         }
@@ -127,7 +127,7 @@ extension QueuedDownload {
         self.init(
             id: JobID(rawValue: try row.value("id")), request: request, members: members,
             state: State(column: try row.value("state")), failureCount: try row.value("failures"),
-            bytes: try row.value("bytes"),
+            fileSize: try row.value("bytes"),
             error: line.map { TransferError(line: $0, parts: parts, url: request.url) },
             notBefore: try row.value("not_before", as: Int64?.self).map { Date(queueTime: $0) })
         isCancelling = try row.value("is_cancelled")

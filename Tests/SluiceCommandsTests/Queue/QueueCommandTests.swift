@@ -29,7 +29,7 @@ import Testing
             #expect(scene.names == ["a", "b"])
             let after = try await scene.listing()
             #expect(after.counts["done"] == 2 && after.counts["failed"] == 1)
-            #expect(Set(after.ended.map(\.name)) == ["a", "b"] && after.ended.allSatisfy { $0.bytes == 12 })
+            #expect(Set(after.ended.map(\.name)) == ["a", "b"] && after.ended.allSatisfy { $0.fileSize == 12 })
             #expect(after.failed.map(\.name) == ["gone"])
             let error = try #require(after.failed[0].error)
             #expect((error.code, error.status) == ("status", 404), "\(error)")

@@ -57,7 +57,7 @@ struct QueueScene: Sendable {
             var failureCount: Int
             var receivedBytes: Int64?
             var totalBytes: Int64?
-            var bytes: Int64?
+            var fileSize: Int64?
             var error: Failure?
             var notBefore: Date?
 

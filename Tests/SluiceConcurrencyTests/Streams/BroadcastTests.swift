@@ -80,7 +80,7 @@ import Testing
         note("b", broadcast.subscribe())
 
         for element in 1...2 {
-            #expect(broadcast.send(element) == .sent)
+            #expect(broadcast.send(element))
             executor.runUntilIdle()
         }
 
@@ -184,7 +184,7 @@ import Testing
         broadcast.finish()
         broadcast.finish(throwing: Unplugged())
 
-        #expect(broadcast.send(3) == .finished)
+        #expect(!broadcast.send(3))
         executor.runUntilIdle()
         note("b", late)
 
@@ -427,7 +427,7 @@ import Testing
         executor.runUntilIdle()
 
         #expect(recorder.values == ["ended"])
-        #expect(broadcast.send(1) == .finished)
+        #expect(!broadcast.send(1))
     }
 
     @Test

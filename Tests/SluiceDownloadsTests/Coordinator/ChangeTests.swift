@@ -105,11 +105,11 @@ import Testing
                 DownloadRequest(try URL(fetchable: origin.url("/\(name)")), to: directory, name: name)
             }
             let first = try await downloads.enqueue(requests)
-            #expect(first.map(\.outcome) == [.added, .added])
+            #expect(first.map(\.admission) == [.added, .added])
             try await downloads.run(until: .whenEmpty)
             try FileManager.default.removeItem(at: requests[1].target)
             let second = try await downloads.enqueue(requests)
-            #expect(second.map(\.outcome) == [.kept, .added])
+            #expect(second.map(\.admission) == [.kept, .added])
             #expect(second[0].id == first[0].id && second[1].id != first[1].id)
             try await downloads.run(until: .whenEmpty)
             #expect(try names(in: directory) == ["gone", "kept"])
@@ -126,11 +126,11 @@ import Testing
             let lease = try #require(try await store.takeTurn([], claiming: claim).claimed.first).lease
             _ = try await store.takeTurn([JobSettlement(lease: lease, outcome: .done(bytes: 1))], claiming: nil)
             let absent = try await coordinator(store).enqueue([request], keepsFinished: true)
-            #expect(absent.map(\.outcome) == [.kept])
+            #expect(absent.map(\.admission) == [.kept])
             var list = ListDownloader(transport: ScriptedTransport([:]))
             list.configuration.directory = directory
             let again = try await list.coordinator(store: store).enqueue([request], keepsFinished: true)
-            #expect(again.map(\.outcome) == [.added])
+            #expect(again.map(\.admission) == [.added])
         }
     }
 }

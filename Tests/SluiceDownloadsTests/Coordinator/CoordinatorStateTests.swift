@@ -5,8 +5,10 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite struct `The state of a run` {
-    private static func claimed(_ number: Int64) -> ClaimedJob {
-        ClaimedJob(lease: lease(number), request: .named("\(number)"), failures: 0, mayBePublished: false)
+    private static func claimed(_ number: Int64, token: Int64? = nil) -> ClaimedJob {
+        ClaimedJob(
+            lease: JobLease(job: JobID(rawValue: number), token: token ?? number), request: .named("\(number)"),
+            failures: 0, mayBePublished: false)
     }
 
     private static func lease(_ number: Int64) -> JobLease { JobLease(job: JobID(rawValue: number), token: number) }
@@ -18,7 +20,7 @@ import Testing
     private static func settled(_ number: Int64) -> SettledJob {
         SettledJob(
             settlement: JobSettlement(lease: lease(number), outcome: .done(bytes: 1)),
-            event: .finished(download: lease(number).job, outcome: .done(bytes: 1)))
+            event: .finished(download: lease(number).job, outcome: .done(fileSize: 1)))
     }
 
     // MARK: Looking for jobs
@@ -162,7 +164,7 @@ import Testing
         state.claimed([Self.claimed(1), Self.claimed(2), Self.claimed(3)], at: 0)
         #expect(state.leave(a) == .othersStay(isComplete: false))
         state.stopUnwanted([Self.job(1, in: "A"), Self.job(2, in: "A", "B"), Self.job(3, in: "B")])
-        #expect((1...3).map { state.stopReason(of: Self.lease($0).job) } == [.unwanted, nil, nil])
+        #expect((1...3).map { state.stopReason(of: Self.lease($0)) } == [.unwanted, nil, nil])
     }
 
     @Test func `a caller leaves only after the store has recorded that its jobs stopped`() {
@@ -204,6 +206,33 @@ import Testing
         #expect(state.jobsOfUnknownBatches == [])
         let listeners = state.listeners(to: .finished(download: Self.lease(1).job, outcome: .skipped))
         #expect(listeners.map(ObjectIdentifier.init) == [all, a].map(ObjectIdentifier.init))
+    }
+
+    // MARK: Leases that expired unnoticed
+
+    @Test func `a job that this worker gets again ends the attempt under the former lease`() async {
+        let state = Self.state(total: 2)
+        let (job, again) = (Self.claimed(1), Self.claimed(1, token: 2))
+        let attempt = Task<SettledJob?, Never> { nil }
+        #expect(state.claimed([job], at: 0).isEmpty)
+        #expect(state.formerAttempt(before: job.lease) == nil)
+        #expect(!state.began(job.lease, attempt))
+        #expect(state.claimed([again], at: 20) == [attempt])
+        #expect(state.formerAttempt(before: again.lease) == attempt)
+        #expect(state.stopReason(of: job.lease) == .lost && state.stopReason(of: again.lease) == nil)
+        #expect(!state.settle(job, Self.settled(1)), "the outcome under the former lease doesn't count")
+        #expect(state.takeSettled().settled.isEmpty)
+    }
+
+    @Test func `an attempt whose lease has expired before it begins is cancelled`() async {
+        let state = Self.state(total: 2)
+        let (job, again) = (Self.claimed(1), Self.claimed(1, token: 2))
+        state.claimed([job], at: 0)
+        #expect(state.claimed([again], at: 20).isEmpty)
+        let attempts = (Task<SettledJob?, Never> { nil }, Task<SettledJob?, Never> { nil })
+        #expect(state.began(job.lease, attempts.0))
+        #expect(!state.began(again.lease, attempts.1))
+        #expect(state.stop(again.lease.job, because: .paused) == attempts.1)
     }
 
     // MARK: Outages
@@ -252,14 +281,14 @@ import Testing
         #expect(state.arm(.guardLeases, now: 800) == 1300)
         let renewal = state.beginRenewal(now: 1100)!
         state.stopExpiring(now: 2099)
-        #expect(state.stopReason(of: Self.lease(1).job) == nil)
+        #expect(state.stopReason(of: Self.lease(1)) == nil)
         state.stopExpiring(now: 2100)
-        #expect(state.stopReason(of: Self.lease(1).job) == .expiring)
-        #expect(state.stopReason(of: Self.lease(2).job) == nil)
+        #expect(state.stopReason(of: Self.lease(1)) == .expiring)
+        #expect(state.stopReason(of: Self.lease(2)) == nil)
         // The answer arrives late, and counts from the time of the question.
         state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
         #expect(state.arm(.guardLeases, now: 2200) == 900)
-        #expect(state.stopReason(of: Self.lease(2).job) == nil)
+        #expect(state.stopReason(of: Self.lease(2)) == nil)
     }
 
     @Test func `a failed renewal is retried after a pause`() {
@@ -285,9 +314,9 @@ import Testing
         state.settle(Self.claimed(2), Self.settled(2))
         _ = state.takeSettled()
         state.endRenewal(renewal, [RenewedLease(lease: Self.lease(3), stop: .paused)])
-        #expect(state.stopReason(of: Self.lease(1).job) == .lost)
-        #expect(state.stopReason(of: Self.lease(2).job) == nil)
-        #expect(state.stopReason(of: Self.lease(3).job) == .paused)
+        #expect(state.stopReason(of: Self.lease(1)) == .lost)
+        #expect(state.stopReason(of: Self.lease(2)) == nil)
+        #expect(state.stopReason(of: Self.lease(3)) == .paused)
     }
 
     @Test func `a claimed job that the worker never heard of is released`() {
@@ -328,8 +357,12 @@ private final class RunState {
         set { state.isListening = newValue }
     }
 
-    func claimed(_ jobs: [ClaimedJob], at sent: Int64) { state.claimed(jobs, at: sent) }
-    func settle(_ job: ClaimedJob, _ outcome: SettledJob?) { state.settle(job, outcome) }
+    @discardableResult
+    func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [Task<SettledJob?, Never>] { state.claimed(jobs, at: sent) }
+    func formerAttempt(before lease: JobLease) -> Task<SettledJob?, Never>? { state.formerAttempt(before: lease) }
+    func began(_ lease: JobLease, _ task: Task<SettledJob?, Never>) -> Bool { state.began(lease, task) }
+    @discardableResult
+    func settle(_ job: ClaimedJob, _ outcome: SettledJob?) -> Bool { state.settle(job, outcome) }
     func stop(_ job: JobID, because reason: CoordinatorState.StopReason) -> Task<SettledJob?, Never>? {
         state.stop(job, because: reason)
     }
@@ -346,7 +379,7 @@ private final class RunState {
     func noteBatches(of jobs: [QueuedDownload]) { state.noteBatches(of: jobs) }
     func listeners(to event: DownloadEvent) -> [RunCaller] { state.listeners(to: event) }
     func takeMissedDeparture() -> Bool { state.takeMissedDeparture() }
-    func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
+    func stopReason(of lease: JobLease) -> CoordinatorState.StopReason? { state.stopReason(of: lease) }
     func beginTurn(now: Int64, isLast: Bool = false) -> Bool { state.beginTurn(now: now, isLast: isLast) }
     func endTurn(now: Int64) -> Bool { state.endTurn(now: now) }
     func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {

@@ -61,7 +61,7 @@ import TestSupport
                     }
                     #expect(last == 400_000)
                     let result = try await handle.result
-                    #expect(result.state == .done && result.bytes == 400_000)
+                    #expect(result.state == .done && result.fileSize == 400_000)
                 }
             }
             #expect(try names(in: directory) == ["0", "1", "2"])
@@ -120,7 +120,7 @@ import TestSupport
                 }
                 isThere.withLock { $0 = true }
                 #expect(try await downloads.retry(.ids([handles[0].id])).changedCount == 1)
-                #expect(try await handles[0].result.bytes == 1000)
+                #expect(try await handles[0].result.fileSize == 1000)
                 #expect(try await downloads.remove(.state(.failed)).changedCount == 1)
                 let error = await #expect(throws: QueueStoreError.self) { try await handles[1].result }
                 #expect(error?.code == .removed)
@@ -430,7 +430,7 @@ import TestSupport
             let second = try await downloads.enqueue(request, keepsFinished: false)[0]
             #expect(second.id != first.id)
             let result = try await first.result
-            #expect(result.id == first.id && result.state == .done && result.bytes == 1000)
+            #expect(result.id == first.id && result.state == .done && result.fileSize == 1000)
             // The same for one that was cancelled before it ran.
             try await downloads.cancel(.all)
             let third = try await downloads.enqueue(request)[0]
@@ -473,10 +473,40 @@ import TestSupport
                 // Then what the new holder says counts
                 let done = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
                 #expect(try await store.takeTurn([done], claiming: nil).refused.isEmpty)
-                #expect(try await handle.result.bytes == 1)
+                #expect(try await handle.result.fileSize == 1)
             }
             // It no longer runs here.
             guard case .released = ends.values.first, ends.values.count == 1 else { return #expect(Bool(false)) }
+        }
+    }
+    @Test func `a job whose lease ran out continues when its worker claims it again`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            // Given a transfer with a lease that has run out by the store's clock
+            let (time, storeTime) = (VirtualTime(), VirtualTime())
+            let store = InterceptedStore(isShared: true, store: MemoryQueueStore(time: storeTime.queueTime))
+            let transport = SilentTransport()
+            let list = ListDownloader(transport: transport, limits: DownloadCoordinator.Limits(total: 2))
+            let downloads = list.coordinator(store: store, time: time)
+            let attempts = Recorder<String>()
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory)
+            try await running(downloads) { event in
+                switch event {
+                case .started: attempts.note("started")
+                case .released: attempts.note("released")
+                case .finished(_, .done(let bytes)): attempts.note("done \(bytes)")
+                default: if event.isEnd { attempts.note("\(event)") }
+                }
+            } _: {
+                let handle = try await downloads.enqueue([request])[0]
+                try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
+                storeTime.advance(by: .seconds(16))
+                // When the worker looks for jobs before it renews its leases
+                try await time.sleeper(until: .seconds(1))
+                time.advance(by: .seconds(1))
+                // Then the new attempt begins where the first one has stopped
+                #expect(try await handle.result.fileSize == 1000)
+            }
+            #expect(attempts.values == ["started", "released", "started", "done 1000"])
         }
     }
 }

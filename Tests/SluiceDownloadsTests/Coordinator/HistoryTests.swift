@@ -81,7 +81,7 @@ import Testing
             let run = Task { try await coordinator.run { _ in } }
             await gate.arrivals(1)
             // The first step hasn't ended.
-            #expect(try await handle.result.bytes == 1000)
+            #expect(try await handle.result.fileSize == 1000)
             await gate.open()
             for step in 2...3 {
                 try await time.sleeper(until: .milliseconds(100))

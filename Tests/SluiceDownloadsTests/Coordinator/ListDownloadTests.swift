@@ -18,7 +18,7 @@ import Testing
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: directory)
             ])
-            #expect(summary.isComplete && summary.doneCount == 1 && summary.bytes == Int64(size))
+            #expect(summary.isComplete && summary.doneCount == 1 && summary.totalFileSize == Int64(size))
             #expect(try Data(contentsOf: directory.appending(path: "a.bin")) == Data(bytes(size)))
             #expect(try names(in: directory) == ["a.bin"])
         }
@@ -45,7 +45,7 @@ import Testing
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             ])
-            #expect(summary.bytes == 1500)
+            #expect(summary.totalFileSize == 1500)
             #expect(try names(in: directory) == ["a"])
         }
     }
@@ -459,7 +459,7 @@ import Testing
                 if event.isEnd { outcomes.note(event) }
             }
             guard case .finished(_, .skipped) = outcomes.values.first else { return #expect(Bool(false)) }
-            #expect(try await downloads.snapshot().ended.first?.bytes == 5)
+            #expect(try await downloads.snapshot().ended.first?.fileSize == 5)
             #expect(try names(in: directory) == ["a"])
         }
     }
@@ -574,7 +574,7 @@ import Testing
             try Data(bytes(7)).write(to: directory.appending(path: "0"))
             let downloads = list.coordinator(store: storeOfOthers())
             let summary = try await downloads.download(try requests(2, origin, directory))
-            #expect(summary.doneCount == 1 && summary.bytes == 7 && summary.unfinishedCount == 0)
+            #expect(summary.doneCount == 1 && summary.totalFileSize == 7 && summary.unfinishedCount == 0)
             guard summary.failures[1]?.code == .removed else { return #expect(Bool(false)) }
             #expect(origin.metrics.requests == 0)
         }

@@ -38,7 +38,7 @@ import Testing
                 for user in users {
                     handles += try await downloads.enqueue([try request("song", origin, directory, user: user)])
                 }
-                #expect(handles.map(\.outcome) == [.added, .joined])
+                #expect(handles.map(\.admission) == [.added, .joined])
                 await gate.arrivals(1)
                 let events = handles[leaver].events()
                 try await downloads.cancel(.user(users[leaver], ids: [handles[leaver].id]))
@@ -104,7 +104,7 @@ import Testing
                 #expect(try await downloads.resume(.all).changedCount == 1)
                 var resumed: Int64?
                 for await event in events { if case .responded(_, _, let bytes) = event { resumed = bytes } }
-                #expect(try await handle.result.bytes == 900_000)
+                #expect(try await handle.result.fileSize == 900_000)
                 #expect(resumed ?? 0 > 0)
             }
             #expect(try names(in: directory) == ["song"])

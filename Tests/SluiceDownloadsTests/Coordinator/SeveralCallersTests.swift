@@ -341,7 +341,7 @@ import Testing
             downloads.start()
             let handle = try await downloads.enqueue(
                 DownloadRequest(try URL(fetchable: origin.url("/song")), to: directory))
-            #expect(try await handle.result.bytes == 900_000)
+            #expect(try await handle.result.fileSize == 900_000)
             await downloads.stop()
             try await downloads.close()
         }

@@ -9,7 +9,7 @@ import Testing
     private func job(_ id: Int64, _ state: QueuedDownload.State, bytes: Int64? = nil) -> QueuedDownload {
         let request = DownloadRequest(
             URL(string: "https://songs.example/\(id).mp3")!, to: URL(filePath: "/songs", directoryHint: .isDirectory))
-        return QueuedDownload(id: .init(rawValue: id), request: request, state: state, bytes: bytes)
+        return QueuedDownload(id: .init(rawValue: id), request: request, state: state, fileSize: bytes)
     }
 
     private func running(_ id: Int64, _ received: Int64, of expected: Int64? = nil) -> QueueSnapshot.Running {

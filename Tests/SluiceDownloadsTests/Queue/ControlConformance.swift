@@ -114,7 +114,7 @@ import Testing
         try await Self.filled(kind) { fixture, running in
             let id = running.lease.job
             _ = try await fixture.store.cancel(.all)
-            #expect(try await fixture.enqueue(.named("running")) == EnqueuedJob(id: id, outcome: .joined))
+            #expect(try await fixture.enqueue(.named("running")) == EnqueuedJob(id: id, admission: .joined))
             #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [nil])
             // Its worker may have heard of it already.
             #expect(try await fixture.settle(running, outcome))

@@ -45,7 +45,7 @@ import Testing
     func `new jobs get greater numbers, even after all jobs were removed`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let first = try await fixture.store.enqueue([.named("a"), .named("b")], options: .init())
-            #expect(first.map(\.outcome) == [.added, .added])
+            #expect(first.map(\.admission) == [.added, .added])
             #expect(first[0].id < first[1].id)
             _ = try await fixture.store.cancel(.all)
             try await fixture.store.prune(olderThan: .zero, keeping: 0)
@@ -83,9 +83,9 @@ import Testing
             let conflict = try await fixture.store.enqueue([request("song/2", host: "a.example")], options: .init())
 
             #expect([second[0].id, third[0].id] == [first[0].id, first[0].id])
-            #expect((first + second + third).map(\.outcome) == [.added, .joined, .joined, .added])
-            guard case .conflict = conflict[0].outcome else {
-                Issue.record("Another identifier is \(conflict[0].outcome).")
+            #expect((first + second + third).map(\.admission) == [.added, .joined, .joined, .added])
+            guard case .conflict = conflict[0].admission else {
+                Issue.record("Another identifier is \(conflict[0].admission).")
                 return
             }
             #expect(try await fixture.counts() == [.waiting: 2])
@@ -97,7 +97,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture async throws in
             let stem = String(repeating: "\u{e9}", count: 127)
             let names = [stem + "a", stem + "b"]
-            for name in names { #expect(try await fixture.enqueue(.named(name)).outcome == .added) }
+            for name in names { #expect(try await fixture.enqueue(.named(name)).admission == .added) }
             #expect(try await fixture.claimNames(2) == names)
         }
     }
@@ -109,7 +109,7 @@ import Testing
             let directory = URL(string: "file:///music/")!
             for name in ["caf\u{e9}", "cafe\u{301}"] {
                 let enqueued = try await fixture.enqueue(DownloadRequest(url, to: directory, name: name))
-                #expect(enqueued.outcome == .added)
+                #expect(enqueued.admission == .added)
             }
             let claimed = try await fixture.claim(2).map { Array($0.request.name.utf8) }
             #expect(claimed == [Array("caf\u{e9}".utf8), Array("cafe\u{301}".utf8)])
@@ -122,7 +122,7 @@ import Testing
             let url = URL(string: "https://host.example/x")!
             let id = try await fixture.enqueue(DownloadRequest(url, to: URL(string: "file:///a%20b/")!)).id
             let other = DownloadRequest(url, to: URL(filePath: "/a b", directoryHint: .notDirectory))
-            #expect(try await fixture.enqueue(other) == EnqueuedJob(id: id, outcome: .joined))
+            #expect(try await fixture.enqueue(other) == EnqueuedJob(id: id, admission: .joined))
         }
     }
 
@@ -137,11 +137,11 @@ import Testing
                 try ["", "music", hostile].map { try DownloadRequest(url, below: $0) }
                 + [DownloadRequest(url, to: URL(filePath: "/music")), DownloadRequest(url, to: URL(filePath: "/"))]
             let jobs = try await fixture.store.enqueue(requests, options: .init())
-            #expect(jobs.allSatisfy { $0.outcome == .added })
+            #expect(jobs.allSatisfy { $0.admission == .added })
             #expect(try await fixture.store.jobs(jobs.map(\.id)).map(\.request) == requests)
-            #expect(try await fixture.enqueue(requests[2]).outcome == .joined)
+            #expect(try await fixture.enqueue(requests[2]).admission == .joined)
             let other = try DownloadRequest(URL(string: "https://host.example/y")!, below: "music", name: "x")
-            #expect(try await fixture.enqueue(other).outcome == .conflict(with: url))
+            #expect(try await fixture.enqueue(other).admission == .conflict(with: url))
             #expect(try await fixture.claim(10).map(\.request) == requests)
         }
     }
@@ -151,7 +151,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture in
             let low = try await fixture.add("low", priority: 1)
             try await fixture.add("high", priority: 2)
-            #expect(try await fixture.enqueue(.named("low", priority: 3)).outcome == .joined)
+            #expect(try await fixture.enqueue(.named("low", priority: 3)).admission == .joined)
             #expect(try await fixture.enqueue(.named("low", priority: -9)).id == low)
             #expect(try await fixture.job(low)?.request.priority == 3)
             let claimed = try await fixture.claim(2)
@@ -168,7 +168,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a")
             try await fixture.settle(try await fixture.claim()[0], .retry(after: .seconds(5), message: "slow"))
-            #expect(try await fixture.enqueue(.named("a", priority: 3)).outcome == .joined)
+            #expect(try await fixture.enqueue(.named("a", priority: 3)).admission == .joined)
             #expect(try await fixture.claimNames() == [])
             fixture.time.advance(by: .seconds(5))
             #expect(try await fixture.claimNames() == ["a"])
@@ -184,11 +184,11 @@ import Testing
             try await fixture.settle(try await fixture.claim()[0], outcome)
             try await fixture.add("b")
             let again = try await fixture.enqueue(.named("a"))
-            #expect(again.outcome == .added)
+            #expect(again.admission == .added)
             #expect(again.id > first)
             #expect(try await fixture.job(first) == nil)
             let job = try #require(try await fixture.job(again.id))
-            #expect((job.failureCount, job.bytes, job.message, job.state) == (0, nil, nil, .waiting))
+            #expect((job.failureCount, job.fileSize, job.message, job.state) == (0, nil, nil, .waiting))
             // It is of its new batches only.
             #expect(try await fixture.store.cancel(.batch("old")) == JobChange())
             #expect(try await fixture.claimNames(3) == ["b", "a"])
@@ -204,10 +204,10 @@ import Testing
             try await fixture.settle(claimed[0], .done(bytes: 3))
             try await fixture.settle(claimed[1], .failed(message: "gone"))
             let kept = try await fixture.enqueue(.named("done"), keepsFinished: true)
-            #expect(kept == EnqueuedJob(id: done, outcome: .kept))
-            #expect(try await fixture.job(done)?.bytes == 3)
+            #expect(kept == EnqueuedJob(id: done, admission: .kept))
+            #expect(try await fixture.job(done)?.fileSize == 3)
             let again = try await fixture.enqueue(.named("failed"), keepsFinished: true)
-            #expect(again.outcome == .added && again.id != failed)
+            #expect(again.admission == .added && again.id != failed)
         }
     }
 
@@ -217,7 +217,7 @@ import Testing
             let other = DownloadRequest(
                 URL(string: "https://other.example/a")!, to: URL(string: "file:///music/")!, name: "a")
             let id = try await fixture.add("a")
-            let conflict = EnqueuedJob(id: id, outcome: .conflict(with: DownloadRequest.named("a").url))
+            let conflict = EnqueuedJob(id: id, admission: .conflict(with: DownloadRequest.named("a").url))
             #expect(try await fixture.enqueue(other, batch: "b") == conflict)
             let claimed = try await fixture.claim()
             #expect(try await fixture.enqueue(other) == conflict)
@@ -225,7 +225,7 @@ import Testing
             // The one that is refused is in no batch.
             #expect(try await fixture.store.cancel(.batch("b")) == JobChange())
             try await fixture.settle(claimed[0], .done(bytes: 1))
-            #expect(try await fixture.enqueue(other).outcome == .added)
+            #expect(try await fixture.enqueue(other).admission == .added)
             #expect(try await fixture.counts() == [.waiting: 1, .done: 1])
         }
     }
@@ -241,7 +241,7 @@ import Testing
                 let refused = try await fixture.enqueue(
                     .named("x", host: hosts[0]), keepsFinished: keepsFinished)
                 #expect(refused.id == open)
-                #expect(refused.outcome == .conflict(with: DownloadRequest.named("x", host: hosts[1]).url))
+                #expect(refused.admission == .conflict(with: DownloadRequest.named("x", host: hosts[1]).url))
             }
             #expect(try await fixture.state(done) == .done)
         }
@@ -252,7 +252,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture in
             let jobs = try await fixture.store.enqueue(
                 [.named("a"), .named("a"), .named("a", host: "other.example")], options: .init())
-            #expect(jobs.map(\.outcome) == [.added, .joined, .conflict(with: DownloadRequest.named("a").url)])
+            #expect(jobs.map(\.admission) == [.added, .joined, .conflict(with: DownloadRequest.named("a").url)])
             #expect(Set(jobs.map(\.id)).count == 1)
         }
     }
@@ -309,7 +309,7 @@ import Testing
             let retry = JobSettlement(lease: claimed[1].lease, outcome: .retry(after: .seconds(5), message: "slow"))
             _ = try await old.takeTurn([retry], claiming: nil)
             let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
-            #expect(jobs.map(\.outcome) == [.added, .added])
+            #expect(jobs.map(\.admission) == [.added, .added])
             let snapshot = try await new.snapshot(listing: 9)
             #expect(snapshot.waiting.map(\.failureCount) == [0, 1] && snapshot.count(in: .waiting) == 2)
             #expect(try await claim(new, new.attach(), 9).map(\.failures) == [0, 1])
@@ -328,7 +328,7 @@ import Testing
             _ = try await new.pause(.user("ann"))
             for _ in 0..<2 {
                 let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
-                #expect(jobs.map(\.outcome) == [.joined])
+                #expect(jobs.map(\.admission) == [.joined])
                 let job = try #require(try await new.snapshot(listing: 9).paused.first)
                 #expect(
                     job.members == [.init(user: "ann", isPaused: true), .init(user: "bob", isPaused: true)])
@@ -353,7 +353,7 @@ import Testing
             let rival = try await new.enqueue([.named("c", host: "rival.example")], options: .init())[0]
             let jobs = try await new.add(old.unfinished(after: JobID(rawValue: .min), atMost: 9))
             #expect(
-                jobs.map(\.outcome) == [
+                jobs.map(\.admission) == [
                     .added, .kept, .conflict(with: DownloadRequest.named("c", host: "rival.example").url),
                 ])
             #expect(jobs[1].id == done.lease.job && jobs[2].id == rival.id)

@@ -88,7 +88,7 @@ private struct Comparison {
             members: download.members.map {
                 .init(user: $0.user ?? "", batch: $0.batch ?? "", priority: $0.priority, isPaused: $0.isPaused)
             }, priority: download.request.priority,
-            failures: download.failureCount, bytes: download.bytes, message: download.message,
+            failures: download.failureCount, bytes: download.fileSize, message: download.message,
             notBefore: download.notBefore)
     }
 
@@ -145,14 +145,14 @@ private struct Comparison {
             }
             let number = numbers[job.id] ?? -1
             let found: QueueModel.Outcome =
-                switch job.outcome {
+                switch job.admission {
                 case .added: .added(number)
                 case .joined: .joined(number)
                 case .kept: .kept(number)
                 case .conflict: .conflict(number)
                 }
             try expect(found, expected, "enqueue \(request)")
-            if case .conflict(let other) = job.outcome {
+            if case .conflict(let other) = job.admission {
                 try expect(other, model.jobs.first { $0.number == number }!.request.url, "the conflict")
             }
         }
@@ -314,7 +314,7 @@ private struct Comparison {
         let seen = found.map { event in
             QueueModel.Event(
                 time: Int64((event.time.timeIntervalSince1970 * 1000).rounded()), job: numbers[event.download] ?? -1,
-                kind: "\(event.kind)", user: event.user ?? "", batch: event.batch ?? "", bytes: event.bytes,
+                kind: "\(event.kind)", user: event.user ?? "", batch: event.batch ?? "", bytes: event.fileSize,
                 message: event.message)
         }
         try expect(seen, model.events, "events")

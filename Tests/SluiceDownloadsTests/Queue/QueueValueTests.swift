@@ -57,7 +57,7 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
             id: QueuedDownload.ID(rawValue: 7),
             request: DownloadRequest(url, to: URL(filePath: "/music/"), name: "Größe 1.mp3", user: "me", priority: -2),
             members: [.init(user: "me", batch: "b", priority: 3, isPaused: true), .init()], state: .running,
-            failureCount: 2, bytes: 9, error: error, notBefore: Date(timeIntervalSince1970: 1))
+            failureCount: 2, fileSize: 9, error: error, notBefore: Date(timeIntervalSince1970: 1))
         download.isCancelling = true
         return download
     }
@@ -73,7 +73,7 @@ private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
         let event = QueueEvent(
             id: .init(rawValue: 1), time: .distantPast, download: .init(rawValue: 2), kind: .retrying, user: "me",
             batch: "b",
-            bytes: 3, message: "slow")
+            fileSize: 3, message: "slow")
         #expect(try decoded(event) == event)
         for request in [
             DownloadRequest(resolving: "a/b c?", to: URL(filePath: "/music/")),

@@ -28,7 +28,7 @@ import Testing
             #expect(snapshot.running.map(\.download.request.name) == ["6", "7"])
             #expect(snapshot.waiting.map(\.request.name) == ["3", "5", "1", "2"])
             #expect(snapshot.ended.map(\.request.name) == ["8", "0", "4"])
-            #expect(snapshot.ended.map(\.bytes) == [nil, nil, 5])
+            #expect(snapshot.ended.map(\.fileSize) == [nil, nil, 5])
             for count in [1, 2] {
                 let short = try await fixture.store.snapshot(listing: count)
                 #expect(short.counts == snapshot.counts)
@@ -136,7 +136,7 @@ import Testing
     private static func texts(_ events: [QueueEvent]) -> [String] {
         events.map { event in
             let parts: [String?] = [
-                "\(event.id)", "\(event.kind)", event.user, event.batch, event.bytes.map { "\($0)" }, event.message,
+                "\(event.id)", "\(event.kind)", event.user, event.batch, event.fileSize.map { "\($0)" }, event.message,
             ]
             return parts.compactMap(\.self).joined(separator: " ")
         }

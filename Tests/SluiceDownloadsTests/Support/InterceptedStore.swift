@@ -1,6 +1,7 @@
 import SluiceConcurrency
-import SluiceDownloads
 import TestSupport
+
+@testable import SluiceDownloads
 
 /// A queue in memory with turns that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
 final class InterceptedStore: QueueStore {
@@ -14,7 +15,7 @@ final class InterceptedStore: QueueStore {
     let enqueued = Recorder<EnqueueOptions>()
     /// What the store announces.
     let announcements = AsyncQueue<QueueAnnouncement>()
-    /// The queue, as other processes use it.
+    /// The queue, as other processes use it. By default its time stands still, so that no lease expires in a slow test.
     let store: MemoryQueueStore
     private let onTurn: Turn
     private let onRenewal: @Sendable () throws -> Void
@@ -24,7 +25,7 @@ final class InterceptedStore: QueueStore {
     init(
         isShared: Bool = false,
         spansMachines: Bool = false,
-        store: MemoryQueueStore = MemoryQueueStore(),
+        store: MemoryQueueStore = MemoryQueueStore(time: VirtualTime().queueTime),
         onTurn: @escaping Turn = { try await $0.takeTurn($1, claiming: $2) },
         onRenewal: @escaping @Sendable () throws -> Void = {},
         onPruning: (@Sendable () async throws -> Bool)? = nil,

@@ -153,7 +153,7 @@ import Testing
         #expect(warnings.state.filter { $0 == .unavailable }.count == 1)
         // A crash may undo the claims, and then the jobs are claimed again and their files compared.
         #expect((12...16).contains(origin.metrics.requests))
-        for handle in handles { #expect(try await handle.result.bytes == 1000) }
+        for handle in handles { #expect(try await handle.result.fileSize == 1000) }
         var done: [QueuedDownload.ID] = []
         for try await event in downloads.events() {
             if event.kind == .done { done.append(event.download) }
@@ -247,7 +247,7 @@ import Testing
             let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
             _ = try await stopped.run([Self.begin, .lock(lock)])
             let added = try await store.enqueue([.numbered(1)], options: .init())
-            #expect(added.map(\.outcome) == [.added])
+            #expect(added.map(\.admission) == [.added])
             await expectPostgresError(.connectionLost) { _ = try await stopped.run([PostgresStatement("COMMIT")]) }
             stopped.close()
         }
@@ -281,7 +281,7 @@ import Testing
                 try await wait("wait_event = 'ClientWrite'")
             }
             let added = try await store.enqueue([.numbered(1)], options: .init())
-            #expect(added.map(\.outcome) == [.added])
+            #expect(added.map(\.admission) == [.added])
             kill(process.processIdentifier, SIGKILL)
             await offPool { process.waitUntilExit() }
         }

@@ -31,7 +31,7 @@ import Testing
     private static func workOff(_ fixture: QueueFixture, jobs: Int) async throws {
         let requests = (0..<jobs).map { DownloadRequest.numbered($0, hosts: 4, users: 5) }
         let added = try await fixture.store.enqueue(requests, options: .init())
-        #expect(added.allSatisfy { $0.outcome == .added })
+        #expect(added.allSatisfy { $0.admission == .added })
         let tally = Tally(limits: limits)
         try await withThrowingTaskGroup { group in
             for store in fixture.stores { group.addTask { try await Self.workOff(store, tally) } }
@@ -236,7 +236,7 @@ extension PostgresDatabase {
             ]
             let first = try await fixture.store.enqueue(requests, options: .init(machine: "one"))
             let second = try await fixture.store.enqueue(requests, options: .init(machine: "two"))
-            #expect(second.map(\.outcome) == [.added, .joined] && second[1].id == first[1].id)
+            #expect(second.map(\.admission) == [.added, .joined] && second[1].id == first[1].id)
             #expect(try await Self.claim(fixture, on: "three") == ["relative"])
             #expect(try await Self.claim(fixture, on: "two") == ["absolute"])
         }
@@ -266,16 +266,16 @@ extension PostgresDatabase {
             other.url = URL(string: "https://other.example/1")!
             let first = try await store.enqueue([song], options: .init(machine: "one"))[0]
             let second = try await store.enqueue([song], options: .init(machine: "two"))[0]
-            #expect(second.outcome == .added && second.id != first.id)
+            #expect(second.admission == .added && second.id != first.id)
             #expect(
                 try await store.enqueue([song], options: .init(machine: "one"))
-                    == [EnqueuedJob(id: first.id, outcome: .joined)])
+                    == [EnqueuedJob(id: first.id, admission: .joined)])
             #expect(
                 try await store.enqueue([other], options: .init(machine: "one"))
-                    == [EnqueuedJob(id: first.id, outcome: .conflict(with: song.url))])
+                    == [EnqueuedJob(id: first.id, admission: .conflict(with: song.url))])
             // On a third machine the file has no job yet.
             let third = try await store.enqueue([other], options: .init(machine: "three"))[0]
-            #expect(third.outcome == .added)
+            #expect(third.admission == .added)
             // Also when they are tried again.
             #expect(try await store.cancel(.all).stopped.count == 3)
             #expect(try await store.retry(.all) == [first.id, second.id, third.id])
@@ -290,9 +290,9 @@ extension PostgresDatabase {
                 let jobs = try await new.store.add(downloads, machine: "one")
                 #expect(
                     try await new.store.add(downloads, machine: "one") == [
-                        EnqueuedJob(id: jobs[0].id, outcome: .joined)
+                        EnqueuedJob(id: jobs[0].id, admission: .joined)
                     ])
-                #expect(try await new.store.add(downloads, machine: "two").map(\.outcome) == [.added])
+                #expect(try await new.store.add(downloads, machine: "two").map(\.admission) == [.added])
                 #expect(try await Self.claim(new, on: "one") == ["1"])
                 #expect(try await Self.claim(new, on: "one") == [])
             }

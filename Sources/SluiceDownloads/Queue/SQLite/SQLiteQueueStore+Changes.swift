@@ -35,7 +35,7 @@ extension Database {
         for (request, target) in zip(requests, targets) {
             let id = try insertJob(request, target: target, now: now)
             try insertMembers(JobMembers([.init(request, batch: options.batch)]), of: id)
-            jobs.append(EnqueuedJob(id: JobID(rawValue: id), outcome: .added))
+            jobs.append(EnqueuedJob(id: JobID(rawValue: id), admission: .added))
         }
         // Job numbers are consecutive within a transaction.
         let added: StatementArguments = [jobs[0].id.rawValue, jobs[jobs.count - 1].id.rawValue]
@@ -110,7 +110,7 @@ extension Database {
                 try !QueuedDownload.State(column: row.value("state")).isFinal
             else { continue }
             return EnqueuedJob(
-                id: JobID(rawValue: try row.value("id")), outcome: .conflict(with: URL(string: other) ?? request.url))
+                id: JobID(rawValue: try row.value("id")), admission: .conflict(with: URL(string: other) ?? request.url))
         }
         let element = JobMembers.Element(request, batch: options.batch)
         for row in found where DownloadRequest.resource(of: try row.value("url")) == resource {
@@ -118,14 +118,14 @@ extension Database {
             let state = QueuedDownload.State(column: try row.value("state"))
             if !state.isFinal {
                 try join(id, element, now: now)
-                return EnqueuedJob(id: JobID(rawValue: id), outcome: .joined)
+                return EnqueuedJob(id: JobID(rawValue: id), admission: .joined)
             }
             if state == .done, options.keepsFinished {
                 var members = try members(of: id)
                 members.join(element)
                 try changeEnded(id, to: members)
                 try record(EventContent(.joined, of: element), id, now: now)
-                return EnqueuedJob(id: JobID(rawValue: id), outcome: .kept)
+                return EnqueuedJob(id: JobID(rawValue: id), admission: .kept)
             }
             try delete(id, now: now)
         }
@@ -139,7 +139,7 @@ extension Database {
                 charged: "",
                 isCancelled: false, members: members))
         try record(EventContent(.added, of: element), id, now: now)
-        return EnqueuedJob(id: JobID(rawValue: id), outcome: .added)
+        return EnqueuedJob(id: JobID(rawValue: id), admission: .added)
     }
 
     private func join(_ id: Int64, _ element: JobMembers.Element, now: Int64) throws {
@@ -397,7 +397,7 @@ extension Database {
         let options = EnqueueOptions(batch: first.batch, keepsFinished: true)
         let before = try unfinishedMembers(of: request)
         let job = try enqueue(request, options, now: now)
-        guard job.outcome == .added || job.outcome == .joined else { return job }
+        guard job.admission == .added || job.admission == .joined else { return job }
         // Enqueuing resumes a member that is paused here, and doesn't pause the members it adds.
         let known = before?.all ?? []
         let new = members.filter { member in !known.contains { $0.user == member.user && $0.batch == member.batch } }
@@ -406,7 +406,7 @@ extension Database {
             try record(EventContent(.joined, of: element), job.id.rawValue, now: now)
         }
         try changeMembers(of: existingJob(job.id.rawValue), to: JobMembers(known + new), now: now)
-        if job.outcome == .added {
+        if job.admission == .added {
             try run("UPDATE job SET failures = ? WHERE id = ?", [download.failureCount, job.id.rawValue])
         }
         return job

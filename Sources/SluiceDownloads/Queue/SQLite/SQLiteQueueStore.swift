@@ -237,7 +237,7 @@ extension QueuedDownload {
         self.init(
             id: JobID(rawValue: try row.value("id")), request: request, members: members,
             state: QueuedDownload.State(column: try row.value("state")), failureCount: try row.value("failures"),
-            bytes: try row.value("bytes"),
+            fileSize: try row.value("bytes"),
             error: line.map { TransferError(line: $0, parts: parts, url: request.url) },
             notBefore: notBefore.map { Date(queueTime: $0) })
         isCancelling = try row.value("is_cancelled")

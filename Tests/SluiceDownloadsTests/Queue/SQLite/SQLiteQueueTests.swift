@@ -290,7 +290,7 @@ import Testing
                 DownloadRequest(URL(string: "https://host.example/a")!, to: URL(string: $0)!)
             }
             let enqueued = try await store.enqueue(requests, options: .init())
-            #expect(enqueued.map(\.outcome) == [.added, .added, .added])
+            #expect(enqueued.map(\.admission) == [.added, .added, .added])
             #expect(try await store.jobs(enqueued.map(\.id)).map(\.request) == requests)
             try await store.close()
         }
@@ -334,7 +334,7 @@ import Testing
                     "10 w2 waiting cleo/list/2 cleo/other/2",
                     "11 it's \"x\" \u{1F3B5} caf\u{e9} waiting cleo/list/1", "12 w3 waiting -/-/0 -/other/0",
                 ])
-            #expect(jobs[0].bytes == 7 && jobs[1].message == "gone" && jobs[1].failureCount == 1)
+            #expect(jobs[0].fileSize == 7 && jobs[1].message == "gone" && jobs[1].failureCount == 1)
             try await store.close()
         }
     }

@@ -72,7 +72,7 @@ enum PostgresRows {
                     {
                         let requests = ours.requests(count)
                         return try await timed(1, expecting: count) {
-                            try await ours.downloads.enqueue(requests).count { $0.outcome == .added }
+                            try await ours.downloads.enqueue(requests).count { $0.admission == .added }
                         }
                     },
                     { try await bench.run(Bench.enqueueing(count), on: peer, times: 1) })
