@@ -150,7 +150,6 @@ struct DownloadTally: Sendable {
     mutating func note(_ event: DownloadEvent, at now: ContinuousClock.Instant) -> Change {
         switch event {
         case .started(let job, _):
-            // A download whose lease was lost ends without an event, and may start here again.
             let isNew = attempts.updateValue(Attempt(started: now), forKey: job) == nil
             return Change(running: isNew ? 1 : 0)
         case .responded(let job, _, let resumed):

@@ -90,7 +90,7 @@ import Testing
     @Test func `list shows the fields that a response depends on`() async throws {
         try await CacheScene.run { _ in
             CacheScene.fresh(Scenario.body, [.vary: "Accept-Language, Cookie"])
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             #expect(await scene.sluice("get", "--cache", "-q", "-d", "{dir}/1", "{origin}/a").status == .success)
             #expect(await scene.sluice("cache", "list").output.hasSuffix("/a  (accept-language, cookie)\n"))
             #expect(
@@ -255,7 +255,7 @@ import Testing
             return request.headerFields[.ifNoneMatch] == tag
                 ? OriginResponse(status: 304, headerFields: fields)
                 : OriginResponse(headerFields: fields, body: Array(body.utf8))
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             for (number, cached, body) in [(1, 0, "first"), (2, 1, "first"), (3, 0, "second")] {
                 let run = await scene.sluice("get", "--cache", "-d", "{dir}/\(number)", "{origin}/a")
                 #expect(run.status == .success && run.error.contains(", \(cached) from the cache."), "\(run.error)")
@@ -269,7 +269,7 @@ import Testing
         try await CacheScene.run { request in
             let fields: HTTPFields = [.cacheControl: "max-age=0, stale-while-revalidate=3600"]
             return OriginResponse(headerFields: fields, body: Array((request.attempt < 2 ? "first" : "second").utf8))
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             for (number, body) in [(1, "first"), (2, "first"), (3, "second")] {
                 let run = await scene.sluice("get", "--cache", "-d", "{dir}/\(number)", "{origin}/a")
                 #expect(run.status == .success, "\(run.error)")
@@ -287,7 +287,7 @@ import Testing
             var response = OriginResponse(headerFields: fields, body: Self.song)
             if request.attempt == 2 { response.steps = [.send(Array(Self.song[..<400_000])), .hangUp] }
             return response
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             #expect(await scene.sluice("get", "--cache", "-d", "{dir}/1", "{origin}/a").status == .success)
             let broken = await scene.sluice("get", "--retries", "0", "-d", "{dir}/2", "{origin}/a")
             #expect(broken.status == .network)
@@ -311,7 +311,7 @@ import Testing
             var partial = fields
             partial[.contentRange] = "bytes \(start)-\(Self.song.count - 1)/\(Self.song.count)"
             return OriginResponse(status: 206, headerFields: partial, body: Array(Self.song[start...]))
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             // The queue retries and the cache doesn't, so there are two requests.
             let run = await scene.sluice("get", "--cache", "--progress", "lines", "-d", "{dir}/1", "{origin}/a")
             #expect(run.status == .success && run.error.contains("1 retry."), "\(run.error)")
@@ -324,7 +324,7 @@ import Testing
     @Test func `retries a transient error as often as requested, and no more`() async throws {
         try await CacheScene.run { _ in
             OriginResponse(status: 503, headerFields: [.retryAfter: "0"])
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             let run = await scene.sluice("get", "--cache", "-q", "--retries", "2", "-d", "{dir}/1", "{origin}/a")
             #expect(run.status == .http && scene.requests.values.count == 3)
         }
@@ -334,7 +334,7 @@ import Testing
         let large = [UInt8](repeating: 5, count: 600_000)
         try await CacheScene.run { _ in
             CacheScene.fresh(large)
-        } _: { (scene) async throws in
+        } during: { (scene) async throws in
             var scene = scene
             scene.limit = 5_999_990
             let run = await scene.sluice("get", "--cache", "-d", "{dir}/1", "{origin}/a")
@@ -412,7 +412,7 @@ struct CacheScene: Sendable {
 
     static func run(
         _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse = { _ in fresh(Scenario.body) },
-        _ body: @escaping @Sendable (CacheScene) async throws -> Void
+        during body: @escaping @Sendable (CacheScene) async throws -> Void
     ) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let requests = Recorder<OriginRequest>()

@@ -11,7 +11,7 @@ import Testing
 
     private static func withEngine(
         _ handler: @escaping LoopbackOrigin.Handler,
-        _ test: @Sendable (CurlEngine, HTTPTransport, LoopbackOrigin) async throws -> Void
+        during test: @Sendable (CurlEngine, HTTPTransport, LoopbackOrigin) async throws -> Void
     ) async throws {
         try await LoopbackOrigin.serve(handler) { origin in
             let engine = CurlEngine(configuration, loopCount: 2)
@@ -26,7 +26,7 @@ import Testing
         try await Self.withEngine { request in
             guard request.target == "/held" else { return OriginResponse(body: [1]) }
             return OriginResponse(announcedLength: 1, steps: [.perform { await held.pass() }, .send([1])])
-        } _: { engine, transport, origin in
+        } during: { engine, transport, origin in
             let first = engine.carrier
             for _ in 0..<3 {
                 let response = try await transport.open(.init(URL(fetchable: origin.url("/"))))
@@ -52,7 +52,7 @@ import Testing
         let held = Gate()
         try await Self.withEngine { _ in
             OriginResponse(announcedLength: 1, steps: [.perform { await held.pass() }, .hangUp])
-        } _: { engine, transport, origin in
+        } during: { engine, transport, origin in
             let first = engine.carrier
             let request = try TransportRequest(URL(fetchable: origin.url("/")))
             let cancelled = Task { try await transport.open(request).body.collect(upTo: 1) }
@@ -98,7 +98,7 @@ import Testing
                     steps: stride(from: 0, to: body.count, by: 7_000).map {
                         .send(Array(body[$0..<min($0 + 7_000, body.count)]))
                     })
-        } _: { _, transport, origin in
+        } during: { _, transport, origin in
             for target in ["/whole", "/pieces"] {
                 var kept: [Data] = []
                 for round in 0..<3 {

@@ -93,9 +93,9 @@ private struct QueueCopy: Sendable {
         var absoluteCount = 0
         try await new.copyUnfinished(from: old) { request in
             if let relative = base.flatMap({ request.relative(to: $0) }) { request = relative }
-        } _: { download, id, outcome in
+        } onCopy: { download, id, admission in
             if spansMachines, !download.request.isRelative { absoluteCount += 1 }
-            switch outcome {
+            switch admission {
             case .added: result.copied += 1
             case .joined: result.joined += 1
             case .kept: result.kept += 1

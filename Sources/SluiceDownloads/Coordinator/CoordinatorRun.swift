@@ -166,7 +166,10 @@ final class CoordinatorRun: Sendable {
         let former = state.withLock { $0.formerAttempt(before: job.lease) }
         let task = Task {
             _ = await former?.value
-            return await attempt.run()
+            let settled = await attempt.run()
+            // Within the task: the next attempt waits for it, and reports its start after the end of this one.
+            settle(job, settled)
+            return settled
         }
         if state.withLock({ $0.began(job.lease, task) }) { task.cancel() }
         let settled = await withTaskCancellationHandler {
@@ -174,7 +177,6 @@ final class CoordinatorRun: Sendable {
         } onCancel: {
             task.cancel()
         }
-        settle(job, settled)
         if settled == nil { noteRecorded([job.lease.job]) }
         await settleAndClaim()
     }

@@ -490,10 +490,10 @@ extension DownloadCoordinator {
     /// - Parameters:
     ///   - other: The coordinator of the other queue.
     ///   - change: A function that can change a request before it is added.
-    ///   - note: A function that is called with each download, its number here, and what happened to it.
+    ///   - onCopy: A function that is called with each download, its number here, and what happened to it.
     package func copyUnfinished(
         from other: DownloadCoordinator, changing change: @Sendable (inout DownloadRequest) -> Void,
-        _ note: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Admission) async -> Void
+        onCopy: (QueuedDownload, QueuedDownload.ID, DownloadHandle.Admission) async -> Void
     ) async throws {
         guard let old = other.store as? any CopyableQueue, let new = store as? any CopyableQueue else {
             throw QueueStoreError(.other, subject: "queue in memory", message: "This kind of queue can't be copied.")
@@ -505,7 +505,7 @@ extension DownloadCoordinator {
             latest = last.id
             for index in downloads.indices { change(&downloads[index].request) }
             for (download, job) in zip(downloads, try await new.add(downloads, machine: new.machine)) {
-                await note(download, job.id, job.admission)
+                await onCopy(download, job.id, job.admission)
             }
         }
         observers.changes.note()

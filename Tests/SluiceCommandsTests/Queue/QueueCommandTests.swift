@@ -12,7 +12,7 @@ import Testing
     func `adds downloads, runs them, and lists them before and after`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { request in
             request.target == "/gone" ? OriginResponse(status: 404) : OriginResponse(body: Scenario.body)
-        } _: { scene in
+        } during: { scene in
             // Given
             let added = await scene.add(["/a", "/b", "/gone"], "--user", "ann", "--batch", "top 3", "--priority", "7")
             #expect(added.status == .success && added.output == "Added 3 downloads.\n" && added.error == "")
@@ -187,7 +187,7 @@ import Testing
     func `hostile names and servers can't control the terminal`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { _ in
             OriginResponse(status: 404)
-        } _: { scene in
+        } during: { scene in
             let hostile = "ann\u{1B}[2J\u{202E}"
             await scene.add(["/a%1B%5B2J%0Ab"], "--user", hostile, "--batch", "\u{9B}31m\u{7}")
             for _ in 0..<2 {
@@ -210,7 +210,7 @@ import Testing
     func `shows no secrets from URLs`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { _ in
             OriginResponse(status: 500)
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/a?token=secret"])
             _ = await scene.queue("work", "--until-empty", "-q", "--retries", "0")
             for options in [[], ["--json"]] {
@@ -224,7 +224,7 @@ import Testing
     func `lists failed downloads that ended before many others`(place: QueueScene.Place) async throws {
         try await QueueScene.run(on: place) { request in
             request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1])
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/bad"])
             _ = await scene.queue("work", "--until-empty", "-q")
             await scene.add((0..<8).map { "/\($0)" })
@@ -284,7 +284,7 @@ import Testing
     ) async throws {
         try await QueueScene.run(on: place) { request in
             request.target == "/flaky" ? OriginResponse(status: 503) : OriginResponse(body: [1])
-        } _: { scene in
+        } during: { scene in
             // Given one download in each state
             await scene.add(["/done"])
             _ = await scene.queue("work", "--until-empty", "-q")

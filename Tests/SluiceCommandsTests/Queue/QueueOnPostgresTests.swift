@@ -176,7 +176,7 @@ import Testing
     @Test func `sluice get continues a list`() async throws {
         try await QueueScene.run(on: .postgres) { request in
             request.target == "/b" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
-        } _: { scene in
+        } during: { scene in
             let get =
                 ["get", "-q", "--db", scene.database, "-d", scene.files.path] + ["/a", "/b"].map(scene.origin.url)
             #expect(await scene.sluice(get).status == .http)

@@ -25,7 +25,7 @@ import Testing
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
             response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
             return response
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/song"], "--user", "ann")
             try FileManager.default.createDirectory(at: scene.files, withIntermediateDirectories: true)
             let changes = try await FileIO.shared.changes(of: scene.files, kinds: .modified)
@@ -60,7 +60,7 @@ import Testing
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
             response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
             return response
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/a", "/b"])
             let worker = try Self.start(["queue", "work", "--db", scene.database, "-q"])
             await reached.arrivals(2)
@@ -82,7 +82,7 @@ import Testing
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
             response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
             return response
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/a"])
             let worker = try Self.start(["queue", "work", "--db", scene.database, "-q"])
             await reached.arrivals(1)
@@ -106,7 +106,7 @@ import Testing
             var response = OriginResponse(body: Scenario.body, delay: .milliseconds(20))
             response.steps.append(.perform { open.withState { $0.now -= 1 } })
             return response
-        } _: { scene in
+        } during: { scene in
             await scene.add((0..<30).map { "/\($0)" }, "--user", "ann")
             let arguments = ["queue", "work", "--db", scene.database, "-q", "--per-user", "1", "--until-empty"]
             let workers = [try Self.start(arguments), try Self.start(arguments)]
@@ -123,7 +123,7 @@ import Testing
         let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
         try await QueueScene.run { request in
             .file(Self.content, etag: "\"v1\"", request: request, sending: 300_000)
-        } _: { scene in
+        } during: { scene in
             await scene.add(["/a", "/b", "/c"])
             let line = [#"exec "$@" 2>&1"#, "sh", try builtProgram("sluice").path]
             let ended = try await terminal.run(

@@ -82,7 +82,7 @@ struct QueueScene: Sendable {
         _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse = { _ in
             OriginResponse(body: Scenario.body)
         },
-        _ body: @escaping @Sendable (QueueScene) async throws -> Void
+        during body: @escaping @Sendable (QueueScene) async throws -> Void
     ) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(answer) { origin in

@@ -28,7 +28,7 @@ import TestSupport
     /// Runs the coordinator while `body` does.
     private func running(
         _ downloads: DownloadCoordinator, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
-        _ body: () async throws -> Void
+        during body: () async throws -> Void
     ) async throws {
         let run = Task { try await downloads.run(onEvent: onEvent) }
         let result = await Result { try await body() }
@@ -42,7 +42,7 @@ import TestSupport
         try await downloading { request in
             await gates[request.target == "/0" ? 0 : request.target == "/1" ? 1 : 2].pass()
             return OriginResponse(body: bytes(400_000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 for round in 0..<3 {
@@ -74,7 +74,7 @@ import TestSupport
             let arrived = Gate()
             try await running(downloads) { event in
                 if case .received(_, 300_000...) = event { Task { await arrived.pass() } }
-            } _: {
+            } during: {
                 let handles = try await downloads.enqueue(try requests(20, origin, directory))
                 await arrived.arrivals(4)
                 try await downloads.cancel(.all)
@@ -110,7 +110,7 @@ import TestSupport
         let isThere = Guarded(false)
         try await downloading { _ in
             isThere.withLock { $0 } ? OriginResponse(body: bytes(1000)) : OriginResponse(status: 404)
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 let handles = try await downloads.enqueue(try requests(2, origin, directory))
@@ -322,7 +322,7 @@ import TestSupport
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(3000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let all = try requests(40, origin, directory)
             let file = directory.appending(path: "queue.db")
             let lists = [all, all, Array(all[20...])]
@@ -458,7 +458,7 @@ import TestSupport
                 case .finished, .paused, .released, .retrying: ends.note(event)
                 case .started, .responded, .received: break
                 }
-            } _: {
+            } during: {
                 let handle = try await downloads.enqueue([request])[0]
                 try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
                 storeTime.advance(by: .seconds(16))
@@ -496,7 +496,7 @@ import TestSupport
                 case .finished(_, .done(let bytes)): attempts.note("done \(bytes)")
                 default: if event.isEnd { attempts.note("\(event)") }
                 }
-            } _: {
+            } during: {
                 let handle = try await downloads.enqueue([request])[0]
                 try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
                 storeTime.advance(by: .seconds(16))

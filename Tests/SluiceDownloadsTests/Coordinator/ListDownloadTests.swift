@@ -14,7 +14,7 @@ import Testing
     func `a file of any size arrives complete and leaves no partial file`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: directory)
             ])
@@ -41,7 +41,7 @@ import Testing
     @Test func `a body without an announced length arrives whole`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             ])
@@ -55,7 +55,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(100))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let requests = try (0..<60).map {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory, name: "\($0)")
             }
@@ -190,7 +190,7 @@ import Testing
                 try? Data("other".utf8).write(to: directory.appending(path: "a"))
             }
             return OriginResponse(body: bytes(size))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             directoryBox.withLock { $0 = directory }
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
@@ -204,7 +204,7 @@ import Testing
     @Test func `a partial file of a killed process is written again from the start`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(600_000))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             try Data(repeating: 9, count: 1_000_000).write(to: directory.appending(path: "a.sluice.part"))
             // A partial file has a checkpoint, in any version of its format; otherwise it would be a user's file.
             try Data(#"{"version":0,"synced":0}"#.utf8).write(to: directory.appending(path: "a.sluice.json"))
@@ -221,7 +221,7 @@ import Testing
     func `a partial file that another process is writing isn't touched`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             let name = size == 100 ? request.temporaryName : request.partialName
             let other = try await directory.appending(path: name).openForWriting(existing: .replace, locked: true)
@@ -242,7 +242,7 @@ import Testing
                 return OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
             }
             return OriginResponse(body: bytes(10))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let requests = try (["whole"] + (0..<20).map { "stalls-\($0)" }).map {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory)
             }
@@ -264,7 +264,7 @@ import Testing
         for size in [100, 400_000] {
             try await downloading { _ in
                 OriginResponse(body: bytes(size))
-            } _: { downloader, origin, directory in
+            } during: { downloader, origin, directory in
                 let victim = directory.appending(path: "victim")
                 try Data("precious".utf8).write(to: victim)
                 let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
@@ -428,7 +428,7 @@ import Testing
         try await downloading { request in
             request.target == "/1" && request.attempt == 1
                 ? OriginResponse(status: 404) : OriginResponse(body: bytes(10))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let store = MemoryQueueStore()
             let all = try ["0", "1"].map { DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory) }
             let first = try await downloader.coordinator(store: store).download(all)
@@ -467,7 +467,7 @@ import Testing
     @Test func `another program's .part file isn't touched`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(400_000))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             try Data("a browser's".utf8).write(to: directory.appending(path: "a.part"))
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
@@ -480,7 +480,7 @@ import Testing
     @Test func `missing directories are created`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(10))
-        } _: { downloader, origin, directory in
+        } during: { downloader, origin, directory in
             let deep = directory.appending(path: "x/y", directoryHint: .isDirectory)
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
             #expect(summary.doneCount == 1)
@@ -583,7 +583,7 @@ import Testing
     @Test func `after some of a list fails, the next run downloads only the failed ones`() async throws {
         try await downloading { request in
             request.target == "/1" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)
             let all = try requests(3, origin, directory)

@@ -30,7 +30,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 let users = ["ann", "ben"]
@@ -64,7 +64,7 @@ import Testing
     @Test func `when the last user leaves, the download ends and its partial file is removed`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 for user in ["ann", "ben"] {
@@ -90,7 +90,7 @@ import Testing
             return OriginResponse(
                 headerFields: [.eTag: "\"v1\""], announcedLength: content.count,
                 steps: [.send(Array(content.prefix(300_000))), .stall])
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 let handle = try await downloads.enqueue([try request("song", origin, directory, user: "ann")])[0]
@@ -119,7 +119,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let isRevoked = Gate()
             let store = InterceptedStore { store, settlements, claim in
                 if !settlements.isEmpty { await isRevoked.pass() }
@@ -153,7 +153,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 let handle = try await downloads.enqueue([try request("song", origin, directory, user: nil)])[0]
@@ -173,7 +173,7 @@ import Testing
     @Test func `a run until the queue is empty ends despite paused downloads`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             for user in ["ann", "ben"] {
                 try await downloads.enqueue([try request(user, origin, directory, user: user)])

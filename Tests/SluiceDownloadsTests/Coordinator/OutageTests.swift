@@ -71,7 +71,7 @@ import Testing
         try await downloading { request in
             if request.attempt == 1 { await gate.pass() }
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let isGone = Monitor(true)
             let store = InterceptedStore(isShared: true) { store, settlements, claim in
                 if isGone.state, !settlements.isEmpty { throw Self.outage }
@@ -167,7 +167,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let store = InterceptedStore(isShared: true)
             let scene = try Scene(list, origin, directory, store: store)
             let events = Monitor<[DownloadEvent]>([])

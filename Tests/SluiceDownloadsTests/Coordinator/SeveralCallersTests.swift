@@ -51,7 +51,7 @@ import Testing
         try await downloading { request in
             await gates[request.target]?.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             try await downloads.enqueue(try requests(["a"], origin, directory), batch: "A")
             let b = try await downloads.enqueue(try requests(["b"], origin, directory)[0], batch: "B")
@@ -80,7 +80,7 @@ import Testing
         try await downloading { _ in
             await origin.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, server, directory in
+        } during: { list, server, directory in
             let store = InterceptedStore(isShared: false) { store, settlements, claim in
                 if settlements.contains(where: { $0.outcome == .released }) { await record.pass() }
                 return try await store.takeTurn(settlements, claiming: claim)
@@ -112,7 +112,7 @@ import Testing
         try await downloading { request in
             if request.target == "/slow" { await gate.pass() }
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             downloads.start()
             let slow = try await downloads.enqueue(try requests(["slow"], origin, directory)[0])
@@ -171,7 +171,7 @@ import Testing
         try await downloading { _ in
             await transfer.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator(store: store)
             let a = try await downloads.enqueue(try requests(["a"], origin, directory)[0], batch: "A")
             try await downloads.enqueue(try requests(["b"], origin, directory), batch: "B")
@@ -233,7 +233,7 @@ import Testing
         })
         try await downloading { _ in
             OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let time = VirtualTime()
             let downloads = list.coordinator(store: store, time: time)
             downloads.start()
@@ -267,7 +267,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator(store: store)
             let run = Task { try await downloads.run() }
             let listing = Task { try await downloads.download(try requests(["a"], origin, directory)) }
@@ -287,7 +287,7 @@ import Testing
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let downloads = list.coordinator()
             downloads.start()
             let run = Task { try await downloads.run() }
@@ -321,7 +321,7 @@ import Testing
             }
             guard stalls else { return .file(bytes(900_000), etag: "\"1\"", request: request) }
             return .file(bytes(900_000), etag: "\"1\"", request: request, sending: 300_000)
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let file = directory.appending(path: "queue.db")
             weak var released: DownloadCoordinator?
             do {
@@ -350,7 +350,7 @@ import Testing
     @Test func `accepts closures with several statements to resolve identifiers`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(1000))
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let urls = DownloadCoordinator(
                 transport: list.transport,
                 resolve: { id, user in

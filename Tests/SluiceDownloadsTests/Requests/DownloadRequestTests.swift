@@ -313,7 +313,7 @@ import Testing
             guard request.headerFields[.authorization] == "token" else { return OriginResponse(status: 403) }
             return .file(
                 content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 200_000 : nil, then: .hangUp)
-        } _: { list, origin, directory in
+        } during: { list, origin, directory in
             let asked = Recorder<String>()
             var list = list
             list.resolve = { id, user in

@@ -68,7 +68,7 @@ func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async th
 func downloading(
     from handler: @escaping LoopbackOrigin.Handler, existing: ExistingFile = .fail, retries: Int = 3,
     concurrency: Int = 4, files: FileIO = .shared,
-    _ test: @escaping @Sendable (ListDownloader, LoopbackOrigin, URL) async throws -> Void
+    during test: @escaping @Sendable (ListDownloader, LoopbackOrigin, URL) async throws -> Void
 ) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
         try await LoopbackOrigin.serve(handler) { origin in

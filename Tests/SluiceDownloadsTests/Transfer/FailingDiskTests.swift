@@ -13,7 +13,7 @@ import TestSupport
 
     /// Gives `body` an engine over these calls, and expects that it leaves no descriptor open.
     private func withFiles(
-        _ change: (inout SystemCalls) -> Void, _ body: (FileIO) async throws -> Void
+        _ change: (inout SystemCalls) -> Void, during body: (FileIO) async throws -> Void
     ) async throws {
         var calls = SystemCalls.system
         change(&calls)
@@ -29,7 +29,7 @@ import TestSupport
         sending count: Int? = nil, _ body: @escaping @Sendable (TransferScene) async throws -> Void
     ) async throws {
         try await TransferScene.with(
-            { .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? count : nil) }, body)
+            { .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? count : nil) }, during: body)
     }
 
     private func fail(
@@ -55,7 +55,7 @@ import TestSupport
                     if writes.wrappingAdd(1, ordering: .relaxed).newValue > 1 { return -Int(ENOSPC) }
                     return SystemCalls.system.writeVector(descriptor, pieces)
                 }
-            } _: { files in
+            } during: { files in
                 await fail(scene, files, durability: durability, code: .noSpace)
             }
             let kept = try #require(scene.partialSize)
@@ -71,7 +71,7 @@ import TestSupport
         try await serving { scene in
             try await withFiles {
                 $0.writeVector = { _, _ in -Int(EIO) }
-            } _: { files in
+            } during: { files in
                 await fail(scene, files, code: .inputOutput)
             }
             #expect(scene.names == [])
@@ -90,7 +90,7 @@ import TestSupport
                         syncs.wrappingAdd(1, ordering: .relaxed).newValue == 1
                             ? -number : SystemCalls.system.syncData($0)
                     }
-                } _: { files in
+                } during: { files in
                     await fail(
                         scene, files, code: number == EIO ? .inputOutput : .noSpace, checkpoints: policy)
                 }
@@ -103,7 +103,7 @@ import TestSupport
         try await serving(sending: 400_000) { scene in
             try await withFiles {
                 $0.syncData = { _ in -number }
-            } _: { files in
+            } during: { files in
                 let arrived = Gate()
                 let running = Task {
                     try await scene.transfer(
@@ -131,7 +131,7 @@ import TestSupport
                     written.store(true, ordering: .relaxed)
                     return SystemCalls.system.writeVector($0, $1)
                 }
-            } _: { files in
+            } during: { files in
                 await fail(scene, files, code: number == EIO ? .inputOutput : .noSpace)
             }
             let hasWritten = written.load(ordering: .relaxed)
@@ -148,7 +148,7 @@ import TestSupport
                     if renames.wrappingAdd(1, ordering: .relaxed).newValue > 1 { return -ENOSPC }
                     return SystemCalls.system.rename($0, $1)
                 }
-            } _: { files in
+            } during: { files in
                 await fail(scene, files, code: .noSpace, checkpoints: .init(bytes: 1, interval: .zero))
             }
             #expect(scene.checkpoint?.synced == 0)
@@ -163,7 +163,7 @@ import TestSupport
         try await serving { scene in
             try await withFiles {
                 $0.renameWithoutReplacing = { _, _ in -EACCES }
-            } _: { files in
+            } during: { files in
                 await fail(scene, files, code: .permissionDenied)
             }
             #expect(scene.partialSize == 900_000)
@@ -181,7 +181,7 @@ import TestSupport
             $0.attempt == 1
                 ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
                 : .file(changed, etag: "\"v2\"", request: $0)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000, durability: .data)
             let log = Recorder<String>()
             try await withFiles {
@@ -205,7 +205,7 @@ import TestSupport
                     log.note("append")
                     return SystemCalls.system.writeVector($0, $1)
                 }
-            } _: { files in
+            } during: { files in
                 try await scene.finish(durability: durability, files: files)
             }
             #expect(
@@ -222,7 +222,7 @@ import TestSupport
             $0.attempt == 1
                 ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
                 : .file(changed, request: $0)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000, durability: .data)
             let log = Recorder<String>()
             let isWritten = Atomic(false)
@@ -239,7 +239,7 @@ import TestSupport
                     if !isWritten.exchange(true, ordering: .relaxed) { log.note("append") }
                     return SystemCalls.system.writeVector($0, $1)
                 }
-            } _: { files in
+            } during: { files in
                 try await scene.finish(files: files)
             }
             #expect(log.values.prefix(3) == ["rename checkpoint", "sync directory", "append"])

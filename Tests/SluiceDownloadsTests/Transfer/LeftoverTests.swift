@@ -81,7 +81,7 @@ import Testing
     {
         try await TransferScene.with { _ in
             OriginResponse(status: 404)
-        } _: { scene in
+        } during: { scene in
             let (part, checkpoint) = (scene.request.partialTarget, scene.request.checkpointTarget)
             try Data("mine".utf8).write(to: part)
             try Data(text.utf8).write(to: checkpoint)
@@ -279,7 +279,7 @@ import Testing
     func `isn't a user's file with such a name, which stays`(size: Int, name: String) async throws {
         try await TransferScene.with {
             .file(bytes(size), etag: "\"v1\"", request: $0)
-        } _: { scene in
+        } during: { scene in
             let mine = Data("mine".utf8)
             try mine.write(to: scene.directory.appending(path: name))
             do {
@@ -303,7 +303,7 @@ import Testing
                 announcedLength: 900_000,
                 steps: $0.attempt == 1
                     ? [.send(Array(Self.content.prefix(400_000))), .stall] : [.send(Self.content)])
-        } _: { scene in
+        } during: { scene in
             let arrived = Gate()
             let running = Task {
                 try await scene.transfer(onReceived: { if $0 == 400_000 { Task { await arrived.pass() } } }).run()
@@ -344,7 +344,7 @@ import Testing
             var answer = OriginResponse.file(content, etag: etag, request: request)
             if !isAnnounced { answer.announcedLength = nil }
             return answer
-        } _: { scene in
+        } during: { scene in
             _ = try await scene.transfer(durability: durability).run()
             try await body(scene)
         }
@@ -371,7 +371,7 @@ import Testing
             // A worker that has lost its lease, and doesn't know it, has the file first.
             if let scene = other.withLock({ $0.take() }) { _ = try? await scene.transfer().run() }
             return OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
-        } _: { scene in
+        } during: { scene in
             other.withLock { $0 = scene }
             let transfer = scene.transfer(mayBePublished: true)
             let result = try await transfer.run()

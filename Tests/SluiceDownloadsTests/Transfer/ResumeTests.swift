@@ -17,7 +17,7 @@ import Testing
     func `requests only the rest and gets the file byte for byte`(durability: Durability) async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-        } _: { scene in
+        } during: { scene in
             // Given an attempt that was cut off
             await scene.leavePartial(at: 400_000, durability: durability)
             #expect(scene.names == ["a.bin.sluice.json", "a.bin.sluice.part"])
@@ -47,7 +47,7 @@ import Testing
         ] {
             try await TransferScene.with {
                 .file(Self.content, lastModified: modified, request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 400_000)
                 #expect(scene.names.isEmpty == !isResumed)
                 try await scene.finish()
@@ -61,7 +61,7 @@ import Testing
     @Test func `resumes over many attempts, each where the last one stopped`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: 300_000)
-        } _: { scene in
+        } during: { scene in
             for count in 1...3 { await scene.leavePartial(at: count * 300_000) }
             try await scene.finish()
             #expect(scene.target(is: Self.content))
@@ -74,7 +74,7 @@ import Testing
         try await TransferScene.with {
             .file(
                 content, etag: "\"v1\"", request: $0, fault: .atMost1000Bytes, sending: $0.attempt == 1 ? 300_000 : nil)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 300_000)
             try await scene.finish()
             #expect(scene.target(is: content))
@@ -89,7 +89,7 @@ import Testing
                 $0.attempt == 1
                     ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
                     : .file(changed, etag: "\"v2\"", request: $0)
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 400_000)
                 try await scene.finish()
                 #expect(scene.target(is: changed))
@@ -102,7 +102,7 @@ import Testing
     @Test func `confirms a file whose bytes are all there without fetching any`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-        } _: { scene in
+        } during: { scene in
             // Given a process that was killed between the last byte and the final name
             await scene.leavePartial(at: 400_000)
             let partial = try FileHandle(forWritingTo: scene.request.partialTarget)
@@ -122,7 +122,7 @@ import Testing
         for (etag, fault) in [(nil, nil), ("\"v1\"", OriginResponse.RangeFault.weakTag)] {
             try await TransferScene.with {
                 .file(Self.content, etag: etag, request: $0, fault: fault, sending: $0.attempt == 1 ? 400_000 : nil)
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 400_000)
                 #expect(scene.names == [])
                 try await scene.finish()
@@ -138,7 +138,7 @@ import Testing
         try await TransferScene.with {
             seen.note($0.headerFields[.authorization])
             return .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             var request = scene.request
             request.headerFields[.authorization] = "Bearer x"
@@ -159,7 +159,7 @@ import Testing
         } during: { store in
             try await TransferScene.with { _ in
                 .redirect(to: store.url("/final"))
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 400_000)
                 try await scene.finish()
                 #expect(scene.target(is: Self.content))
@@ -173,7 +173,7 @@ import Testing
         try await TransferScene.with {
             $0.attempt == 2
                 ? answer : .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             let before = scene.checkpoint
             await #expect(throws: TransferError.self) { try await scene.transfer(durability: .data).run() }
@@ -196,7 +196,7 @@ import Testing
             return OriginResponse(
                 headerFields: whole.headerFields, announcedLength: 1_000_000,
                 steps: [.send(Array(Self.content.prefix(700_001))), .stall])
-        } _: { scene in
+        } during: { scene in
             let running = Task {
                 try await scene.transfer(
                     durability: durability, onReceived: { if $0 == 700_001 { Task { await arrived.pass() } } }
@@ -218,7 +218,7 @@ import Testing
     @Test func `is retried without fetching a byte twice`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt < 3 ? 300_000 : nil, then: .hangUp)
-        } _: { scene in
+        } during: { scene in
             let received = Recorder<Int64>()
             let announced = Recorder<Int64?>()
             let downloader = ListDownloader(transport: scene.transport)
@@ -243,7 +243,7 @@ import Testing
     @Test func `that may skip an existing file keeps that file and removes its own`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
-        } _: { scene in
+        } during: { scene in
             try Data("other".utf8).write(to: scene.request.target)
             let result = try await scene.transfer(existing: .skip).run()
             #expect(result == TransferResult(bytes: 5, isCheckpointed: false, isSkipped: true))
@@ -255,7 +255,7 @@ import Testing
     @Test func `that finds its name taken keeps that file and its own`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
-        } _: { scene in
+        } during: { scene in
             try Data("other".utf8).write(to: scene.request.target)
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard error?.code == .fileExists else { return #expect(Bool(false)) }
@@ -270,7 +270,7 @@ import Testing
     @Test func `is resumed by a list's first attempt`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             let other = DownloadRequest(scene.request.url, to: scene.directory, name: "other")
             let summary = try await ListDownloader(
@@ -286,7 +286,7 @@ import Testing
     @Test func `passes through its phases in order`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
-        } _: { scene in
+        } during: { scene in
             try await scene.finish()
             #expect(
                 scene.phases.values == [.requested, .responded, .checkpointed, .receiving, .complete, .published])
@@ -356,7 +356,7 @@ import Testing
                 : .file(
                     expected, etag: etag, request: $0, fault: $0.attempt > 2 && fault == .shorterThanRange ? nil : fault
                 )
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             do {
                 try await scene.finish()
@@ -383,7 +383,7 @@ import Testing
     @Test func `that sends a range unasked fails with its status`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, fault: .alwaysPartial)
-        } _: { scene in
+        } during: { scene in
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard error?.status == .partialContent else {
                 return #expect(Bool(false), "\(String(describing: error))")
@@ -399,7 +399,7 @@ import Testing
             case 2: .file(Self.content, etag: "\"v1\"", request: $0, fault: .wrongStart)
             default: .file(Self.content, etag: "\"v1\"", request: $0, fault: .alwaysPartial)
             }
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             let error = try #require(await #expect(throws: TransferError.self) { try await scene.transfer().run() })
             #expect(error.code == .protocolViolation && !error.isTransient)
@@ -418,7 +418,7 @@ import Testing
                     return OriginResponse(status: 416, headerFields: [.contentRange: "bytes */\(count)"])
                 }
                 return .file(content, etag: "\"v2\"", request: $0)
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 899_999)
                 try await scene.finish()
                 #expect(scene.target(is: content))
@@ -432,7 +432,7 @@ import Testing
                 Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)
             answer.headerFields[.contentEncoding] = "br"
             return answer
-        } _: { scene in
+        } during: { scene in
             await scene.leavePartial(at: 400_000)
             #expect(scene.names == [])
             try await scene.finish()
@@ -448,7 +448,7 @@ import Testing
                 return $0.attempt == 1
                     ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
                     : .file(content, etag: etag, request: $0)
-            } _: { scene in
+            } during: { scene in
                 await scene.leavePartial(at: 400_000)
                 try await scene.finish()
                 #expect(scene.target(is: content))

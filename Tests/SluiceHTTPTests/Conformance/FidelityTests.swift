@@ -16,7 +16,7 @@ import Testing
         ]
         try await tested.exchange { _ in
             OriginResponse(headerFields: [.contentEncoding: "gzip"], body: coded)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.headerFields[.contentEncoding] == "gzip")
             #expect(try await response.body.collect(upTo: 100) == Data(coded))
@@ -29,7 +29,7 @@ import Testing
             var fields = HTTPFields()
             for value in ["a=1, b", "c=2"] { fields.append(HTTPField(name: .setCookie, value: value)) }
             return OriginResponse(headerFields: fields)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.headerFields[values: .setCookie] == ["a=1, b", "c=2"])
         }
@@ -46,7 +46,7 @@ import Testing
                 steps: (0..<64).flatMap { number in
                     [.send(megabyte), .perform { sent.note(number) }]
                 })
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/long"))))
             // Meanwhile no thread of the transport is idle, so that it had every chance to receive more.
             let short = try TransportRequest(URL(fetchable: origin.url("/short")))
@@ -67,7 +67,7 @@ import Testing
     {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(framing)")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
             }
@@ -80,7 +80,7 @@ import Testing
         try await tested.exchange { _ in
             .verbatim(
                 "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.status == .ok && response.headerFields[.eTag] == nil)
             #expect(try await response.body.collect(upTo: 1) == Data("x".utf8))
@@ -91,7 +91,7 @@ import Testing
     func `sequential requests share a connection`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             OriginResponse(body: [1])
-        } _: { transport, origin in
+        } during: { transport, origin in
             for _ in 0..<50 {
                 let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
                 #expect(try await response.body.collect(upTo: 1) == Data([1]))
@@ -114,7 +114,7 @@ import Testing
                 return isFirst
             }
             return closes ? .verbatim("") : OriginResponse(body: [2])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let first = try await transport.open(.init(URL(fetchable: origin.url("/first"))))
             _ = try await first.body.collect(upTo: 1)
             let request = TransportRequest(try URL(fetchable: origin.url("/second")), method: method)
@@ -136,7 +136,7 @@ import Testing
         try await tested.exchange { request in
             if request.target == "/first" { return OriginResponse(body: [1]) }
             return request.attempt == 1 ? .verbatim("") : OriginResponse(body: request.body)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let first = try await transport.open(.init(URL(fetchable: origin.url("/first"))))
             _ = try await first.body.collect(upTo: 1)
             let request = TransportRequest(try URL(fetchable: origin.url("/second")), method: .put, body: body)
@@ -150,7 +150,7 @@ import Testing
     func `the credentials of one URL aren't sent with the next`(tested: TestedTransport) async throws {
         try await tested.exchange { request in
             OriginResponse(body: Array((request.headerFields[.authorization] ?? "none").utf8))
-        } _: { transport, origin in
+        } during: { transport, origin in
             let url = origin.url("/a")
             let basic = "Basic " + Data("ann:secret".utf8).base64EncodedString()
             for (text, expected) in [
@@ -185,7 +185,7 @@ import Testing
             var response = OriginResponse.verbatim(text)
             response.staysOpen = true
             return response
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
             }
@@ -199,7 +199,7 @@ import Testing
     func `an invalid Content-Length is an error`(tested: TestedTransport, length: String) async throws {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nx")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
             }

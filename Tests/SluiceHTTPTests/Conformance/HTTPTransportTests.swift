@@ -21,7 +21,7 @@ import URLSessionOnLinux
     {
         try await tested.exchange { _ in
             OriginResponse(headerFields: [.eTag: "\"x\""], body: Self.body)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.status == .ok)
             #expect(response.headerFields[.eTag] == "\"x\"")
@@ -36,7 +36,7 @@ import URLSessionOnLinux
         try await tested.exchange(bufferSize: 1) { _ in
             OriginResponse(
                 announcedLength: nil, steps: (0..<100).map { .send(Array(Self.body[$0 * 1000..<$0 * 1000 + 1000])) })
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.contentLength == nil)
             #expect(try await collect(response) == Self.body)
@@ -51,7 +51,7 @@ import URLSessionOnLinux
                 body: Array(
                     "\(request.headerFields[.acceptEncoding] ?? "-")|\(request.headerFields[.authorization] ?? "-")"
                         .utf8))
-        } _: { transport, origin in
+        } during: { transport, origin in
             let url = try URL(fetchable: origin.url("/a"))
             let response = try await transport.open(.init(url, headerFields: [.authorization: "Bearer x"]))
             #expect(String(decoding: try await collect(response), as: UTF8.self) == "identity|Bearer x")
@@ -73,7 +73,7 @@ import URLSessionOnLinux
                 case "/304": .redirect(to: other.url("/x"), status: 304)
                 default: .redirect(to: "/loop")
                 }
-            } _: { transport, origin in
+            } during: { transport, origin in
                 let fields: HTTPFields = [.authorization: "secret"]
                 let there = try await transport.open(
                     .init(URL(fetchable: origin.url("/there")), headerFields: fields))
@@ -129,7 +129,7 @@ import URLSessionOnLinux
         try await tested.exchange { _ in
             OriginResponse(
                 announcedLength: 100, steps: [.send([1, 2, 3]), .perform { await received.pass() }, ending])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             var bytes: [UInt8] = []
             let error = await #expect(throws: TransferError.self) {
@@ -151,7 +151,7 @@ import URLSessionOnLinux
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let head = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/head"))))
             }
@@ -193,7 +193,7 @@ import URLSessionOnLinux
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let head = Task { try await transport.open(.init(URL(fetchable: origin.url("/head")))) }
             head.cancel()
             await #expect(throws: CancellationError.self) { try await head.value }
@@ -212,7 +212,7 @@ import URLSessionOnLinux
         let megabyte = [UInt8](repeating: 1, count: 1_000_000)
         try await tested.exchange { _ in
             OriginResponse(announcedLength: 24_000_000, steps: Array(repeating: .send(megabyte), count: 24))
-        } _: { transport, origin in
+        } during: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
             // The server stops sending when the client does not receive: a response that is kept open would keep it waiting.
             #expect(try await origin.metrics { $0.running == 0 }.requests == 20)
@@ -258,7 +258,7 @@ import URLSessionOnLinux
     @Test(arguments: TestedTransport.all) func `collecting stops at its limit`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             OriginResponse(body: Self.body)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let url = try URL(fetchable: origin.url("/a"))
             #expect(try await transport.open(.init(url)).body.collect(upTo: 100_000) == Data(Self.body))
             await #expect(throws: ResponseBody.TooLong.self) {
@@ -272,7 +272,7 @@ import URLSessionOnLinux
     ) async throws {
         try await tested.exchange { _ in
             .redirect(to: "http://127.0.0.1:99999/x")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let redirected = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             }
@@ -295,7 +295,7 @@ import URLSessionOnLinux
     ) async throws {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\n\(fields)\r\n123456")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/"))))
             }
@@ -313,7 +313,7 @@ import URLSessionOnLinux
     func `a connection closed within a head is an error`(tested: TestedTransport, head: String) async throws {
         try await tested.exchange { _ in
             .verbatim(head)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/"))))
             }
@@ -325,7 +325,7 @@ import URLSessionOnLinux
     func `a switch of protocols is an error`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello")
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/"))))
             }
@@ -338,7 +338,7 @@ import URLSessionOnLinux
     func `a line that continues the status line is an error, or no field`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\n folded: 1\r\nContent-Length: 0\r\n\r\n")
-        } _: { transport, origin in
+        } during: { transport, origin in
             do {
                 let response = try await transport.open(.init(URL(fetchable: origin.url("/"))))
                 #expect(response.headerFields[.init("folded")!] == nil)
@@ -354,7 +354,7 @@ import URLSessionOnLinux
     {
         try await tested.exchange { _ in
             OriginResponse(status: status, body: [1, 2, 3])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             }
@@ -433,7 +433,7 @@ import URLSessionOnLinux
     {
         try await tested.exchange { request in
             OriginResponse(body: Array(request.target.utf8))
-        } _: { transport, origin in
+        } during: { transport, origin in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<300 {
                     group.addTask {
@@ -549,7 +549,7 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
     func exchange(
         stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
         _ handler: @escaping LoopbackOrigin.Handler,
-        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
+        during test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
     ) async throws {
         try await LoopbackOrigin.serve(handler) { origin in
             let configuration = HTTPTransport.Configuration(

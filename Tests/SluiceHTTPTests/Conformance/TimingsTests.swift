@@ -16,7 +16,7 @@ import Testing
         try await tested.exchange { _ in
             OriginResponse(
                 announcedLength: 2, steps: [.send([1]), .perform { await mayEnd.pass() }, .send([2])], delay: delay)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             let early = try #require(response.timings)
             #expect(early.firstByte >= delay && early.total == nil)
@@ -32,7 +32,7 @@ import Testing
     func `distinguish a new connection from a reused one`(tested: TestedTransport) async throws {
         try await tested.exchange { _ in
             OriginResponse(body: [1])
-        } _: { transport, origin in
+        } during: { transport, origin in
             let url = try URL(fetchable: origin.url("/a"))
             for isReused in [false, true] {
                 let response = try await transport.open(.init(url))
@@ -50,7 +50,7 @@ import Testing
         let delay = Duration.milliseconds(40)
         try await tested.exchange { request in
             request.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1], delay: delay)
-        } _: { transport, origin in
+        } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             #expect(response.redirectCount == 1)
             #expect(try #require(response.timings).firstByte >= delay)
@@ -77,7 +77,7 @@ import Testing
     }
 
     private func traced(
-        _ handler: @escaping LoopbackOrigin.Handler, _ test: @Sendable (HTTPTransport, URL) async throws -> Void
+        _ handler: @escaping LoopbackOrigin.Handler, during test: @Sendable (HTTPTransport, URL) async throws -> Void
     ) async throws -> [String] {
         let told = Told()
         try await LoopbackOrigin.serve(handler) { origin in
@@ -94,7 +94,7 @@ import Testing
     @Test func `reports each redirect and the end of the body once`() async throws {
         let steps = try await traced {
             $0.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1])
-        } _: {
+        } during: {
             let response = try await $0.open(.init($1))
             var reader = response.body.makeAsyncIterator()
             while try await reader.next() != nil {}
@@ -113,7 +113,7 @@ import Testing
             var response = OriginResponse(announcedLength: 9, steps: [.send([1]), .hangUp])
             if request.target == "/b" { response.verbatim = [] }
             return response
-        } _: { transport, url in
+        } during: { transport, url in
             let response = try await transport.open(.init(url))
             await #expect(throws: TransferError.self) { try await response.body.collect(upTo: 9) }
             let other = try #require(URL(string: "/b", relativeTo: url)).absoluteURL

@@ -75,7 +75,7 @@ struct TransferScene: Sendable {
     /// Calls `body` with a scene and an origin that answers with a closure.
     static func with(
         _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse, name: String = "a.bin",
-        _ body: @escaping @Sendable (TransferScene) async throws -> Void
+        during body: @escaping @Sendable (TransferScene) async throws -> Void
     ) async throws {
         let ranges = Recorder<String>()
         let sent = Recorder<Int>()
