@@ -34,7 +34,7 @@ package final class CheckpointedFile: Sendable {
     package enum OpeningMode: Sendable {
         /// Always open the file. A missing file is created.
         case always
-        /// Open the file only if something has the checkpoint's name.
+        /// Open the file only if something exists under the checkpoint's name.
         case ifCheckpointed
     }
 
@@ -43,9 +43,9 @@ package final class CheckpointedFile: Sendable {
         package var size: Int64
         /// The contents of the checkpoint, or `nil` if it is missing, longer than the limit, or not a regular file.
         package var checkpoint: Data?
-        /// Whether something has the checkpoint's name.
+        /// Whether something exists under the checkpoint's name.
         package var isCheckpointed: Bool
-        /// Whether that is one of the caller's checkpoints.
+        /// Whether it is one of the caller's checkpoints.
         package var isOwn: Bool
     }
 
@@ -202,7 +202,7 @@ extension Kernel {
     }
 }
 
-// MARK: - The end of use
+// MARK: - Finishing
 
 // The ways to finish with a checkpointed file: keep it for a later run, discard it, or publish it. Each is one job. The first two run even
 // if the task is cancelled.
@@ -217,7 +217,7 @@ extension CheckpointedFile {
     ///
     /// `checkpoint` receives the file's size and returns the new checkpoint, or `nil` to keep the old one. If the append fails, for example
     /// on a full disk, the bytes that were written still get a checkpoint before the method throws. If a later step fails, the file keeps
-    /// the old checkpoint. A damaging failure removes both. The file is always closed.
+    /// the old checkpoint. A damaging failure removes the file and its checkpoint. The file is always closed.
     package func close(
         appending chunks: [Data], durability: Durability, checkpoint: @escaping @Sendable (Int64) -> Data?
     ) async throws {
@@ -264,8 +264,8 @@ extension CheckpointedFile {
     }
 
     /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
-    /// rights of the file that it replaces, or the rights of a new file, which an empty file reveals. If the file system has no room for
-    /// that one, only the owner can open the published file.
+    /// rights of the file that it replaces. If it replaces none, an empty file is created to find out the rights of a new file. If the
+    /// file system has no room for the empty file, only the owner can open the published file.
     package func publish(
         as destination: URL, existing: ExistingFile, durability: Durability, removesOnFailure: Bool
     ) async throws {
@@ -324,7 +324,7 @@ extension CheckpointedFile {
         }
     }
 
-    /// What exists under a file's final name, and what tells whether it is the published file.
+    /// What exists under a file's final name, and the evidence of whether it is the published file.
     package struct Destination: Sendable {
         /// `nil` if nothing has the name.
         package var status: FileStatus?
@@ -333,7 +333,7 @@ extension CheckpointedFile {
         package var boot: String?
     }
 
-    /// Looks at the final name first: a file that is published after that counts as missing, never as a file without its checkpoint.
+    /// Checks the final name first, so that a file that is published after that counts as missing, never as one without a checkpoint.
     package static func look(
         at destination: URL, of places: Places, using files: FileIO
     ) async throws -> Destination {

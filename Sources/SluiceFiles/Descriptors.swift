@@ -1,4 +1,4 @@
-// The only file in this module that needs all of Foundation, which is where `FileHandle` is.
+// The only file in this module that needs all of Foundation, because `FileHandle` isn't in FoundationEssentials.
 public import Foundation
 
 // Descriptors that the caller has opened: standard streams, pipes, sockets, terminals.
@@ -25,7 +25,7 @@ extension FileIO {
         }
     }
 
-    /// Reads the bytes available on a descriptor that you own, or waits until there are some.
+    /// Reads the bytes available on a descriptor that you own. Waits if there are none.
     ///
     ///     let answer = try await files.read(upToCount: 4096, descriptor: 0, name: "standard input")    // one line of a terminal
     ///
@@ -120,7 +120,7 @@ extension FileHandle {
         return FileChunks(.descriptor(fileDescriptor, name: asyncName, owner: self), size: size, files)
     }
 
-    /// Reads the available bytes, or waits until there are some. Returns an empty `Data` only at the end.
+    /// Reads the available bytes. Waits if there are none. Returns an empty `Data` only at the end.
     ///
     /// Cancellation and failure are the same as in ``FileIO/read(upToCount:descriptor:name:)``.
     ///

@@ -32,8 +32,8 @@ extension FileIO {
     ///   open counts as removed when it is closed. `kinds` can't filter out these changes or overflows.
     /// - Limitations: Changes by other machines on a file server, writes to mapped memory, and changes in /proc and /sys aren't
     ///   reported.
-    /// - Resources: One descriptor and one inotify instance; a user may have 128 of those (fs.inotify.max_user_instances). Waiting uses no
-    ///   thread.
+    /// - Resources: One descriptor and one inotify instance. A user may have 128 instances (fs.inotify.max_user_instances). Waiting uses
+    ///   no thread.
     /// - Cancellation: A queued call throws `CancellationError` immediately. In the loop, the next change throws it, and the
     ///   watch is removed.
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` on systems other than Linux, which have no inotify(7).

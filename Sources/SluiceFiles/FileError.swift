@@ -121,7 +121,7 @@ extension FileError: Hashable {
 // MARK: - Codes
 
 extension FileError {
-    /// The kinds of failure. Kinds may be added: switch with a `default`.
+    /// The kinds of failure. Later versions may add kinds, so write a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code, such as `notFound`.
         public let description: String

@@ -254,7 +254,7 @@ enum Path {
                 remedy: "Create the URL with 'URL(filePath:)', because '\(host)' is the name of another machine here.")
         }
         var path = url.path(percentEncoded: false)
-        // Removes scalars, not characters: U+0600 and a slash after it form one character, which contains a part of the name.
+        // Removes scalars, not characters: U+0600 and a slash after it form one character, so removing that would remove part of the name.
         while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.unicodeScalars.removeLast() }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw FileError(

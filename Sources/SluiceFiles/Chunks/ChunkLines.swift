@@ -23,7 +23,7 @@ public enum InvalidUTF8: Sendable, Hashable {
 }
 
 extension AsyncSequence where Element == Data {
-    /// Returns the lines of a text that arrives in chunks, without their line endings.
+    /// Returns the lines of text that arrives in chunks, without their line endings.
     ///
     ///     for try await line in url.chunks().lines() {
     ///         if line.hasPrefix("error:") { count += 1 }
@@ -47,7 +47,7 @@ extension AsyncSequence where Element == Data {
     }
 }
 
-/// The lines of a text that arrives in chunks. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
+/// The lines of text that arrives in chunks. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
 public struct ChunkLines<Base: AsyncSequence>: AsyncSequence where Base.Element == Data {
     let base: Base
     let endings: LineEndings
@@ -99,7 +99,7 @@ extension ChunkLines: Sendable where Base: Sendable {}
 
 // MARK: - Errors
 
-/// An error about a line of a text. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
+/// An error about a line of text. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
 ///
 ///     do {
 ///         for try await line in url.chunks().lines() { … }
@@ -107,7 +107,7 @@ extension ChunkLines: Sendable where Base: Sendable {}
 ///         print(error)   // Line 7 (at byte 4096) is too long. Raise maximumLength, which is 1048576 bytes, or …
 ///     }
 public struct LineError: Error, Sendable, Hashable {
-    /// The kinds of failure. Kinds may be added: switch with a `default`.
+    /// The kinds of failure. Later versions may add kinds, so write a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, such as "tooLong".
         public let description: String
@@ -164,7 +164,7 @@ extension LineError: LocalizedError {
 
 // MARK: - Splitting
 
-/// Divides a text that arrives in chunks into lines. A pure value.
+/// Splits text that arrives in chunks into lines. A pure value.
 ///
 ///     splitter.append(chunk)
 ///     while let line = try splitter.next(.refused) { … }             // nil: append the next chunk, or end
@@ -181,8 +181,8 @@ package struct LineSplitter {
     private var skipsLineFeed = false
     private var isAtEnd = false
 
-    /// The positions of the next LF and CR in the chunk, or the chunk's count. They are cached: in a text with only one of the two, each
-    /// line would otherwise search the whole chunk for the other.
+    /// The positions of the next LF and CR in the chunk, or the chunk's count. They are cached: if the text has only one of the two,
+    /// each line would otherwise search the whole chunk for the other.
     private var lineFeed = -1
     private var carriageReturn = -1
 
@@ -245,7 +245,7 @@ package struct LineSplitter {
             let line = try partial.withUnsafeBytes { [self] bytes in
                 try decode(withoutMark(bytes), invalidUTF8)
             }
-            // A text that is only a byte order mark has no lines.
+            // Text that consists only of a byte order mark has no lines.
             return line.isEmpty ? nil : line
         }
         let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<ending])

@@ -495,7 +495,7 @@ final class ChunkReader: Sendable {
     }
 }
 
-/// Thrown by the first job if the file must be waited for, as a FIFO must. Jobs don't read such a file.
+/// Thrown by the first job if the file must be waited for, such as a FIFO. Jobs don't read those files.
 private struct OpenedToWaitFor: Error {
     let file: OpenFile
 }

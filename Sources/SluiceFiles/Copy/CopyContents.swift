@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// Copies the contents of an open regular file to another one, which is empty. Both are at offset 0.
+    /// Copies the contents of an open regular file to an empty one. Both are at offset 0.
     ///
     /// Tries a clone (FICLONE), then copy_file_range(2), then read(2) and write(2). If one of the first two fails, the next one continues
     /// at the same position. So an error always comes from read(2) or write(2), which tells which of the two files failed. A result of 0

@@ -45,7 +45,7 @@ extension FileIO {
 
 /// Options for copying a file. See ``FileIO/copy(_:to:options:progress:)``.
 public struct FileCopyOptions: Sendable, Hashable {
-    /// The attributes that a copy takes over from the original.
+    /// The attributes that a copy keeps from the original.
     public struct Attributes: OptionSet, Sendable, Hashable {
         /// The bits of the set.
         public var rawValue: Int
@@ -81,7 +81,7 @@ public struct FileCopyOptions: Sendable, Hashable {
     /// Whether to copy the file that a symbolic link points to. If false, the link itself is copied.
     public var followsLinks: Bool
 
-    /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
+    /// The attributes to keep from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
     /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, as masked by the umask.
     public var attributes: Attributes
 
@@ -156,7 +156,7 @@ extension Kernel {
     ) throws -> FileCopyResult {
         let result: FileCopyResult
         let progress: ProgressCounter?
-        // If nothing is there, opening it throws the error.
+        // If the source doesn't exist, opening it throws the error.
         let found = try status(of: source, followsLinks: options.followsLinks)
         if let found, found.isSymbolicLink {
             progress = ProgressCounter(report)
@@ -380,7 +380,7 @@ extension Kernel {
         }
     }
 
-    /// Whether users set the attribute, as opposed to the system, which stores access rights in attributes.
+    /// Whether users set this attribute. Otherwise the system does, for example to store access rights.
     private static func belongsToUser(_ name: [CChar]) -> Bool {
         #if os(Linux)
         name.starts(with: "user.".utf8.map { CChar(bitPattern: $0) })

@@ -124,8 +124,8 @@ final class DirectoryPath: @unchecked Sendable {
 
     /// The path for an error message. Bytes that aren't UTF-8 appear as U+FFFD.
     ///
-    /// In a deep tree, names in the middle are left out. Otherwise a tree copy, which prepares such a path for each file and directory,
-    /// would take time that grows with the square of the depth.
+    /// In a deep tree, the names in the middle are omitted. A tree copy prepares this path for each file and directory. With all names,
+    /// its time would grow with the square of the depth.
     func shown(of name: DirectoryEntry.Name? = nil) -> String {
         String(decoding: bytes(of: name, lowest: Self.mostShown), as: UTF8.self)
     }
@@ -217,7 +217,7 @@ extension Kernel {
                 retrying { calls.directories.renameAt(directory, aside, directory, to) }
             }
             if replaced == 0 { replaced = retrying { calls.unlinkAt(directory, aside, 0) } }
-            if replaced == -ENOENT { return 0 }  // Now it was another file's name, and is replaced.
+            if replaced == -ENOENT { return 0 }  // By then, `name` belonged to another file, which is replaced.
             if replaced < 0 {
                 _ = entry.rawName.withCString { from in
                     retrying { calls.directories.renameAtWithoutReplacing(directory, aside, directory, from) }

@@ -69,8 +69,8 @@ extension FileIO {
 
 /// Options for copying a tree. See ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyOptions: Sendable, Hashable {
-    /// The attributes to take over from the originals. Symbolic links and FIFOs get only the times and the owner, and a FIFO is created
-    /// with the mode of the original, as masked by the umask.
+    /// The attributes to keep from the originals. Symbolic links and FIFOs get only the times and the owner, and a FIFO is created with
+    /// the mode of the original, as masked by the umask.
     public var attributes: FileCopyOptions.Attributes
 
     /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: the copied
@@ -284,7 +284,7 @@ final class TreeCopy {
         result.directories += 1
     }
 
-    /// Opens a directory of the original again. Returns `nil` if it was removed or replaced after its entries were copied.
+    /// Reopens a directory of the original. Returns `nil` if it was removed or replaced after its entries were copied.
     private func openOriginal(_ entry: DirectoryEntry, _ wanted: RawStatus) throws(FileError) -> CInt? {
         let descriptor: CInt
         do throws(FileError) {

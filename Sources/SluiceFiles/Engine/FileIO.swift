@@ -156,21 +156,21 @@ extension FileIO {
 
     /// The counters of an engine: its current work, and its work since it was created.
     public struct Statistics: Sendable, Hashable {
-        /// The open descriptors of the engine, including up to two that its readiness thread uses.
+        /// The number of descriptors that the engine has open, including up to two for its readiness thread.
         public var openCount: Int
-        /// The operations that wait for a thread.
+        /// The number of operations that wait for a thread.
         public var waitingCount: Int
-        /// The operations that are running.
+        /// The number of operations that are running.
         public var runningCount: Int
-        /// The operations that have ended, with a result or an error.
+        /// The number of operations that have ended, with a result or an error.
         public var finishedCount: Int
-        /// The operations that were cancelled before they began.
+        /// The number of operations that were cancelled before they began.
         public var withdrawnCount: Int
-        /// The tasks that wait for a pipe, FIFO, terminal or socket, without using a thread each.
+        /// The number of tasks that wait for a pipe, FIFO, terminal or socket. They don't use a thread each.
         public var readinessWaitingCount: Int
-        /// The current threads: the pool's threads, and one for the readiness lane.
+        /// The number of threads: the pool's, and one for the readiness lane.
         public var threadCount: Int
-        /// The operations that ended on each lane.
+        /// The number of operations that ended on each lane.
         public var completions: Completions
     }
 

@@ -163,8 +163,8 @@ final class Kernel: Sendable {
         return !above.isSameFile(as: other)
     }
 
-    /// Moves a name out of the way and then over the other one. Unlike removing the name, this is correct even if another process changes
-    /// one of the names in the meantime, or if both are the same name in a case-insensitive directory.
+    /// Renames the source to a unique name, and then to the destination. Unlike removing the source, this is correct even if another
+    /// process changes one of the names in the meantime, or if both are the same name in a case-insensitive directory.
     private func removeLink(_ source: String, to destination: String) throws(FileError) {
         let aside = Path.join(Path.directory(of: source), uniqueName(prefix: ".sluice-"))
         try renameUnique(source, to: aside, existing: .fail)
@@ -172,7 +172,7 @@ final class Kernel: Sendable {
             try renameUnique(aside, to: destination, existing: .replace)
             try unlink(aside)
         } catch {
-            if error.systemError == ENOENT { return }  // Now it was another file's name, and is replaced.
+            if error.systemError == ENOENT { return }  // By then, the destination named another file, which is replaced.
             try? renameUnique(aside, to: source, existing: .fail)
             throw error.with(operation: "give the name '\(destination)' to", path: source)
         }
@@ -400,8 +400,8 @@ struct RenameInSteps {
     let rename: () -> CInt
     let removeDirectory: () -> CInt
 
-    /// Returns whether the single call is unavailable. Sandboxes deny it with EPERM, and so does a sticky directory. Only a sandbox also
-    /// denies the call without names.
+    /// Returns whether the single call is unavailable. EPERM may come from a sandbox or from a sticky directory. Only a sandbox also denies
+    /// a call without names.
     static func isWanted(after result: CInt, ofNoNames call: () -> CInt) -> Bool {
         result == -EINVAL || result == -ENOSYS || (result == -EPERM && call() == -EPERM)
     }

@@ -27,7 +27,7 @@ package struct ReadBuffer: ~Copyable {
     /// Returns `count` bytes of aligned address space, or `nil`.
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
 
-    /// The size from which a page fault per 4 KiB costs more than returning memory to the kernel each time.
+    /// The size above which a page fault per 4 KiB costs more than returning memory to the kernel each time.
     package static var minimumMapped: Int { 4 << 20 }
     /// The largest address space to reserve at first. More is reserved as the bytes arrive.
     package static var maximumReserved: Int { 64 << 30 }

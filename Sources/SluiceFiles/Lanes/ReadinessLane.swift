@@ -5,7 +5,7 @@ internal import Synchronization
 /// The lane that waits for descriptors: pipes, FIFOs, terminals, sockets, notifications.
 ///
 /// One thread waits on behalf of all tasks, in epoll(7) or poll(2). It starts with the first wait and ends with the lane. Readiness is a
-/// hint: another task or process may have taken the bytes. A task that finds none waits again.
+/// hint: another task or process may have taken the bytes. A task that finds no bytes waits again.
 ///
 /// - Order: An event wakes all tasks that wait for that direction, in order of arrival.
 /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` for a descriptor that can't be waited for, such as a regular file's;
@@ -192,7 +192,7 @@ package struct ReadinessStateMachine<Waiter> {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
-        // The registration stays armed for more than it needs. A spurious event wakes no task and rearms it correctly.
+        // The registration stays armed for an event that no task waits for. If the event comes, it wakes no task and rearms correctly.
         return (waiter, nil)
     }
 

@@ -148,7 +148,7 @@ final class ReadinessTransfer {
 // MARK: - Reading
 
 extension ReadinessTransfer {
-    /// Reads the available bytes, up to `count`, or waits until there are some. Returns an empty `Data` only at the end.
+    /// Reads the available bytes, up to `count`. Waits if there are none. Returns an empty `Data` only at the end.
     func readSome(upToCount count: Int) async throws -> Data {
         if count == 0 { return Data() }
         var buffer = ReadBuffer(expected: min(count, Self.maximumPerCall))
@@ -180,7 +180,7 @@ extension ReadinessTransfer {
         if start.count > limit { throw Kernel.excess(over: limit, path) }
     }
 
-    /// Appends the available bytes, or waits until there are some. Returns how many, 0 only at the end.
+    /// Appends the available bytes. Waits if there are none. Returns their number, 0 only at the end.
     private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         let most = min(most, Self.maximumPerCall)
         let calls = io.kernel.calls.readiness

@@ -207,7 +207,7 @@ package struct MetadataCalls: Sendable {
         case path(Path, followsLinks: Bool)
     }
 
-    // MARK: Times, modes, owners; nil changes nothing
+    // MARK: Times, modes, owners (nil changes nothing)
 
     package var setTimes:
         @Sendable (_ path: Path, _ modified: FileTime?, _ accessed: FileTime?, _ followsLinks: Bool) -> CInt
@@ -227,7 +227,7 @@ package struct MetadataCalls: Sendable {
     package var readLink: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var resolve: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
 
-    // MARK: Extended attributes; an empty buffer asks for the size
+    // MARK: Extended attributes (an empty buffer asks for the size)
 
     package var listAttributes: @Sendable (_ target: Target, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var attribute: @Sendable (_ target: Target, _ name: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
@@ -422,7 +422,7 @@ package struct ReadinessCalls: Sendable {
     package var removeInterest: @Sendable (_ queue: CInt, _ descriptor: CInt) -> CInt = { csluice_epoll_remove($0, $1) }
     package var waitForEvents:
         @Sendable (_ queue: CInt, _ milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt = waitForEvents
-    /// Keeps the entries that are ready, with what they are ready for. See poll(2).
+    /// Keeps only the entries that are ready, and sets what each is ready for. See poll(2).
     package var poll: @Sendable (_ milliseconds: CInt, _ entries: inout [ReadinessEntry]) -> CInt = poll
 
     /// Opens the two ends of the lane's wake-up, which may be the same descriptor.

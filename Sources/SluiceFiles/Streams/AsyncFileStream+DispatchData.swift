@@ -1,6 +1,5 @@
 #if canImport(Dispatch)
-// In a separate file, because Foundation re-exports Dispatch on Apple platforms, and next to an import of it this one would be redundant
-// there.
+// In a separate file: Foundation re-exports Dispatch on Apple platforms, so importing both in one file would be redundant there.
 public import Dispatch
 
 extension AsyncFileStream where Mode == WriteMode {

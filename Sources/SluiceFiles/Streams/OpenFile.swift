@@ -18,7 +18,7 @@ final class OpenFile: Sendable {
     /// Whether the readiness lane reads and writes the file: a FIFO, terminal or socket.
     let isWaitedFor: Bool
     let isLocked: Bool
-    /// The bytes taken by a read that failed or was cancelled, from a file that is waited for. The next read starts with them.
+    /// For a file that is waited for: the bytes that a failed or cancelled read has taken. The next read starts with them.
     private let unread = Lock(Data())
     private let isClosed = Atomic(false)
     /// Whether the first inline read found that the file system doesn't support non-blocking reads.
@@ -52,7 +52,7 @@ final class OpenFile: Sendable {
 
     func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }
 
-    /// Closes the file unless it is closed. An error names `path`, or the path that was opened.
+    /// Closes the file if it is still open. An error names `path`, or the path that was opened.
     func closeOnce(as path: String? = nil) throws(FileError) {
         if takeDescriptor() { try io.kernel.close(descriptor, isLocked: isLocked, path ?? self.path) }
     }

@@ -85,7 +85,7 @@ extension Data {
     /// Writes a whole file atomically: the path always leads to the complete old file or the complete new one.
     ///
     ///     try await data.asyncWrite(to: url)
-    ///     try await data.asyncWrite(to: other, options: .init(durability: .none))         // faster; may be lost with the power
+    ///     try await data.asyncWrite(to: other, options: .init(durability: .none))         // faster; a power failure may lose it
     ///
     /// By default, the bytes are on disk before the file gets its name (``Durability/full``). On the benchmark machine's SSD, that cuts the
     /// rate for 4 KiB files by 40%. It still writes as many files per second as `Data.write(to:options: .atomic)`. Choose
@@ -136,9 +136,9 @@ public struct FileWriteOptions: Sendable, Hashable {
 
     /// The mode of a new file, as masked by the umask.
     ///
-    /// A file that replaces another one gets the owner, the group, the mode and the access control list of that file. Until its bytes are
-    /// written, only its owner can open it. If the process isn't allowed to set some of these, or the file system can't store them, access
-    /// is never widened:
+    /// A file that replaces another one gets the old file's owner, group, mode and access control list. Until its bytes are written, only
+    /// its owner can open it. If the process isn't allowed to set some of these, or the file system can't store them, access is never
+    /// widened:
     ///
     /// - With a different owner or group, the file loses its set-user-ID and set-group-ID bits, and the group and everyone else get only
     ///   the access that both had before.
@@ -219,8 +219,8 @@ enum FileContents: Sendable {
 }
 
 extension Kernel {
-    /// Opens a file, reads it to its end and closes it, unless it must be waited for. Records for the inline lane whether it may
-    /// open the next file in this directory.
+    /// Opens a file, reads it to its end and closes it, unless it must be waited for. Tells the inline lane whether it may open the next
+    /// file in this directory.
     func readFile(
         _ path: String, limit: Int, mayMap: Bool, _ files: FileIO, _ cancellation: borrowing Cancellation,
         _ progress: (@Sendable (FileProgress) -> Void)?
@@ -284,7 +284,7 @@ extension FileIO {
         }
     }
 
-    /// Reads a regular file that has `size` bytes on the calling thread, if all bytes are in memory. Returns `nil` in every other case; then
+    /// Reads a regular file that has `size` bytes on the calling thread, if all bytes are in memory. Otherwise returns `nil`; then
     /// ``contents(of:size:)`` finds out why.
     package func contentsWithoutWaiting(ofPath path: String, size: Int) -> Data? {
         guard case .whole(let data) = contentsInline(of: path, limit: size), data.count == size else { return nil }
@@ -292,8 +292,8 @@ extension FileIO {
     }
 
     /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a partial file while the
-    /// bytes are being written, and after a kill. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if something has
-    /// the name already.
+    /// bytes are being written, or if the process is killed. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if
+    /// the name is taken.
     package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
         let path = try Path.of(url, for: "write")
         try await run { [kernel] _ in
