@@ -76,7 +76,7 @@ int csluice_rename_noreplace(const char *source, const char *destination) {
 #if defined(__APPLE__)
     RESULT(renamex_np(source, destination, RENAME_EXCL));
 #elif defined(SYS_renameat2)
-    // By number: glibc has the function since 2.28, musl since later; Linux has the call since 3.15.
+    // By number: the function needs glibc 2.28 or a recent musl, the call only Linux 3.15.
     RESULT((int)syscall(SYS_renameat2, AT_FDCWD, source, AT_FDCWD, destination, RENAME_NOREPLACE));
 #else
     (void)source;
@@ -178,7 +178,7 @@ int csluice_host_name(char *into, size_t capacity) { return gethostname(into, ca
 
 #if defined(__GLIBC__)
 void csluice_error_text(int number, char *into, size_t capacity) {
-    // With _GNU_SOURCE, this is the variant that returns the text.
+    // With _GNU_SOURCE, strerror_r is the variant that returns the text.
     char buffer[256];
     snprintf(into, capacity, "%s", strerror_r(number, buffer, sizeof buffer));
 }
@@ -203,7 +203,7 @@ int csluice_clone(int source, int destination) {
 
 ssize_t csluice_copy_range(int source, int destination, size_t count) {
 #if defined(__linux__) && defined(SYS_copy_file_range)
-    // By number: glibc has the function since 2.27, musl since 1.1.24; Linux has the call since 4.5.
+    // By number: the function needs glibc 2.27 or musl 1.1.24, the call only Linux 4.5.
     RESULT((ssize_t)syscall(SYS_copy_file_range, source, NULL, destination, NULL, count, 0));
 #else
     (void)source;

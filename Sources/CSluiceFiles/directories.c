@@ -29,7 +29,7 @@ const int csluice_open_to_search = O_RDONLY;
 
 #ifdef __linux__
 
-// Uses the kernel's records directly: readdir of glibc reads ahead into a buffer, so its position isn't the descriptor's.
+// Uses the kernel's records directly: glibc's readdir reads ahead into a buffer, so its position isn't the descriptor's.
 struct record {
     uint64_t inode;
     int64_t offset;
@@ -149,7 +149,7 @@ ssize_t csluice_readlinkat(int directory, const char *name, char *into, size_t c
 
 int csluice_mkfifoat(int directory, const char *name, mode_t mode) {
 #ifdef __APPLE__
-    // macOS has mkfifoat(2) since 13.
+    // mkfifoat(2) needs macOS 13.
     (void)directory, (void)name, (void)mode;
     return -ENOSYS;
 #else

@@ -16,9 +16,9 @@
 #define TIME_OF(status, which) ((struct csluice_time){(status)->st_##which##tim.tv_sec, (status)->st_##which##tim.tv_nsec})
 #endif
 
-// What a damaged file system or a broken server reports may be out of range.
+// A damaged file system or a broken server may report a size that is out of range.
 #define SIZE_OF(size) ((uint64_t)(size) > INT64_MAX ? INT64_MAX : (int64_t)(size))
-// The number of blocks counts 512 bytes each, independent of the block size.
+// A block is 512 bytes here, regardless of the file system's block size.
 #define SIZE_OF_BLOCKS(blocks) ((uint64_t)(blocks) > INT64_MAX / 512 ? INT64_MAX : (int64_t)(blocks) * 512)
 
 static void copy_status(const struct stat *from, struct csluice_status *into) {
@@ -156,7 +156,7 @@ int csluice_link_as(const char *source, const char *destination, bool following_
 ssize_t csluice_readlink(const char *path, char *into, size_t capacity) { RESULT(readlink(path, into, capacity)); }
 
 ssize_t csluice_realpath(const char *path, char *into, size_t capacity) {
-    // Not with a buffer of the caller: realpath writes up to PATH_MAX bytes.
+    // Not into the caller's buffer: realpath writes up to PATH_MAX bytes.
     char *found = realpath(path, NULL);
     if (!found) return -errno;
     size_t count = strlen(found);

@@ -12,7 +12,7 @@ static int prepared;
 static void prepare(void) { prepared = curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 int csluice_curl_prepare(void) {
-    // curl_global_init(3) is safe on any thread only from 7.84 on, and not on every platform.
+    // curl_global_init(3) is thread-safe only since 7.84, and not on every platform.
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare);
     return prepared;
@@ -59,7 +59,7 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     SET(CURLOPT_WRITEFUNCTION, settings->body);
     SET(CURLOPT_READFUNCTION, settings->upload);
     SET(CURLOPT_SEEKFUNCTION, settings->rewind);
-    // The head of a proxy's response to CONNECT isn't a head of the server's response.
+    // The head of the proxy's response to CONNECT isn't part of the server's response.
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
 }

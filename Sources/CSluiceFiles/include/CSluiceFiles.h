@@ -158,7 +158,7 @@ int csluice_fset_times(int descriptor, const struct csluice_time *modified, cons
 int csluice_chmod(const char *path, mode_t mode);
 /// fchmodat(2). Fails with EOPNOTSUPP for a symbolic link, which has no mode, and where the system can't set the mode without following.
 int csluice_fchmodat(int directory, const char *name, mode_t mode);
-/// A number of all ones doesn't change that owner.
+/// An ID of all ones leaves that user or group unchanged.
 int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links);
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group);
 uint32_t csluice_effective_user(void);
@@ -251,7 +251,7 @@ int csluice_watch_add(int queue, const char *path, uint32_t mask);
 enum csluice_readiness {
     csluice_readable = 1,
     csluice_writable = 2,
-    /// The other side has gone. Reported without being requested.
+    /// The other side has hung up. Reported without being requested.
     csluice_hung_up = 4,
     /// The descriptor failed, or it's the writing end of a pipe without a reader. Reported without being requested.
     csluice_failed = 8,

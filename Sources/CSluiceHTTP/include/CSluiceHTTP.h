@@ -46,11 +46,11 @@ struct csluice_curl_settings {
     curl_write_callback _Nonnull body;
     /// Provides bytes of the request's body. See CURLOPT_READFUNCTION(3).
     curl_read_callback _Nonnull upload;
-    /// Goes to another position in the request's body. See CURLOPT_SEEKFUNCTION(3).
+    /// Seeks in the request's body. See CURLOPT_SEEKFUNCTION(3).
     curl_seek_callback _Nonnull rewind;
 };
 
-/// Creates a handle that carries one request after another. Returns NULL if there is no memory or libcurl refuses an option.
+/// Creates a handle that sends one request after another. Returns NULL if there is no memory or libcurl refuses an option.
 CURL *_Nullable csluice_curl_easy(const struct csluice_curl_settings *_Nonnull settings);
 
 /// One request. libcurl copies the strings. The fields must live as long as the request.
@@ -68,11 +68,11 @@ struct csluice_curl_request {
     void *_Nonnull context;
 };
 
-/// Sets the request that the handle carries next. Returns 0, or a CURLcode.
+/// Sets the request that the handle sends next. Returns 0, or a CURLcode.
 int csluice_curl_set_request(CURL *_Nonnull easy, const struct csluice_curl_request *_Nonnull request,
                          char error_text[_Nonnull CURL_ERROR_SIZE]);
 
-/// Details of a transfer, to find the reason of a failure.
+/// Details of a transfer, to find out why it failed.
 struct csluice_curl_facts {
     /// The errno(3) of the last failed attempt to connect; 0 if there was none.
     long system_error;
@@ -83,7 +83,7 @@ struct csluice_curl_facts {
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 
-/// Returns the errno(3) with which no socket can be created now, or 0 if one can. libcurl doesn't report why it couldn't create one.
+/// Tries to create a socket. Returns 0, or the errno(3) of the failure, which libcurl doesn't report.
 int csluice_curl_socket_error(void);
 
 /// The times at which the steps of a transfer ended, in microseconds from its start; 0 for a step that hasn't ended or doesn't occur.
