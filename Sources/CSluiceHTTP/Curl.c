@@ -28,7 +28,7 @@ static CURLcode set_newer_options(CURL *easy) {
     code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700  // 7.87.0
-    // Without it, removing a handle during a name lookup waits for seconds, until the name server answers or the lookup times out.
+    // Without this, removing a handle during a name lookup waits for seconds, until the name server answers or the lookup times out.
     if (!code) code = curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     return code;
@@ -53,7 +53,7 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     if (settings->ca_file) SET(CURLOPT_PROXY_CAINFO, settings->ca_file);
     if (settings->certificate) SET(CURLOPT_SSLCERT, settings->certificate);
     if (settings->key) SET(CURLOPT_SSLKEY, settings->key);
-    // Without it, OpenSSL asks for the passphrase of an encrypted key on the terminal, or reads standard input, on the thread of all transfers.
+    // Without this, OpenSSL would ask for an encrypted key's passphrase on the terminal or standard input, blocking all transfers.
     SET(CURLOPT_KEYPASSWD, "");
     SET(CURLOPT_HEADERFUNCTION, settings->line);
     SET(CURLOPT_WRITEFUNCTION, settings->body);

@@ -45,7 +45,7 @@ public final class ConcurrencyLimiter: Sendable {
         /// lower priorities wait, these priorities take turns. On Linux, and on Apple platforms from version 26, a waiting task whose
         /// priority is raised moves to the end of the line of its new priority. The priority of tasks that hold a place isn't raised.
         case priority
-        /// The task that has waited shortest goes first.
+        /// The task that arrived last goes first.
         ///
         ///     let limiter = ConcurrencyLimiter(concurrency: 4, order: .newestFirst)       // for the images of a list
         ///
@@ -83,7 +83,7 @@ public final class ConcurrencyLimiter: Sendable {
         storage = LimiterStorage(concurrency: Self.checked(concurrency), tracksHolders: tracksHolders)
     }
 
-    /// Returns the largest concurrency that fits into the limiter's word instead of a larger one, such as `Int.max` for "no limit".
+    /// Clamps a concurrency, such as `Int.max` for "no limit", to the largest one that fits into the limiter's word.
     private static func checked(_ concurrency: Int) -> Int {
         precondition(concurrency >= 1, "A limiter's concurrency must be at least 1; it is \(concurrency).")
         return min(concurrency, LimiterWord.maximum)
@@ -276,7 +276,7 @@ extension ConcurrencyLimiter {
         try await acquire(weight: weight, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
-    /// Waits for a place until a deadline, and returns a permit that holds it. If a place is free, the deadline doesn't matter.
+    /// Waits for a place until a deadline, and returns a permit that holds it. A free place is given even after the deadline.
     ///
     /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(weight:)``.
@@ -447,9 +447,9 @@ public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvert
 
 // MARK: - Places
 
-// These functions and the bodies above are inlined into the caller: if a place is free, they take less time than a call of
-// an asynchronous function in another module. They aren't asynchronous, because after each `await` the runtime checks that
-// it's on the caller's actor. On the main actor, that check costs as much as entering.
+// These functions and the bodies above are inlined into the caller: if a place is free, they take less time than calling an
+// asynchronous function in another module. They aren't asynchronous, because after each `await` the runtime checks that it's on
+// the caller's actor. On the main actor, that check costs as much as entering.
 extension ConcurrencyLimiter {
     @inlinable
     func enter() -> Bool {

@@ -195,7 +195,7 @@ extension KeyedLimiter {
     ///     permit.release()
     ///
     /// It follows the rules of a ``ConcurrencyLimiter/Permit``: it can't be copied, an error that is thrown before ``release()`` releases
-    /// the place too, and without a call of ``release()`` the compiler destroys the permit after its last use, which may be long before the
+    /// the place too, and without a call to ``release()`` the compiler destroys the permit after its last use, which may be long before the
     /// work ends.
     public struct Permit: ~Copyable, Sendable {
         private let storage: KeyedLimiterStorage<Key>
@@ -247,7 +247,7 @@ extension KeyedLimiter {
         return try await acquire(for: key, weight: weight, until: deadline, clock: .continuous)
     }
 
-    /// Waits for a place for a key until a deadline, and returns a permit that holds it. If a place is free, the deadline doesn't matter.
+    /// Waits for a place for a key until a deadline, and returns a permit that holds it. A free place is given even after the deadline.
     ///
     /// - Precondition: `weight` isn't negative.
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(for:weight:)``.
@@ -304,7 +304,7 @@ extension KeyedLimiter {
         storage.cancelWaiting(nil)
     }
 
-    /// Ends the wait of every task that waits for a key with a `CancellationError`, as if the task had been cancelled.
+    /// For one key, ends the wait of every waiting task with a `CancellationError`, as if the task had been cancelled.
     ///
     /// Running bodies, and tasks that wait for other keys, aren't affected. O(n) in the number of tasks that wait for the key.
     public func cancelWaiting(for key: Key) {

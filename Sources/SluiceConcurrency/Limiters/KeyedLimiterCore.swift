@@ -31,9 +31,9 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
     }
 
     enum EnterAction: Sendable {
-        /// Resumes tasks if the request took the turn of its key, and the next key's task fits beside it.
+        /// Resumes tasks if the request used its key's turn, and the next key's task fits too.
         case run(Wakeups)
-        /// Resumes tasks if the request is now the next of its key and doesn't fit, so that another key has the turn.
+        /// Resumes tasks if the request is now its key's next and doesn't fit, so that another key gets the turn.
         case wait(Ticket, Wakeups)
         /// The request is more than a limit, or there is no place and the request doesn't wait.
         case refuse
@@ -86,8 +86,8 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
 // MARK: Events
 
 extension KeyedLimiterStateMachine {
-    /// With `joins`, the task waits if there is no place, or if it's another task's turn. Without, it gets no place while a task waits for
-    /// the same key or for the total.
+    /// If `joins` is true, the task waits if there is no place, or if it's another task's turn. Otherwise it gets no place while a task
+    /// waits for the same key or for the total.
     mutating func enter(
         _ key: Key, _ request: LimiterRequest = LimiterRequest(), joins: Bool = true
     ) -> EnterAction {
@@ -133,7 +133,7 @@ extension KeyedLimiterStateMachine {
         var action = LeaveAction()
         grant(&action.wakeups)
         action.forgotten = forgetIfIdle(index)
-        // If no task has a place, no task waits: the first key in turn has a task that fits into an empty limiter.
+        // If no task has a place, no task waits: the next task of the first key in `turns` would fit into an empty limiter.
         if bodies == 0 { action.wakeups.append(watchers.settleAll(.granted), .granted) }
         return action
     }
@@ -204,7 +204,7 @@ extension KeyedLimiterStateMachine {
 // MARK: Machinery
 
 extension KeyedLimiterStateMachine {
-    /// All keys, oldest first. A change of all keys gives turns in this order.
+    /// All keys, oldest first. A change that affects all keys gives them turns in this order.
     private var keys: [Key] {
         states.sorted { $0.value.number < $1.value.number }.map(\.key)
     }

@@ -17,7 +17,7 @@ public import Synchronization
 /// - `tracked`: holders are recorded. No task ever enters or leaves without the lock.
 /// - `granted`: the number of tasks that have entered since the locked machine last took over the number.
 /// - `full`: the top bit of `granted`. The next task enters through the lock, which moves the count to the machine, so the
-///   count is exact and costs nothing. The count also makes two words different if the limit was changed between them.
+///   count is exact and costs nothing. A change of the limit also increments the count, so that the word differs.
 @usableFromInline
 struct LimiterWord: Hashable, Sendable {
     @usableFromInline var bits: UInt64
@@ -63,15 +63,15 @@ struct LimiterWord: Hashable, Sendable {
 /// The part of a ``ConcurrencyLimiter`` that its lock protects: the waiting tasks and their requests. ``KeyedLimiter`` and
 /// ``RateLimiter`` have machines of their own.
 ///
-/// It's a value that resumes no task itself. Its methods are the events of a limiter, and change the word as well. No other task changes the
-/// word meanwhile: see ``LimiterStorage/change(_:)``.
+/// It's a value that resumes no task itself. Its methods are the events of a limiter. They change the word too, which no other task does
+/// at the same time: see ``LimiterStorage/change(_:)``.
 struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Ticket = LimiterLine<Waiter>.Ticket
     typealias Wakeups = LimiterWakeups<Waiter>
     typealias Watch = WaitingLine<Waiter, LimiterOutcome>.Ticket
 
     enum EnterAction: Sendable {
-        /// Resumes tasks if the request passed over a priority so often that a request of it is now the next, and fits.
+        /// Resumes tasks if the request exhausted the patience of a lower priority, whose request is now next and fits.
         case run(Wakeups)
         case wait(Ticket)
         /// The request is more than the limit, or there is no place and the request doesn't wait.
@@ -97,7 +97,8 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
 
     /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled.
     ///
-    /// With `joins`, the task waits if there is no place, or if it's another task's turn. Without, it gets no place while any task waits.
+    /// If `joins` is true, the task waits if there is no place, or if it's another task's turn. Otherwise it gets no place while any task
+    /// waits.
     mutating func enter(
         _ word: inout LimiterWord, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) -> EnterAction {
@@ -121,7 +122,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
 
     /// Gives back a place; returns the tasks to resume.
     ///
-    /// A place that another task waits for goes to this task directly, and is never free in between.
+    /// If another task waits for the place, it gets the place directly: the place is never free in between.
     mutating func leave(_ word: inout LimiterWord, weight: UInt64) -> Wakeups {
         precondition(
             word.running >= weight && (weight != 0 || weightless > 0),
@@ -163,7 +164,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     /// No task loses its place. Requests in line for more than the new limit fail.
     mutating func resize(_ word: inout LimiterWord, to limit: UInt64) -> Wakeups {
         self.limit = limit
-        // A task that has loaded the old limit finds a different word, and retries. The count in the word is one too high.
+        // A task that has loaded the old limit finds a different word, and retries. This makes the count in the word one too high.
         word.bits &+= LimiterWord.oneGranted
         granted &-= 1
         return end(&word, .tooHeavy) { _, weight in weight > limit }
@@ -226,7 +227,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     }
 }
 
-// The explorer of interleavings recognizes a state that it has seen.
+// For the tests' interleaving explorer, which recognizes the states that it has visited.
 extension LimiterStateMachine: Hashable, Equatable where Waiter: Hashable {}
 
 // MARK: - Wakeups
@@ -258,7 +259,7 @@ struct LimiterWakeups<Waiter: Sendable>: Sendable {
 
 /// The word, and the lock with the machine. Its methods resume no task: the caller resumes the returned tasks after the lock is released.
 ///
-/// `LimiterExplorer` of the tests has the same accesses, one by one, and explores their interleavings: change both together.
+/// `LimiterExplorer` in the tests makes the same accesses one by one and explores their interleavings. Change both together.
 @usableFromInline
 struct LimiterStorage: ~Copyable, Sendable {
     @usableFromInline typealias Waiter = UnsafeContinuation<LimiterOutcome, Never>
@@ -341,7 +342,7 @@ struct LimiterStorage: ~Copyable, Sendable {
     /// Performs an event of the machine. The word is crowded meanwhile, so all other tasks wait for the lock.
     private func change<Value: Sendable>(_ event: (inout Machine, inout LimiterWord) -> Value) -> Value {
         machine.withLock { machine in
-            // Acquiring: the work of the tasks that have left happens before what the task does that finds the limiter idle.
+            // Acquiring: the work of tasks that have left happens before anything done by a task that finds the limiter idle.
             let (found, _) = self.word.bitwiseOr(LimiterWord.crowded, ordering: .acquiringAndReleasing)
             var word = LimiterWord(bits: found)
             let value = event(&machine, &word)
@@ -463,7 +464,7 @@ final class LimiterWaitTimes: Sendable {
 ///
 /// A task is identified by its address, which is unique while the task lives, and the task outlives its body.
 final class LimiterHolders: Sendable {
-    /// More than one only if the inner bodies didn't wait.
+    /// The number of bodies that each task runs: more than one only if the inner bodies didn't wait.
     private let tasks = Lock<[UInt: Int]>([:])
 
     /// Records that the calling task runs a body; traps if the task runs one already.

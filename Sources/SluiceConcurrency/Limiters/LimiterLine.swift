@@ -76,7 +76,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         isEmpty ? nil : line.slots[firstSlot(of: nextLevel)].weight
     }
 
-    /// Whether the task would be the next if it joined now.
+    /// Whether the task would be next if it joined now.
     func wouldBeNext(_ request: LimiterRequest) -> Bool {
         request.joinsAtFront || isEmpty
             || levels.allSatisfy {
@@ -84,7 +84,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
             }
     }
 
-    /// A task that would have been the next was admitted without joining.
+    /// Records that a task that would have been next was admitted without joining.
     mutating func passOver() {
         for level in levels.indices where levels[level].count > 0 { levels[level].passedOver += 1 }
     }
@@ -121,7 +121,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         let next = nextLevel
         let slot = firstSlot(of: next)
         remove(slot)
-        // If an aged level goes first, the higher levels were passed over, too. A single level ages while tasks pass it over without joining.
+        // If an aged level goes first, it passes over the higher levels. A single level ages when tasks pass it over without joining.
         if levels.count > 1 || levels[next].passedOver > 0 {
             passOver()
             levels[next].passedOver = 0
@@ -187,7 +187,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         levels[level].last = slot
     }
 
-    /// All tasks are of one level.
+    /// All tasks have the same level.
     private mutating func addAtFront(_ slot: Int) {
         let level = level(of: 0)
         line.move(slot, behind: Line.none)
@@ -215,6 +215,6 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     }
 }
 
-// The explorer of interleavings recognizes a state that it has seen.
+// For the tests' interleaving explorer, which recognizes the states that it has visited.
 extension LimiterLine: Hashable, Equatable where Waiter: Hashable {}
 extension LimiterLine.Level: Hashable, Equatable where Waiter: Hashable {}

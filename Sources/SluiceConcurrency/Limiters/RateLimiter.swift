@@ -86,7 +86,7 @@ extension RateLimiter {
     /// Waits until tokens are available, for up to `timeout` on the limiter's clock, and takes them.
     ///
     /// - Precondition: `weight` isn't negative.
-    /// - Throws: The same errors as ``consume(_:until:)``, immediately under the same conditions.
+    /// - Throws: The same errors as ``consume(_:until:)``. Like that method, it fails immediately if the tokens can't be available in time.
     public func consume(_ weight: Int = 1, timeout: Duration) async throws {
         try await consume(weight, until: storage.clock.deadline(after: timeout))
     }
@@ -268,7 +268,7 @@ extension RateLimiterStateMachine {
         var wakes: [Wake] = []
         bucket.refill(until: now)
         serve(&wakes)
-        // Needed also for the same leader: it was woken too early, and must sleep again.
+        // Even if the leader is still the same: it was woken too early, and must sleep again.
         nudge(&wakes)
         return wakes
     }
@@ -406,7 +406,7 @@ struct TokenBucket: Hashable, Sendable {
     /// Returns the first moment at which `wanted` tokens will have arrived, even if the bucket can't hold as many at one time.
     func moment(of wanted: UInt128) -> Int128 {
         guard wanted > UInt128(tokens) else { return time }
-        // The whole tokens without the last one; to them is added the rest of the incomplete token, and `rate - 1` to round up.
+        // All whole tokens but the last. The rest of the incomplete token is added below, and `rate - 1` to round up.
         let missing = wanted - UInt128(tokens) - 1
         guard let wait = Self.divide(missing, times: period, plus: period - fraction + (rate - 1), by: rate)?.quotient,
             wait < UInt128(Self.never), time < Self.never - Int128(wait)
@@ -553,7 +553,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     }
 
     private func instant(_ plan: Machine.Plan) -> C.Instant {
-        // The clock is read once. If it moved on between two readings, the task would sleep past the moment.
+        // The clock is read once. If it advanced between two readings, the task would sleep past the moment.
         let now = clock.now
         return clock.deadline(
             after: Duration(attoseconds: plan.moment - origin.duration(to: now).attoseconds), from: now)

@@ -27,10 +27,10 @@
 /// **End.** After ``finish()``, consumers receive the remaining elements and then the end. Producers that wait for space throw
 /// ``QueueFinished``. Releasing the last reference to the queue has the same effect; ``elements`` and ``changes`` don't keep it alive.
 ///
-/// **Cost.** Adding and removing an element is O(1), amortized. No operation holds the queue's lock for longer than a few instructions,
-/// except ``removeAll()`` and ``removeAll(where:)``, which admit producers to the free space, and of which the second looks at all
-/// elements, ``finish()``, which takes all waiting tasks out of their line, and a change while another task computes a ``snapshot`` or an
-/// element of ``changes``, which copies all elements.
+/// **Cost.** Adding and removing an element is O(1), amortized. Operations hold the queue's lock for a few instructions. Only these hold it
+/// longer: ``removeAll()`` and ``removeAll(where:)`` admit producers to the free space, and the latter also looks at all elements;
+/// ``finish()`` takes all waiting tasks out of their line; and if another task is computing a ``snapshot`` or an element of ``changes``, a
+/// change copies all elements.
 public final class AsyncBoundedQueue<Element>: Sendable {
     /// The result of sending an element to this queue.
     public typealias SendResult = SluiceConcurrency.SendResult<Element>

@@ -15,9 +15,9 @@ public import HeapModule
 /// **Priority.** The priority is read once, in the producer's task, when the element is added. Later changes don't move the element.
 /// Priorities are compared under the queue's lock: the comparison must be short, and it must not use the queue, which traps.
 ///
-/// **Cost.** Adding and removing an element is O(log n), a snapshot O(n log n). No operation holds the queue's lock for longer than adding
-/// an element takes, except ``removeAll(where:)``, which looks at all elements, ``finish()``, which takes all waiting tasks out of their
-/// line, and a change while another task computes a ``snapshot`` or an element of ``changes``, which copies all elements.
+/// **Cost.** Adding and removing an element is O(log n), a snapshot O(n log n). Operations hold the queue's lock no longer than adding an
+/// element takes. Only these hold it longer: ``removeAll(where:)`` looks at all elements; ``finish()`` takes all waiting tasks out of their
+/// line; and if another task is computing a ``snapshot`` or an element of ``changes``, a change copies all elements.
 public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>: Sendable {
     @usableFromInline typealias Storage = QueueStorage<PriorityBuffer<Transferred<Element>, Priority>>
 

@@ -21,9 +21,9 @@ import SluiceLock
 /// **End.** After ``finish()``, consumers receive the remaining elements and then the end. Releasing the last reference to the queue has
 /// the same effect; ``elements`` and ``changes`` don't keep the queue alive.
 ///
-/// **Cost.** Adding and removing an element is O(1), amortized. No operation holds the queue's lock for longer than a few instructions,
-/// except ``removeAll(where:)``, which looks at all elements, ``finish()``, which takes all waiting tasks out of their line, and a change
-/// while another task computes a ``snapshot`` or an element of ``changes``, which copies all elements.
+/// **Cost.** Adding and removing an element is O(1), amortized. Operations hold the queue's lock for a few instructions. Only these hold it
+/// longer: ``removeAll(where:)`` looks at all elements; ``finish()`` takes all waiting tasks out of their line; and if another task is
+/// computing a ``snapshot`` or an element of ``changes``, a change copies all elements.
 public final class AsyncQueue<Element>: Sendable {
     @usableFromInline typealias Storage = QueueStorage<FIFOBuffer<Transferred<Element>>>
 

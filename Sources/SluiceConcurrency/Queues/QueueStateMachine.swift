@@ -77,8 +77,8 @@ struct QueueStateMachine<
     @usableFromInline var producers = Producers()
     @usableFromInline var observers = Observers()
     @usableFromInline var outbox = Outbox()
-    /// Whether `outbox` holds something. Returning the outbox from each critical section would cost as much as the rest, since it is
-    /// large.
+    /// Whether `outbox` holds something. The outbox is large: returning it from each critical section would cost as much as everything
+    /// else there.
     @usableFromInline var hasDeferredActions = false
     @usableFromInline var isFinished = false
     /// Whether the last reference to the queue was released. Observers get the last state and then the end.
@@ -333,7 +333,7 @@ struct QueueOutbox<Item: Sendable, Consumer: Sendable, Producer: Sendable, Obser
     @usableFromInline var consumers: [Consumer] = []
     /// Resumed in order.
     @usableFromInline var producers: [(producer: Producer, outcome: SendOutcome)] = []
-    /// Resumed so that they look again.
+    /// Resumed to look again.
     @usableFromInline var observers: [Observer] = []
     /// Only to be destroyed.
     @usableFromInline var retired: [Item] = []
@@ -420,7 +420,7 @@ struct ProducerLine<Item: Sendable, Producer: Sendable>: Sendable {
         return (item, line.settle(ticket, outcome))
     }
 
-    /// Releases the offers when the line has released its slots, which it does when it becomes empty.
+    /// Releases the offers if the line has released its slots, as it does when it becomes empty.
     @inlinable
     mutating func shrink() {
         if line.slotCount == 0 { offers.removeAll(keepingCapacity: offers.count <= Line.slotsKept) }

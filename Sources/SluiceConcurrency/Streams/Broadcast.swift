@@ -17,12 +17,12 @@
 ///
 /// It is like a `PassthroughSubject` of Combine with a buffer for each subscriber, or a broadcast channel of tokio.
 ///
-/// **Order.** All subscribers receive the elements in the same order, in which they were sent. Waiting subscribers are resumed in the order
-/// in which they started to wait.
+/// **Order.** All subscribers receive the elements in the order in which they were sent. Waiting subscribers are resumed in the order in
+/// which they started to wait.
 ///
 /// **Subscribing.** A subscriber receives all elements that are sent after ``subscribe(buffering:)`` has returned, even if it starts to
-/// iterate later. Before them it receives the last `replay` elements that were sent earlier, without gap or repetition. A loop over
-/// ``values`` subscribes when it begins.
+/// iterate later. First it receives the last `replay` elements that were sent before it subscribed. No element is missing or repeated in
+/// between. A loop over ``values`` subscribes when it begins.
 ///
 /// **Slow subscribers.** A slow subscriber delays neither the sender nor other subscribers. If its buffer is full, it misses elements, and
 /// receives their number in their place. If the sender must wait instead, use `shared()`, in which the slowest loop sets the pace, or give
@@ -136,8 +136,8 @@ extension Broadcast {
     /// The calling task iterates the sequence once, in its isolation. No task is started, so the sequence need not be `Sendable`. A
     /// receiver that needs all elements must subscribe before this method is called.
     ///
-    /// The method returns when the sequence has ended, or at the next element after other code has finished the broadcast. It continues if
-    /// all subscribers have left. It doesn't wait for slow subscribers, which miss elements; `shared()` waits.
+    /// The method returns when the sequence has ended, or at the next element after other code has finished the broadcast. It continues
+    /// even if all subscribers have left. It doesn't wait for slow subscribers, which miss elements; `shared()` waits.
     ///
     /// **Errors.** The method doesn't throw. An error of the sequence goes to the subscribers.
     ///
@@ -170,11 +170,11 @@ extension Broadcast {
     ///
     /// The subscriber receives the number of missed elements; see ``Delivery``.
     public enum Buffering: Hashable, Sendable {
-        /// At most this many elements are buffered, at least 1. If there are more, the subscriber misses the oldest. For current events.
+        /// At most this many elements are buffered, at least 1. If there are more, the subscriber misses the oldest. Suits current events.
         case newest(Int)
 
-        /// At most this many elements are buffered, at least 1. While the buffer is full, the subscriber misses new elements. For sections
-        /// without gaps.
+        /// At most this many elements are buffered, at least 1. While the buffer is full, the subscriber misses new elements. Suits
+        /// subscribers that need long runs of elements without a gap.
         case oldest(Int)
 
         /// All elements are buffered. Memory use grows while the subscriber is slower than the sender.

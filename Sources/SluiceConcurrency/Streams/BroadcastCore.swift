@@ -190,7 +190,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         }
     }
 
-    /// Elements removed from the log. Mostly there is one, which is stored without an allocation.
+    /// Elements removed from the log. Usually there is only one, which is stored without an allocation.
     @usableFromInline
     struct Removed: Sendable {
         @usableFromInline var first: Element?
@@ -209,7 +209,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     @usableFromInline var start = 0
     @usableFromInline var cursorsAtEnd = 0
     @usableFromInline let replay: Int
-    /// The number of elements at which slow subscribers are made to miss the elements that exceed their limits.
+    /// When the log has this many elements, slow subscribers skip the elements that exceed their limits.
     @usableFromInline var room = roomKept
 
     @inlinable
@@ -286,7 +286,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     @inlinable
     mutating func giveMemoryBack() {
         room = max(Self.roomKept, room / 4)
-        // The new deque holds all elements before the old one releases them, so none is destroyed here, under the lock.
+        // The new deque has all elements before the old one releases them, so none is destroyed here, under the lock.
         var smaller = Deque<Slot>(minimumCapacity: room)
         smaller.append(contentsOf: slots)
         slots = smaller

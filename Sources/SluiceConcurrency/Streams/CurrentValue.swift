@@ -18,8 +18,8 @@ public import SluiceLock
 /// reference has the same effect; ``values`` doesn't keep the object alive.
 ///
 /// **Cost.** Reading is O(1), and changing O(n) in the number of waiting subscribers. A subscriber uses memory only while it waits, and a
-/// constant amount. A change and ``finish()`` hold the lock while they take the waiting subscribers out of their line, and ``update(_:)``
-/// while it runs its body. All other operations hold it for a few instructions.
+/// constant amount. A change and ``finish()`` hold the lock while they take the waiting subscribers out of their line; ``update(_:)`` also
+/// holds it while it runs its body. All other operations hold it for a few instructions.
 public final class CurrentValue<Value: Sendable>: Sendable {
     @usableFromInline let storage: CurrentValueStorage<Value>
 
@@ -36,7 +36,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
 
     // MARK: The value
 
-    /// The current value. Setting it informs all subscribers, even if the new value is equal to the old one.
+    /// The current value. Setting it notifies all subscribers, even if the new value is equal to the old one.
     ///
     /// To make a change that depends on the old value, use ``update(_:)``: `count.value += 1` reads and sets in two steps, and another task
     /// can change the value between them. The old value is destroyed after unlocking, so its `deinit` may use this object.
@@ -46,7 +46,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
         set { storage.replace(with: newValue) }
     }
 
-    /// Changes the value in one step and informs all subscribers.
+    /// Changes the value in one step and notifies all subscribers.
     ///
     ///     let next = tickets.update { count in
     ///         count += 1
@@ -59,7 +59,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
     /// The body works on a copy of the value. A body that changes one element of an array therefore copies the array.
     ///
     /// - Returns: The result of the body.
-    /// - Throws: The body's error. The value is then unchanged, and subscribers aren't informed.
+    /// - Throws: The body's error. The value is then unchanged, and subscribers aren't notified.
     /// - Complexity: O(n) in the number of waiting subscribers. Other users of this object are blocked while the body runs.
     @discardableResult @inlinable
     public func update<Result, Failure: Error>(
@@ -77,7 +77,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
         storage.finish()
     }
 
-    // MARK: Following it
+    // MARK: Observing
 
     /// An asynchronous sequence of the current value and, after each change, the newest value.
     ///
@@ -85,7 +85,7 @@ public final class CurrentValue<Value: Sendable>: Sendable {
     ///     let ready = await connection.state.values.first { $0.isReady }        // waits for a value; nil if none comes
     ///
     /// Any number of tasks can iterate the sequence. Each loop is a separate subscriber and starts with the value at that time. A value
-    /// that is replaced before a subscriber receives it is skipped, also by `first(where:)`. To show the value in a user interface, use
+    /// that is replaced before a subscriber receives it is skipped, even by `first(where:)`. To show the value in a user interface, use
     /// ``Latest``.
     @inlinable
     public var values: Values { Values(storage: storage) }

@@ -26,8 +26,8 @@ public final class Latest<Value> {
     /// The newest element, or the initial value before the first element.
     public private(set) var value: Value
 
-    /// The error that ended the sequence that was followed last; `nil` while it is followed, and if it ended without an error or was
-    /// cancelled.
+    /// The error that ended the last sequence; `nil` while a sequence is followed, or if the last one was cancelled or ended without an
+    /// error.
     public private(set) var failure: (any Error)?
 
     /// Whether a sequence is followed.
@@ -110,8 +110,8 @@ public final class Latest<Value> {
 ///         }
 ///     }
 ///
-/// The object stores this value, and the task has a weak reference to the object. The end of this value cancels the task. So this is the
-/// one task that its owner doesn't await: an object can't wait while it is released.
+/// The object stores this value, and the task has a weak reference to the object. Releasing this value cancels the task. This is the one
+/// task that its owner doesn't await: an object can't wait while it is released.
 package final class Following: Sendable {
     private let task: Task<Void, Never>
 

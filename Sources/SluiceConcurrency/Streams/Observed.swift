@@ -10,16 +10,16 @@ import Observation
 /// are tracked, as in the body of a view.
 ///
 /// **Changes** between two elements are combined, so the loop gets the newest value and may miss values in between. If a change doesn't
-/// change the value of the expression, the loop gets an equal element. To skip equal elements, compare them with the last one.
+/// affect the value of the expression, the loop gets an equal element. To skip equal elements, compare each one with the last.
 ///
 /// **Isolation.** Observation reports a change *before* it happens. The loop then waits its turn on its actor, and evaluates the expression
 /// after the code that changes the object has finished or suspended. So change the objects on the actor that the loop runs on, such as the
 /// main actor. If code changes them elsewhere, the loop may read the old value and miss the change.
 ///
-/// **End.** The sequence ends if the loop's task is cancelled, or if none of the objects that the expression has read exists any longer. An
-/// expression that reads no observable property has one value. The sequence keeps the objects alive that the expression captures strongly.
+/// **End.** The sequence ends when the loop's task is cancelled, or when all objects that the expression has read are gone. An expression
+/// that reads no observable property has one value. The sequence keeps alive the objects that the expression captures strongly.
 ///
-/// It's like the standard library's `Observations` (SE-0475), which needs the systems of 2025.
+/// It's like the standard library's `Observations` (SE-0475), which requires Apple's 2025 system releases.
 ///
 /// - Complexity: Each element costs one evaluation of the expression, and O(n) in the number of properties that it reads.
 public func observed<Value>(_ expression: @escaping () -> Value) -> ObservedSequence<Value> {
@@ -48,16 +48,16 @@ public struct ObservedSequence<Value>: AsyncSequence {
     /// An iterator over the values of an expression.
     public struct Iterator: AsyncIteratorProtocol {
         let expression: () -> Value
-        /// Signalled before one of the properties changes that the last evaluation has read, and abandoned when the last of their objects
-        /// is destroyed.
+        /// Signalled before the first change of a property that the last evaluation has read, and abandoned when the last of the objects is
+        /// destroyed.
         private var change: Condition?
 
         init(expression: @escaping () -> Value) {
             self.expression = expression
         }
 
-        /// Returns the value of the expression, in the first call immediately, and later after a change; returns `nil` if the task is
-        /// cancelled or no change can come.
+        /// Returns the value of the expression: on the first call immediately, and on later calls after a change. Returns `nil` if the task
+        /// is cancelled or no change can come.
         public mutating func next() async -> Value? {
             await next(isolation: #isolation)
         }

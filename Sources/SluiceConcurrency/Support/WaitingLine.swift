@@ -245,7 +245,7 @@ extension WaitingLine: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.State: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.Slot: Sendable where Waiter: Sendable, Outcome: Sendable {}
 
-// The explorer of interleavings recognizes a state that it has seen.
+// For the tests' interleaving explorer, which recognizes the states that it has visited.
 extension WaitingLine: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
 extension WaitingLine.State: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
 extension WaitingLine.Slot: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}

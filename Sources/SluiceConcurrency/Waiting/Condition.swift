@@ -10,8 +10,7 @@ import SluiceLock
 /// Tasks are resumed in the order in which they started to wait.
 ///
 /// **Abandonment.** If ``Signal/abandon()`` is called, or the last reference to the signal goes away before it's used, no signal can come.
-/// Waiting tasks are then resumed with ``Outcome/abandoned``. Without this outcome, they would wait forever after a failure of the
-/// producer:
+/// Waiting tasks are then resumed with ``Outcome/abandoned``. Without this outcome, they would wait forever if the producer failed:
 ///
 ///     if await condition.wait() == .abandoned { throw ProducerFailed() }
 ///
@@ -98,7 +97,7 @@ public final class Signal: Sendable {
 
     /// Resumes all tasks that wait for the condition; later waits return immediately.
     ///
-    /// After a call of this method or ``abandon()``, further calls do nothing. O(n) in the number of waiting tasks.
+    /// After a call to this method or ``abandon()``, further calls do nothing. O(n) in the number of waiting tasks.
     public func signal() {
         storage.complete(.signalled)
     }
@@ -107,7 +106,7 @@ public final class Signal: Sendable {
     ///
     ///     do { try await openDatabase() } catch { signal.abandon(); throw error }
     ///
-    /// After a call of this method or ``signal()``, further calls do nothing. O(n) in the number of waiting tasks.
+    /// After a call to this method or ``signal()``, further calls do nothing. O(n) in the number of waiting tasks.
     public func abandon() {
         storage.complete(.abandoned)
     }
@@ -139,7 +138,7 @@ struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
     }
 
     private(set) var outcome: Outcome?
-    /// A task that came before all tasks in line, if its wait can't be cancelled. Most conditions then allocate no line.
+    /// The first waiting task, if its wait can't be cancelled. It isn't in line, so most conditions allocate no line.
     private(set) var first: Waiter?
     private(set) var line = Line()
 

@@ -6,8 +6,8 @@ import SluiceLock
 ///     pool.withState { $0.append(connection) }                                // resumes one waiting task
 ///     let next = await pool.wait(claiming: { $0.popLast() })
 ///
-/// A waiting task states its condition, and a change of the state resumes exactly the tasks that it serves, without a signal. This is the
-/// monitor of Hoare and Brinch Hansen with explicit conditions.
+/// Each waiting task states its condition, so no signals are needed: a change of the state resumes exactly the tasks that it serves. This
+/// is the monitor of Hoare and Brinch Hansen with explicit conditions.
 ///
 /// **Predicates and claims.** `wait(where:)` waits until a predicate holds. Another task can change the state again before the
 /// caller continues, so use it for conditions that stay true, such as "loaded". `wait(claiming:)` checks the state and takes
@@ -25,12 +25,12 @@ import SluiceLock
 /// **Cancellation.** `wait` continues to wait in a cancelled task; `waitUnlessCancelled` and the forms with a timeout or a deadline
 /// don't. A task that claims something always gets it, and a task that stops waiting has claimed nothing.
 ///
-/// **Lifetime.** A waiting task keeps the monitor alive, but if no other code has the monitor, no change can end the wait. Give the state a
-/// final value that predicates check, or wait with a deadline.
+/// **Lifetime.** A waiting task keeps the monitor alive, but if no other code has a reference to it, no change can end the wait. Give the
+/// state a final value that predicates check, or wait with a deadline.
 ///
-/// **Cost.** A wait evaluates its predicate or claim when it starts and in every call of ``withState(_:)``. Each claim that succeeds
-/// evaluates the conditions of all waiting tasks again. This suits tens of waiting tasks, not thousands. The evaluations block the thread that
-/// changes the state.
+/// **Cost.** A predicate or claim is evaluated when its wait starts and in every call to ``withState(_:)``. After each claim that succeeds,
+/// the conditions of all waiting tasks are evaluated again. This suits tens of waiting tasks, not thousands. The evaluations block the
+/// thread that changes the state.
 public final class Monitor<State: Sendable>: Sendable {
     private let storage: MonitorStorage<State>
 
@@ -212,8 +212,8 @@ final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: 
 
 /// A state, and the tasks that wait until it satisfies a condition.
 ///
-/// After each event, no attempt in line would succeed. The machine resumes no task itself. It returns the attempts
-/// that it takes out of the line, because an attempt contains a user's closure and must not be destroyed under the lock.
+/// After each event, no attempt in line would succeed. The machine resumes no task itself. It returns the attempts that it takes out of
+/// the line, because an attempt contains a user's closure, which must not be destroyed under the lock.
 struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, WaitEnd<Void>>
 

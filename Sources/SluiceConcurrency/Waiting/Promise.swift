@@ -150,7 +150,7 @@ extension Promise {
             storage.complete(result)
         }
 
-        /// Completes the promise as abandoned, as the release of the last reference does.
+        /// Completes the promise as abandoned, as if the last reference to the resolver had been released.
         ///
         /// - Returns: Whether this was the first completion.
         @discardableResult

@@ -1,6 +1,6 @@
 import SluiceLock
 
-/// A value that asynchronous work creates when it is first needed, and that is then kept.
+/// A value that asynchronous work creates when it is first needed, and that is kept from then on.
 ///
 ///     let database = AsyncLazy { try await Database.open(url) }
 ///
@@ -31,7 +31,7 @@ import SluiceLock
 public final class AsyncLazy<Value: Sendable>: Sendable {
     private let storage: LazyStorage<Value>
 
-    /// Creates a lazy value. The work doesn't run before the first call of ``value``.
+    /// Creates a lazy value. The work doesn't run until ``value`` is first read.
     public init(_ work: @escaping @Sendable () async throws -> Value) {
         storage = LazyStorage(work)
     }

@@ -16,8 +16,8 @@ extension Sequence where Element: Sendable {
     /// ended.
     ///
     /// **Cancellation.** Cancelling the calling task cancels the running transforms, and no more are started. If elements remain, the
-    /// method then throws `CancellationError`, even if the transform doesn't throw, because their results are missing. It takes one more
-    /// element from the sequence to know.
+    /// method then throws `CancellationError`, even if the transform doesn't throw, because their results are missing. To find out, it
+    /// takes one more element from the sequence.
     ///
     /// **Cost.** The next element is taken when a child task can start for it, so the sequence can be lazy or very long. All results are
     /// kept.
@@ -100,7 +100,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 }
 
 extension AsyncIteratorProtocol {
-    /// Returns the next element, and notes an error of the sequence. Throws if the task is cancelled before the sequence ends: the
+    /// Returns the next element, and records an error of the sequence. Throws if the task is cancelled before the sequence ends: the
     /// cancellation may have ended it early.
     fileprivate mutating func nextUnlessCancelled(_ failure: FirstError) async throws -> Element? {
         try Task.checkCancellation()

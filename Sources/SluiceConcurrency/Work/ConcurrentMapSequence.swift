@@ -5,8 +5,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     ///         show(image)
     ///     }
     ///
-    /// See ``ConcurrentMapSequence``. To transform the elements of an array, and to get an array, use `concurrentMap` of `Sequence`. If
-    /// there are no results, use `concurrentForEach(concurrency:_:)`.
+    /// See ``ConcurrentMapSequence``. To turn one array into another, use `concurrentMap` of `Sequence`. If there are no results, use
+    /// `concurrentForEach(concurrency:_:)`.
     ///
     /// - Parameters:
     ///   - concurrency: The largest number of transforms that run concurrently. Choose it by the limiting resource, which is seldom the
@@ -26,8 +26,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 ///     let images = links.concurrentMap(concurrency: 8, ordered: false) { try await network.download($0) }
 ///     for try await image in images { show(image) }
 ///
-/// **Reading ahead.** At most `concurrency` elements have been taken from the base whose results the loop hasn't received. A slow loop
-/// therefore stops the work, and results don't accumulate. In an ordered sequence, results wait for the results before them: if one
+/// **Reading ahead.** At most `concurrency` elements are in flight: taken from the base, with results that the loop hasn't received. A slow
+/// loop therefore stops the work, and results don't accumulate. In an ordered sequence, results wait for the results before them: if one
 /// transform takes long, up to `concurrency - 1` others finish, and then no more start.
 ///
 /// **Errors.** An error of the transform or of the base ends the sequence. In an ordered sequence, the loop first receives the results of
@@ -40,12 +40,12 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// complete.
 ///
 /// **Early end.** If the loop ends with `break`, `return` or an error, the running transforms are cancelled when the iterator is destroyed.
-/// Nothing awaits their end: an iterator can't. If something must not happen after the loop, such as a write to a file that the caller
-/// deletes, use `concurrentForEach(concurrency:_:)`, which ends when all its calls have ended.
+/// Nothing waits for them to end, because an iterator can't. If something must not happen after the loop, such as a write to a file that
+/// the caller deletes, use `concurrentForEach(concurrency:_:)`, which ends when all its calls have ended.
 ///
 /// **Task.** Work starts when the loop requests the first result. An unstructured task then iterates the base and is the parent of the
 /// transforms' tasks. It has the priority and the task-local values of the loop's task, and the iterator owns it. Each loop over the
-/// sequence starts work of its own.
+/// sequence starts its own work.
 ///
 /// **Cost.** O(1) for each element. Memory is O(concurrency), regardless of the length of the base.
 public struct ConcurrentMapSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
@@ -115,7 +115,7 @@ struct ConcurrentMapState<Output: Sendable>: Sendable {
     private var taken = 0
     private var received = 0
     private var finished = 0
-    /// In an ordered sequence by the position of the element, otherwise by the order in which the transforms ended.
+    /// Keyed by the position of the element if the sequence is ordered, otherwise by the order in which the transforms ended.
     private var results: [Int: Result<Output, any Error>] = [:]
     private var takesMore = true
     private var isAtEnd = false

@@ -26,7 +26,7 @@ import SluiceLock
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let storage = SingleFlightStorage<Key, Value>()
 
-    /// Creates an object without running operations.
+    /// Creates an object with no running operations.
     public init() {}
 
     /// Returns the result of the running operation for `key`, or starts `operation` and returns its result.
@@ -120,7 +120,7 @@ struct SingleFlightStateMachine<
         return current[ticket.key]?.priority
     }
 
-    /// Notes the priority of a caller. Returns the task to raise to it.
+    /// Records the priority of a caller. Returns the task to raise to it.
     mutating func raise(_ ticket: Ticket, to priority: TaskPriority) -> Work? {
         guard isCurrent(ticket), let flight = current[ticket.key], flight.priority < priority else { return nil }
         current[ticket.key]?.priority = priority
