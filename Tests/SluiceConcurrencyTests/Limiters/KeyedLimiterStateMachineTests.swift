@@ -32,7 +32,7 @@ extension LimiterWakeups {
         return ticket
     }
 
-    @Test func `a key has no more places than its own, and all no more than the total`() {
+    @Test func `a key gets at most perKey places, and all keys at most total places`() {
         var machine = Machine(perKey: 2, total: 3)
 
         let entered = ["a", "a", "a", "b", "b"].map { machine.tryEnter($0) }
@@ -41,7 +41,7 @@ extension LimiterWakeups {
         #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (3, 2, 1))
     }
 
-    @Test func `keys have their turns one after the other, whatever their backlog`() {
+    @Test func `keys take turns regardless of their backlog`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         for waiter in 1...3 { _ = wait(&machine, "a", waiter) }
@@ -70,7 +70,7 @@ extension LimiterWakeups {
         #expect(next == [101, 1])
     }
 
-    @Test func `a ticket of a forgotten key does not touch later tasks`() {
+    @Test func `an old ticket of a forgotten key doesn't affect later tasks`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("x")
         let old = wait(&machine, "a", 1)!
@@ -85,7 +85,7 @@ extension LimiterWakeups {
         #expect(waiters == [nil, 2])
     }
 
-    @Test func `tasks that cannot be interrupted stay, in order`() {
+    @Test func `cancelWaiting leaves uninterruptible tasks in line, in order`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         _ = wait(&machine, "a", 1, LimiterRequest(isInterruptible: false))
@@ -104,7 +104,7 @@ extension LimiterWakeups {
         #expect(next == [1, 4])
     }
 
-    @Test func `watching tasks are told when the last has left, and not while one still runs`() {
+    @Test func `watchers are resumed when the last task has left, not before`() {
         var machine = Machine(perKey: 2, total: 2)
         for key in ["a", "b"] { _ = machine.tryEnter(key) }
         _ = wait(&machine, "a", 1)
@@ -118,7 +118,7 @@ extension LimiterWakeups {
     }
 
     /// A million in a release build.
-    @Test func `very many keys, one after the other and all together, are forgotten`() async {
+    @Test func `many keys, used in sequence or concurrently, are all forgotten`() async {
         #if DEBUG
         let keys = 20_000
         #else
@@ -145,7 +145,7 @@ extension LimiterWakeups {
         keys.map { machine.running(for: $0) > 0 ? machine.leave($0).wakeups.first?.waiter : nil }
     }
 
-    @Test func `within a key higher priorities go first, and equal ones in order of arrival`() {
+    @Test func `within a key, higher priorities go first, and equal ones in order of arrival`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         for (waiter, priority) in [(1, 10), (2, 20), (3, 30), (4, 20), (5, 30)] as [(Int, UInt8)] {
@@ -166,7 +166,7 @@ extension LimiterWakeups {
         #expect(machine.traces.turns == 0)
     }
 
-    @Test func `a low priority gets one of seventeen places of its key`() {
+    @Test func `a low priority gets one in seventeen places of its key`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         _ = wait(&machine, "a", 100, LimiterRequest(priority: 10))
@@ -177,7 +177,7 @@ extension LimiterWakeups {
         #expect(served.firstIndex(of: 100) == 16)
     }
 
-    @Test func `a task that is raised moves to the end of its new level`() {
+    @Test func `a raised task moves to the end of its new level`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         let raised = wait(&machine, "a", 1, LimiterRequest(priority: 10))!
@@ -205,7 +205,7 @@ extension LimiterWakeups {
         #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
     }
 
-    @Test func `a task that is raised before it suspends is served at its new priority`() {
+    @Test func `a task raised before it suspends is served at its new priority`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.tryEnter("a")
         _ = wait(&machine, "a", 1, LimiterRequest(priority: 20))
@@ -253,7 +253,7 @@ extension LimiterWakeups {
         #expect(machine.leave("x").wakeups.waiters(.granted) == [2])
     }
 
-    @Test func `a request that is too large for its key's free capacity delays no other key`() {
+    @Test func `a request too large for its key's free capacity delays no other key`() {
         var machine = Machine(perKey: 4, total: 8)
         _ = machine.tryEnter("a", weight: 2)
         _ = wait(&machine, "a", 1, LimiterRequest(weight: 3))
@@ -277,7 +277,7 @@ extension LimiterWakeups {
         #expect(machine.waiting == 0)
     }
 
-    @Test func `a request above a limit is refused, and one of no weight takes no capacity`() {
+    @Test func `a request above a limit is refused, and a weight of zero takes no capacity`() {
         var machine = Machine(perKey: 2, total: 4)
         if case .refuse = machine.enter("a", LimiterRequest(weight: 3)) {} else { Issue.record("not refused") }
 
@@ -291,7 +291,7 @@ extension LimiterWakeups {
         #expect((machine.running, machine.traces.keys) == (0, 0))
     }
 
-    @Test func `larger limits admit waiting tasks, and smaller ones refuse what can never run`() {
+    @Test func `raising a limit admits waiting tasks, and lowering one refuses requests that can never run`() {
         var machine = Machine(perKey: 2, total: 2)
         _ = machine.tryEnter("a", weight: 2)
         _ = wait(&machine, "a", 1, LimiterRequest(weight: 2))
@@ -319,7 +319,7 @@ extension LimiterWakeups {
         #expect(machine.running == 1)
     }
 
-    @Test func `keys that a larger limit lets in come in the order of their arrival`() {
+    @Test func `a larger limit admits keys in order of arrival`() {
         var machine = Machine(perKey: 1, total: 20)
         for key in 0..<10 { _ = machine.tryEnter("\(key)") }
         for key in 0..<10 { _ = wait(&machine, "\(key)", key) }
@@ -330,7 +330,7 @@ extension LimiterWakeups {
     // MARK: Every interleaving
 
     @Test(arguments: [(1, 1), (1, 2), (2, 2)])
-    func `two tasks, any three operations each, two keys`(perKey: Int, total: Int) async {
+    func `two tasks with any three operations each on two keys match the naive limiter`(perKey: Int, total: Int) async {
         let violations = await offPool {
             let first = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(1)])
             let second = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(0)])
@@ -342,7 +342,7 @@ extension LimiterWakeups {
     }
 
     @Test(arguments: [(1, 1), (1, 2), (2, 2)])
-    func `three tasks, chosen programs, two keys`(perKey: Int, total: Int) async {
+    func `three tasks with chosen programs on two keys match the naive limiter`(perKey: Int, total: Int) async {
         let programs: [[[Operation]]] = [
             // A place goes from key to key.
             [[.enter("a"), .leave, .enter("b")], [.enter("b"), .leave], [.enter("a"), .leave]],
@@ -582,7 +582,7 @@ struct NaiveKeyedLimiter {
 
 /// Thousands of random events, each compared with a naive limiter: with weights, new limits, priorities, watchers, and tasks that suspend
 /// late.
-@Suite struct `Any order of events leaves the keyed limiter as the naive one` {
+@Suite struct `Any order of events matches the naive keyed limiter` {
     typealias Machine = KeyedLimiterStateMachine<String, Int>
 
     /// Every task joins the line of its key, and then capacity is given out until the key that has the turn must wait.
@@ -673,7 +673,7 @@ struct NaiveKeyedLimiter {
     }
 
     @Test(arguments: UInt64(0)..<60)
-    func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
+    func `after each event, the same tasks run, wait and are resumed`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         /// Half of the limiters have tasks of weight 1 only.
         let isWeighted = seed % 2 == 1

@@ -32,7 +32,7 @@ import Testing
         return task
     }
 
-    @Test func `the one task of a key is served within one turn of a key with a thousand`() {
+    @Test func `a key's only task waits for at most one task of a key that has a thousand`() {
         let signal = hold("many")
         for number in 0..<1_000 { note("many", "many \(number)") }
         note("one", "one")
@@ -48,7 +48,7 @@ import Testing
         #expect(recorder.values.filter { $0 != "one" } == (0..<1_000).map { "many \($0)" })
     }
 
-    @Test func `cancelWaiting for a key leaves the others in line`() {
+    @Test func `cancelWaiting for a key leaves other keys' tasks in line`() {
         let signal = hold("a")
         note("a", "a")
         note("b", "b1")
@@ -115,7 +115,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `a dropped permit gives back its place`() async throws {
+    @Test func `a dropped permit releases its place`() async throws {
         do { _ = try await limiter.acquire(for: "a", weight: 2) }
         _ = try await limiter.acquire(for: "a")
 
@@ -131,7 +131,7 @@ import Testing
         #expect(limiter.runningCount == 0)
     }
 
-    @Test func `too much weight is refused, and the error names the smaller limit`() async {
+    @Test func `a weight above a limit is refused, and the error names the smaller limit`() async {
         let error = await #expect(throws: WeightExceedsLimit.self) { try await limiter.run(for: "a", weight: 3) {} }
         let isRefused = limiter.tryAcquire(for: "a", weight: 3) == nil
 
@@ -152,7 +152,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `a heavy task that is cancelled lets the others run`() {
+    @Test func `cancelling a heavy waiting task admits the tasks behind it`() {
         let first = limiter.tryAcquire(for: "x", weight: 2)
         let heavy = note("a", "heavy", weight: 2)
         note("b", "light")
@@ -164,7 +164,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `new limits admit tasks, and end the waits for too much`() {
+    @Test func `new limits admit tasks, and fail requests that are too large`() {
         let first = limiter.tryAcquire(for: "x", weight: 2)
         let second = limiter.tryAcquire(for: "y")
         note("a", "light")
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func `within a key higher priorities go first, and the turns of the keys don't change`(form: Form) {
+    func `within a key, higher priorities go first, and the keys' turns don't change`(form: Form) {
         #expect(limiter.order == .priority)
         let signal = hold("a")
         note("a", "low", .low, form)
@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func `a priority that is raised while the task joins the line counts`() async {
+    @Test func `a priority raised while the task joins the line counts`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let limiter = KeyedLimiter<RaisingKey>(perKey: 1, total: 1, order: .priority)
         let (condition, signal) = Condition.makeCondition()
@@ -366,7 +366,7 @@ import Testing
     }
 
     /// On all threads: raising a priority meets cancelling, granting and leaving.
-    @Test func `raising priorities races with everything else and loses no task`() async {
+    @Test func `raising priorities concurrently with everything else loses no task`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         await withTaskGroup(of: Void.self) { group in
             for round in 0..<300 {
@@ -413,7 +413,7 @@ import Testing
         func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    @Test func `a key that uses the limiter when it is destroyed does so outside of the lock`() {
+    @Test func `a key is destroyed outside the lock, so its deinit may use the limiter`() {
         let limiter = KeyedLimiter<Visitor>(perKey: 1, total: 1)
         let onEnd: @Sendable () -> Void = { [recorder] in recorder.note("\(limiter.waitingCount) wait") }
         let (condition, signal) = Condition.makeCondition()
@@ -461,7 +461,7 @@ import Testing
         #expect(limiter == nil)
     }
 
-    @Test func `limits below one are refused with a sentence`() async {
+    @Test func `limits below one trap with a message`() async {
         let perKey = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = KeyedLimiter<Int>(perKey: 0, total: 1)
         }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite struct `Every interleaving of the limiter behaves like the naive one` {
+@Suite struct `Every interleaving of the limiter matches the naive limiter` {
     typealias Operation = LimiterExplorer.Operation
 
     @Test(arguments: 1...2)
-    func `two tasks, any three operations each`(limit: Int) async {
+    func `two tasks with any three operations each match`(limit: Int) async {
         let violations = await offPool {
             let programs = Self.programs(of: [.acquire, .release, .cancel(1)])
             return programs.indices.flatMap { first in
@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: scenarios.indices)
-    func `three tasks, up to three operations each`(scenario: Int) async {
+    func `three tasks with chosen programs match`(scenario: Int) async {
         let (limit, programs) = Self.scenarios[scenario]
         let violation = await offPool { Self.violation(limit, programs) }
         #expect(violation == nil)
@@ -74,7 +74,7 @@ import Testing
 
     /// Thousands of triples, for minutes: set `SLUICE_EXPLORE=all`, and build for release.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] == "all"), arguments: 1...2)
-    func `three tasks, any three operations each`(limit: Int) async {
+    func `three tasks with any three operations each match`(limit: Int) async {
         let violations = await offPool {
             let programs = Self.programs(of: [.acquire, .release, .cancel(1), .cancel(2)])
                 .filter { $0.contains(.acquire) }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [nil] + LimiterExplorer.Fault.allCases)
-    func `a bug put in on purpose is found, and without one nothing is`(fault: LimiterExplorer.Fault?) async {
+    func `an inserted bug is found, and without one nothing is reported`(fault: LimiterExplorer.Fault?) async {
         let places: (limit: Int, programs: [[Operation]]) =
             (1, [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .cancel(1)]])
         let sizes: (limit: Int, programs: [[Operation]]) =
@@ -115,7 +115,7 @@ import Testing
     /// Any operations at all, chosen by a seed: two tasks of three, or three of two. `SLUICE_EXPLORE=3000` tries that many
     /// of three tasks of three as well, for minutes.
     @Test
-    func `two and three tasks, operations chosen at random`() async {
+    func `two and three tasks with random operations match`() async {
         let wanted = Int(ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] ?? "")
         let tries = wanted ?? 60
         let violations = await offPool {

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `a permit that goes out of scope gives its place back, also on the way out of an error`() async throws {
+    func `a permit that goes out of scope releases its place, even if an error is thrown`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         struct Failure: Error {}
         func fail() async throws {
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test
-    func `a permit that a task captures is given back when the task ends, and keeps the limiter alive`() async {
+    func `a permit captured by a task is released when the task ends, and keeps the limiter alive`() async {
         weak var limiter: ConcurrencyLimiter?
         let (condition, signal) = Condition.makeCondition()
         do {
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test
-    func `tryAcquire fails when there is no place, and while a task waits`() throws {
+    func `tryAcquire fails if no place is free or a task waits`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 2)
         let first = try limiter.take(1)
         acquire("heavy", of: limiter, weight: 2)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test
-    func `acquire gives up when its task is cancelled, before, while and after it waits`() throws {
+    func `acquire throws if its task is cancelled before, during or after the wait`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let early = executor.spawn { [recorder] in
             do throws(CancellationError) { _ = try await limiter.acquire() } catch { recorder.note("early") }
@@ -128,7 +128,7 @@ import Testing
     // MARK: Weights
 
     @Test
-    func `no task that needs less overtakes a heavy one`() {
+    func `no lighter task overtakes a heavy one`() {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let (condition, signal) = Condition.makeCondition()
         acquire("two", of: limiter, weight: 2, until: condition)
@@ -146,7 +146,7 @@ import Testing
 
     /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
     @Test
-    func `when a heavy head of the line is cancelled, those behind it are let in`() {
+    func `cancelling a heavy task at the head of the line admits the tasks behind it`() {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let (condition, signal) = Condition.makeCondition()
         acquire("two", of: limiter, weight: 2, until: condition)
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test
-    func `a request heavier than the limit fails immediately, in words`() async {
+    func `a request heavier than the limit fails immediately with a message`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let expected = WeightExceedsLimit(weight: 4, maximumWeight: 3)
 
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test
-    func `a negative weight stops the program with a sentence`() async {
+    func `a negative weight traps with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = ConcurrencyLimiter(concurrency: 1).tryAcquire(weight: -1)
         }
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test
-    func `a request for nothing waits its turn, takes nothing, and gives nothing back`() async throws {
+    func `a weight of zero waits its turn, takes no capacity and returns none`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let permit = try limiter.take()
         try await limiter.run(weight: 0) { () async throws in #expect(limiter.runningCount == 1) }
@@ -210,7 +210,7 @@ import Testing
     // MARK: Resizing
 
     @Test
-    func `a larger limit lets in the next tasks, a smaller one none until enough have left`() {
+    func `a larger limit admits the next tasks, and a smaller one none until enough have left`() {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let (condition, signal) = Condition.makeCondition()
         for name in ["a", "b", "c", "d"] { acquire(name, of: limiter, until: condition) }
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test
-    func `tasks that wait for more than a new limit get an error`() throws {
+    func `tasks that wait for more than the new limit fail`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 4)
         let permit = try limiter.take(4)
         acquire("heavy", of: limiter, weight: 3)

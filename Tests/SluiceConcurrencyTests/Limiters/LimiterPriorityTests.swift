@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the more urgent go first, and among equals the first`(uninterrupted: Bool) throws {
+    func `tasks with a higher priority go first, and equal ones in order of arrival`(uninterrupted: Bool) throws {
         let permit = try limiter.take()
         note("low", .low, uninterrupted: uninterrupted)
         note("medium", .medium, uninterrupted: uninterrupted)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test
-    func `no task starves behind more urgent ones that keep coming`() throws {
+    func `a steady stream of higher priorities starves no task`() throws {
         let permit = try limiter.take()
         note("low", .low)
         for number in 0..<40 { note("\(number)", .high) }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test
-    func `a request that is the first in order is admitted if it fits, though a lower one waits for more`() throws {
+    func `a request that would be next is admitted if it fits, even while a lower priority waits for more`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 10, order: .priority)
         let permit = try limiter.take(5)
         func run(_ name: String, _ weight: Int, _ priority: TaskPriority) {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `requests of higher priority pass over a heavy one sixteen times, and no more`() throws {
+    func `higher priorities pass over a heavy request at most sixteen times`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 10, order: .priority)
         let permit = try limiter.take(5)
         for number in 0..<20 {
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `a priority that is raised while the task joins the line counts`() throws {
+    func `a priority raised while the task joins the line counts`() throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         // The limiter reads the clock after the task has joined the line, with the priority that it had before.
         let clock = HookedClock {
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test
-    func `a raised request that fits is admitted before a heavy one, and those behind it too`() throws {
+    func `a raised request that fits is admitted before a heavy one, and so are those behind it`() throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let limiter = ConcurrencyLimiter(concurrency: 4, order: .priority)
         let permit = try limiter.take(1)
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a waiter moves up when its task becomes more urgent`(uninterrupted: Bool) throws {
+    func `a waiting task moves up when its priority is raised`(uninterrupted: Bool) throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let permit = try limiter.take()
         note("medium", .medium)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test
-    func `one that moved up can still be cancelled`() throws {
+    func `a task that moved up can still be cancelled`() throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let permit = try limiter.take()
         let raised = note("raised", .low)
@@ -208,7 +208,7 @@ import Testing
 
     /// On all threads: raising a priority meets cancelling, granting and leaving.
     @Test
-    func `raising priorities races with everything else and loses no task`() async {
+    func `raising priorities concurrently with everything else loses no task`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         await withTaskGroup(of: Void.self) { group in
             for round in 0..<300 {
@@ -235,7 +235,7 @@ import Testing
 
     /// On all threads: a raised task admits itself and others, in a handler that the runtime calls.
     @Test
-    func `raised requests that admit each other lose no task`() async throws {
+    func `raised tasks that admit each other lose no task`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let limiter = ConcurrencyLimiter(concurrency: 4, order: .priority)
         for round in 0..<500 {
@@ -263,7 +263,7 @@ import Testing
     // MARK: Holders
 
     @Test
-    func `with holders tracked, a body that runs another one stops the program with a sentence`() async {
+    func `with tracksHolders, a nested run traps with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let limiter = ConcurrencyLimiter(concurrency: 2, tracksHolders: true)
             await limiter.run { await limiter.run {} }
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test
-    func `with holders tracked everything else works as usual`() async throws {
+    func `with tracksHolders, everything else works as usual`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1, tracksHolders: true)
         struct Failure: Error {}
 
@@ -313,7 +313,7 @@ import Testing
 
 // MARK: - The newest first
 
-@Suite struct `Limiters that admit the newest first` {
+@Suite struct `Limiters with newestFirst` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `serve the task that has waited shortest`(uninterrupted: Bool) throws {
+    func `the task that arrived last is served first`(uninterrupted: Bool) throws {
         let limiter = ConcurrencyLimiter(concurrency: 1, order: .newestFirst)
         let permit = try limiter.take()
         var tasks: [Task<Void, Never>] = []
@@ -347,7 +347,7 @@ import Testing
         #expect(limiter.runningCount == 0 && limiter.waitingCount == 0)
     }
 
-    @Test func `let a newer request pass a heavy one that waits, and an older one never`() throws {
+    @Test func `a newer request passes a heavy one that waits, an older request never does`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 10, order: .newestFirst)
         let permit = try limiter.take(6)
         func run(_ name: String, _ weight: Int) {
@@ -364,7 +364,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `serve the newest task of each key, and the keys in turn`(uninterrupted: Bool) {
+    func `each key's newest task is served first, and the keys take turns`(uninterrupted: Bool) {
         let limiter = KeyedLimiter<String>(perKey: 1, total: 1, order: .newestFirst)
         let gate = Condition.makeCondition()
         _ = spawn {
@@ -404,14 +404,14 @@ import Testing
     }
 
     @Test
-    func `the most urgent is next, and among equals the first`() {
+    func `the highest priority is next, and among equals the first to arrive`() {
         var line = line([9, 25, 17, 25, 9, 33])
         #expect(drain(&line) == [5, 1, 3, 2, 0, 4])
         #expect(line.slotCount == 0)
     }
 
     @Test
-    func `of seventeen places in a row, one goes to a task that was passed over`() {
+    func `of seventeen consecutive places, one goes to a task that was passed over`() {
         var line = line([9, 9, 9])
         var order: [Int] = []
         for number in 0..<60 {
@@ -441,7 +441,7 @@ import Testing
     }
 
     @Test
-    func `a heavy one that aged is next until it fits`() {
+    func `an aged heavy request stays next until it fits`() {
         var line = LimiterLine<Int>()
         _ = line.join(LimiterRequest(weight: 5, priority: 9), 0)
         for number in 1...20 { _ = line.join(LimiterRequest(priority: 25), number) }
@@ -457,7 +457,7 @@ import Testing
     }
 
     @Test
-    func `a raised one goes to the end of its new level, and keeps its ticket`() {
+    func `a raised task goes to the end of its new level and keeps its ticket`() {
         var line = LimiterLine<Int>()
         let tickets = [9, 9, 17, 25, 9].enumerated().map { line.join(LimiterRequest(priority: $1), $0) }
         let lowered = line.raise(tickets[3], to: 9)
@@ -471,7 +471,7 @@ import Testing
     }
 
     @Test
-    func `one that would be next is of a higher priority than all others, unless they are aged`() {
+    func `a task would be next if its priority is higher than all others and none has aged`() {
         var line = line([17, 17])
         let next = (UInt8(9)...25).filter { line.wouldBeNext(LimiterRequest(priority: $0)) }
         #expect(next == Array(18...25))
@@ -482,7 +482,7 @@ import Testing
     }
 
     @Test
-    func `the only priority is no longer aged after it had a place`() {
+    func `a sole priority is no longer aged after it gets a place`() {
         var line = line([17, 17])
         for _ in 0..<16 { line.passOver() }
         #expect(line.settleNext() == 0)
@@ -491,7 +491,7 @@ import Testing
 
     /// Against a stack.
     @Test(arguments: UInt64(0)..<20)
-    func `a line that is joined at the front serves the last that came`(seed: UInt64) {
+    func `a line joined at the front serves the last arrival first`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var line = LimiterLine<Int>()
         var stack: [(number: Int, ticket: LimiterLine<Int>.Ticket)] = []
@@ -517,7 +517,7 @@ import Testing
 
     /// Against a list that is searched from the beginning each time.
     @Test(arguments: UInt64(0)..<30)
-    func `any order of joining, leaving and being served agrees with a plain list`(seed: UInt64) {
+    func `any order of joining, leaving and serving matches a plain list`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var line = LimiterLine<Int>()
         var plain: [(number: Int, priority: UInt8, ticket: LimiterLine<Int>.Ticket)] = []

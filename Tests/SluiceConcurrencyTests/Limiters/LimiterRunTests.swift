@@ -16,7 +16,7 @@ import Testing
     let limiter = ConcurrencyLimiter(concurrency: 2)
 
     @Test
-    func `a body that throws selects the throwing form, one that cannot the other`() async throws {
+    func `a throwing body selects the throwing overload, and any other body the nonthrowing one`() async throws {
         func download(_ name: String) async throws -> String { name }
         func compute() async -> Int { 7 }
 
@@ -41,7 +41,7 @@ import Testing
     private func download2() async throws -> Int { 1 }
 
     @Test
-    func `both forms work in task groups and async let`() async throws {
+    func `both overloads work in task groups and async let`() async throws {
         let limiter = limiter
         func compute() async -> Int { 1 }
         func load() async throws -> Int { 2 }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test
-    func `the error of a body comes back as it is, and its place is free again`() async {
+    func `a body's error is thrown unchanged, and its place is released`() async {
         let single = ConcurrencyLimiter(concurrency: 1)
 
         await #expect(throws: StoreError(code: 3)) { try await single.run { throw StoreError(code: 3) } }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test
-    func `an uninterrupted body keeps the type of its error`() async {
+    func `runUninterrupted keeps the type of the error`() async {
         func close(_ code: Int) async throws(StoreError) -> Int {
             if code == 0 { 0 } else { throw StoreError(code: code) }
         }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test
-    func `bodies and results need not be Sendable, and results not copyable`() async throws {
+    func `bodies and results needn't be Sendable, and results needn't be copyable`() async throws {
         let notebook = Notebook()
 
         await limiter.run { notebook.lines.append("one") }
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test
-    func `a body runs on the actor of the caller, with and without waiting`() async throws {
+    func `a body runs on the caller's actor, with and without waiting`() async throws {
         let album = Album()
 
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -241,7 +241,7 @@ import Testing
 
     let limiter = KeyedLimiter<String>(perKey: 1, total: 2)
 
-    @Test func `a body that throws selects the throwing form, one that cannot the other`() async throws {
+    @Test func `a throwing body selects the throwing overload, and any other body the nonthrowing one`() async throws {
         func download(_ name: String) async throws -> String { name }
         func compute() async -> Int { 7 }
 
@@ -255,7 +255,7 @@ import Testing
         #expect((image, count, lines) == ("image", 7, 2))
     }
 
-    @Test func `errors come back unchanged, typed where that is possible, and the place is free again`() async {
+    @Test func `errors are thrown unchanged, typed where possible, and the place is released`() async {
         await #expect(throws: StoreError(code: 3)) { try await limiter.run(for: "a") { throw StoreError(code: 3) } }
         do throws(StoreError) {
             try await limiter.runUninterrupted(for: "a") { () async throws(StoreError) in throw StoreError(code: 4) }
@@ -275,7 +275,7 @@ import Testing
         #expect(limiter.runningCount == 0)
     }
 
-    @Test func `bodies and results need not be Sendable, and results not copyable`() async throws {
+    @Test func `bodies and results needn't be Sendable, and results needn't be copyable`() async throws {
         let notebook = Notebook()
         let clock = ManualClock()
 
@@ -320,7 +320,7 @@ import Testing
         }
     }
 
-    @Test func `a body runs on the actor of the caller, with and without waiting`() async throws {
+    @Test func `a body runs on the caller's actor, with and without waiting`() async throws {
         let album = Album()
 
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -12,7 +12,7 @@ import Testing
     var limiter = PlainLimiter<String>(limit: 1)
 
     @Test
-    mutating func `a place goes to the first in line, and is never free in between`() throws {
+    mutating func `a released place goes to the first task in line and is never free in between`() throws {
         try enter()
         try line("first")
         try line("second")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test
-    mutating func `a cancelled head of the line lets the next in`() throws {
+    mutating func `cancelling the first task in line admits the next`() throws {
         try enter()
         let first = try line("first")
         try line("second")
@@ -42,7 +42,7 @@ import Testing
 
     /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
     @Test
-    mutating func `when a heavy head of the line is cancelled, those behind it that fit are let in`() throws {
+    mutating func `cancelling a heavy task at the head of the line admits the tasks behind it that fit`() throws {
         _ = resize(to: 4)
         try enter(weight: 2)
         let heavy = try line("heavy", weight: 3)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test
-    mutating func `no task behind a heavy head of the line goes first, though it would fit`() throws {
+    mutating func `no task overtakes a heavy task at the head of the line, even if it would fit`() throws {
         _ = resize(to: 3)
         try enter(weight: 2)
         try line("heavy", weight: 3)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test
-    mutating func `one that leaves with much lets in all that fit`() throws {
+    mutating func `a heavy task that leaves admits all tasks that fit`() throws {
         _ = resize(to: 3)
         try enter(weight: 3)
         for name in ["a", "b", "c", "d"] { try line(name) }
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test
-    mutating func `a place granted before the waiter suspends is kept for it, also if it is cancelled then`() throws {
+    mutating func `a place granted before the waiter suspends is kept for it, even if it's cancelled then`() throws {
         try enter()
         let ticket = try #require(wait())
 
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test
-    mutating func `one cancelled before it suspends leaves no trace`() throws {
+    mutating func `a task cancelled before it suspends leaves no trace`() throws {
         try enter()
         let ticket = try #require(wait())
 
@@ -110,7 +110,7 @@ import Testing
 
     /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
     @Test
-    mutating func `a limit that falls and rises again lets in no task too many`() throws {
+    mutating func `a limit that falls and rises again admits no task too many`() throws {
         _ = resize(to: 4)
         for _ in 0..<4 { try enter() }
         for name in ["a", "b", "c"] { try line(name) }
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test
-    mutating func `tasks that wait for more than the new limit give up, and the next is looked at`() throws {
+    mutating func `tasks that wait for more than the new limit fail, and the next one is considered`() throws {
         _ = resize(to: 3)
         try enter(weight: 2)
         try line("heavy", weight: 3)
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test
-    mutating func `watching tasks are told when the last has left, and only then`() throws {
+    mutating func `watchers are resumed when the last task has left, not before`() throws {
         try enter()
         try line("next")
         let isIdle = limiter.change { $0.watch(&$1, "watcher") } == nil
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test
-    mutating func `a watch that ends early is told nothing later, and one that has not suspended finds its outcome`()
+    mutating func `a watch that ended early isn't resumed again, and one that hasn't suspended finds its outcome`()
         throws
     {
         try enter()
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test
-    mutating func `cancelling all leaves those in line that cannot be interrupted`() throws {
+    mutating func `cancelWaiting leaves uninterruptible tasks in line`() throws {
         try enter()
         try line("first")
         let request = LimiterRequest(isInterruptible: false)
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test
-    mutating func `the count of entered tasks does not overflow into anything`() throws {
+    mutating func `the count of entered tasks doesn't overflow into other fields`() throws {
         for number in 1...200_000 {
             if !limiter.enterImmediately(weight: 1) { try enter() }
             if number % 3 == 0 || !limiter.leaveImmediately(weight: 1) { if limiter.word.running == 1 { _ = leave() } }
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test
-    mutating func `giving back a place twice stops the program with a sentence`() async {
+    mutating func `releasing a place twice traps with a message`() async {
         await #expect(processExitsWith: .failure) {
             var limiter = PlainLimiter<String>(limit: 1)
             _ = limiter.change { $0.leave(&$1, weight: 1) }
@@ -286,7 +286,7 @@ struct PlainLimiter<Waiter: Sendable> {
 // MARK: - Any order of events
 
 /// Thousands of random events, each compared with a naive limiter with priorities, weights of zero and watchers.
-@Suite struct `Any order of events leaves the limiter as the naive one` {
+@Suite struct `Any order of events matches the naive limiter` {
     typealias Machine = LimiterStateMachine<Int>
     typealias Wake = NaiveLimiter.Wake
 
@@ -328,7 +328,7 @@ struct PlainLimiter<Waiter: Sendable> {
     }
 
     @Test(arguments: UInt64(0)..<30)
-    func `after each event the same tasks run, wait, and are told`(seed: UInt64) throws {
+    func `after each event, the same tasks run, wait and are resumed`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var limiter = PlainLimiter<Int>(limit: 4)
         var naive = Naive(limit: 4)

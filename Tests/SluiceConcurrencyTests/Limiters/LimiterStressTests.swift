@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4])
-    func `never more than the limit run concurrently, on all threads`(limit: Int) async {
+    func `at most the limit runs concurrently, on all threads`(limit: Int) async {
         let limiter = ConcurrencyLimiter(concurrency: limit)
         let occupancy = Occupancy()
 
@@ -48,7 +48,7 @@ import Testing
     /// The explorer of interleavings copies the storage's accesses; here threads make the storage's own. An access takes a few instructions,
     /// so a fault shows after thousands of rounds.
     @Test
-    func `one thread at a time holds the only place, while others come without it and change the limit`() async {
+    func `only one thread at a time holds the only place, while others enter and change the limit`() async {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let occupancy = Occupancy()
 
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test
-    func `as many as the limit do run concurrently`() async {
+    func `the limit is reached`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let gate = Gate()
 
@@ -93,7 +93,7 @@ import Testing
 
     /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
     @Test
-    func `cancel racing release loses no place`() async {
+    func `cancelling during a release loses no place`() async {
         let limiter = ConcurrencyLimiter(concurrency: 1)
 
         for _ in 0..<3_000 {
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: 1...100)
-    func `any order of jobs ends with every task served or cancelled, and the limiter idle`(seed: UInt64) {
+    func `in any order of jobs, every task is served or cancelled, and the limiter ends idle`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let limit = Int.random(in: 1...3, using: &random)
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(0)..<100)
-    func `all are served, refused, late or cancelled, and the limiter is idle afterwards`(seed: UInt64) {
+    func `every task is served, refused, late or cancelled, and the limiter ends idle`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()
@@ -271,7 +271,7 @@ import Testing
 
     /// The limit at every moment, and not only the largest: what runs may exceed it only until enough have left.
     @Test(arguments: UInt64(0)..<50)
-    func `after a limit has fallen no task enters until the running weight is below it`(seed: UInt64) {
+    func `after the limit falls, no task enters until the running weight is below it`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let limiter = ConcurrencyLimiter(concurrency: 5)
@@ -338,7 +338,7 @@ import Testing
         #expect((limiter.runningCount, limiter.waitingCount, traces.keys, traces.turns) == (0, 0, 0, 0))
     }
 
-    @Test func `never more than the limits run concurrently, on all threads`() async {
+    @Test func `at most the limits run concurrently, on all threads`() async {
         let limiter = KeyedLimiter<Int>(perKey: 2, total: 3)
         let occupancy = Occupancy()
 
@@ -363,7 +363,7 @@ import Testing
     }
 
     /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
-    @Test func `cancel racing release loses no place`() async {
+    @Test func `cancelling during a release loses no place`() async {
         let limiter = KeyedLimiter<Int>(perKey: 1, total: 1)
 
         for round in 0..<1_000 {
@@ -418,7 +418,7 @@ import Testing
     }
 
     @Test(arguments: 1...60)
-    func `any order of jobs ends with every task served or cancelled, and nothing kept`(seed: UInt64) {
+    func `in any order of jobs, every task is served or cancelled, and no key is kept`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()

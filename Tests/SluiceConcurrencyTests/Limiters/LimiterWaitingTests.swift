@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `a cancelled head of the line lets the next in`(use: Use) {
+    func `cancelling the first task in line admits the next`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         let first = note("a", place)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `a task that is cancelled before it comes does not run, though there is a place`(use: Use) {
+    func `a task cancelled before it arrives doesn't run, even if a place is free`(use: Use) {
         let place = SinglePlace(use)
         let task = executor.spawn { [recorder] in
             do { try await place.run { recorder.note("ran") } } catch { recorder.note("\(error)") }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `once a place is granted the body runs, though the task is cancelled before it gets there`(use: Use) {
+    func `once a place is granted, the body runs, even if the task is cancelled before it resumes`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         let next = note("granted", place)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `bodies that cannot throw run in cancelled tasks, when it is their turn`(use: Use) {
+    func `bodies that can't throw run in cancelled tasks when their turn comes`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         let task = executor.spawn { [recorder] in
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `runIfAvailable does not overtake a task that was granted a place and has not run yet`(use: Use) async {
+    func `runIfAvailable doesn't overtake a task that was granted a place but hasn't run yet`(use: Use) async {
         let place = SinglePlace(use)
         let signal = hold(place)
         #expect(await place.runIfAvailable {} == false)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `waitUntilIdle returns when the last has left, also in a cancelled task`(use: Use) async {
+    func `waitUntilIdle returns when the last task has left, even in a cancelled task`(use: Use) async {
         let place = SinglePlace(use)
         await place.waitUntilIdle()
         let signal = hold(place)
@@ -173,7 +173,7 @@ import Testing
     // MARK: Deadlines
 
     @Test(arguments: Use.allCases)
-    func `a wait ends at its deadline, and those behind it keep their places`(use: Use) {
+    func `a wait ends at its deadline, and the tasks behind it keep their order`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         note("a", place, until: 2)
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `a place that is free is given also after the deadline`(use: Use) {
+    func `a free place is given even after the deadline`(use: Use) {
         let place = SinglePlace(use)
         clock.advance(by: .seconds(10))
         note("a", place, until: 2)
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `with a deadline that has passed, no task waits for long`(use: Use) {
+    func `with a deadline in the past, the wait ends immediately`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         clock.advance(by: .seconds(10))
@@ -212,8 +212,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `a place that is granted before the deadline is kept, though the deadline comes before its task runs`(use: Use)
-    {
+    func `a place granted before the deadline is kept, even if the deadline passes before the task runs`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         note("a", place, until: 2)
@@ -252,9 +251,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `the wait for an idle limiter ends at its deadline or with its task, and otherwise when the last has left`(
-        use: Use
-    ) {
+    func `waitUntilIdle ends at its deadline, on cancellation, or when the last task has left`(use: Use) {
         let place = SinglePlace(use)
         let signal = hold(place)
         noteIdle("a", place, until: 1)
@@ -274,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: Use.allCases)
-    func `the wait for a limiter that is idle returns even after the deadline`(use: Use) {
+    func `waitUntilIdle returns on an idle limiter even after the deadline`(use: Use) {
         clock.advance(by: .seconds(5))
         noteIdle("a", SinglePlace(use), until: 1)
         #expect(recorder.values == ["a idle"])
@@ -423,7 +420,7 @@ struct SinglePlace: Sendable {
     }
 
     @Test
-    func `tasks are let in in the order in which they came`() {
+    func `tasks are admitted in order of arrival`() {
         let holder = hold()
         for name in ["a", "b", "c"] { note(name) }
         #expect(limiter.runningCount == 1)
@@ -438,7 +435,7 @@ struct SinglePlace: Sendable {
     }
 
     @Test
-    func `cancelWaiting lets go the tasks that can give up, and only those`() {
+    func `cancelWaiting ends only the waits that can be cancelled`() {
         let holder = hold()
         note("a")
         let stubborn = executor.spawn { [limiter, recorder] in await limiter.run { recorder.note("stubborn") } }
@@ -479,7 +476,7 @@ struct SinglePlace: Sendable {
     }
 
     @Test
-    func `waitUntilIdle returns if the last place goes to a waiting body of weight zero`() throws {
+    func `waitUntilIdle returns even if the last place goes to a waiting body of weight zero`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 2)
         let permit = try limiter.take(2)
         limiter.resize(to: 1)
@@ -544,7 +541,7 @@ struct SinglePlace: Sendable {
     }
 
     @Test
-    func `a limit below one is refused with a sentence`() async {
+    func `a limit below one traps with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = ConcurrencyLimiter(concurrency: 0)
         }
@@ -585,7 +582,7 @@ struct SinglePlace: Sendable {
     // MARK: Statistics
 
     @Test
-    func `statistics count the present and the past`() throws {
+    func `statistics report current counts and totals`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 4, clock: clock)
         #expect(
             limiter.statistics

@@ -3,10 +3,10 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite struct `Every interleaving of the rate limiter behaves like the naive one` {
+@Suite struct `Every interleaving of the rate limiter matches the naive one` {
     typealias Operation = RateLimiterExplorer.Operation
 
-    @Test(arguments: [1, 2]) func `two tasks, any three operations each`(burst: Int) async {
+    @Test(arguments: [1, 2]) func `two tasks with any three operations each match`(burst: Int) async {
         let violations = await offPool {
             let first = Self.programs(of: [.consume(2), .leave(1, .cancelled), .pass(10), .earlyTick])
             let second = Self.programs(of: [.consume(1), .leave(0, .expired), .change(5, burst: 1)])
@@ -15,7 +15,7 @@ import Testing
         #expect(violations == [])
     }
 
-    @Test(arguments: [1, 2]) func `three tasks, chosen programs`(burst: Int) async {
+    @Test(arguments: [1, 2]) func `three tasks with chosen programs match`(burst: Int) async {
         let programs: [[[Operation]]] = [
             // The baton goes from hand to hand.
             [[.consume(1), .consume(1)], [.consume(1), .pass(10)], [.consume(burst)]],
@@ -34,8 +34,7 @@ import Testing
         #expect(violations == [])
     }
 
-    @Test(arguments: UInt64(0)..<30) func `six tasks, two hundred operations each, chosen at random`(seed: UInt64) async
-    {
+    @Test(arguments: UInt64(0)..<30) func `six tasks with 200 random operations each match`(seed: UInt64) async {
         let violation = await offPool {
             var random = SeededRandom(seed: seed)
             let programs = (0..<6).map { _ in (0..<200).map { _ in Self.operation(using: &random) } }
@@ -356,7 +355,7 @@ struct RateLimiterExplorer {
 // MARK: - The token bucket
 
 @Suite struct `The token bucket` {
-    @Test func `it is full at first, and holds no more than the burst`() {
+    @Test func `a bucket starts full and holds at most the burst`() {
         var bucket = TokenBucket(rate: 2, per: .seconds(1), burst: 5)
         let first = [bucket.take(5), bucket.take(1)]
         bucket.refill(until: Duration.seconds(2).attoseconds)
@@ -370,7 +369,7 @@ struct RateLimiterExplorer {
 
     /// 1,000,000 tokens at rates that do not divide the period: the last comes exactly when it should.
     @Test(arguments: [(7, Duration.seconds(3)), (999_983, .seconds(1)), (1, .nanoseconds(333))])
-    func `a million consumes come out exactly, however often the bucket is asked`(rate: Int, period: Duration) async {
+    func `a million consumes are timed exactly, however often it is refilled`(rate: Int, period: Duration) async {
         let (time, tokens) = await offPool { () -> (Int128, Int) in
             var bucket = TokenBucket(rate: rate, per: period, burst: 2)
             _ = bucket.take(2)
@@ -390,7 +389,7 @@ struct RateLimiterExplorer {
     }
 
     /// Whole tokens that are never capped: nothing may be lost at all.
-    @Test func `what comes in in very many steps is what comes in in one step`() async {
+    @Test func `many small refills add the same tokens as a single refill`() async {
         let (stepwise, atOnce) = await offPool { () -> (TokenBucket, TokenBucket) in
             var random = SeededRandom(seed: 1)
             var stepwise = TokenBucket(rate: 999_983, per: .seconds(7), burst: .max)
@@ -408,7 +407,7 @@ struct RateLimiterExplorer {
         #expect(stepwise.tokens == Int(stepwise.time * 999_983 / Duration.seconds(7).attoseconds))
     }
 
-    @Test(arguments: 1...50) func `it agrees with fractions that are counted in the plain way`(seed: UInt64) {
+    @Test(arguments: 1...50) func `a bucket matches plain fractions`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let (rate, period) = (Int.random(in: 1...20, using: &random), Int.random(in: 1...20, using: &random))
         let burst = Int.random(in: 1...10, using: &random)
@@ -432,7 +431,7 @@ struct RateLimiterExplorer {
         }
     }
 
-    @Test func `no rate, burst, period or time is too large`() {
+    @Test func `rates, bursts, periods and times of any size work`() {
         let longest = Duration(attoseconds: .max)
         for rate in [1, 3, Int.max] {
             for period in [Duration(attoseconds: 1), .seconds(1), longest] {
@@ -458,7 +457,7 @@ struct RateLimiterExplorer {
         #expect(slow.tokens == 1)
     }
 
-    @Test func `a clock that jumps back brings nothing until it has caught up`() {
+    @Test func `after the clock is set back, no tokens arrive until it has caught up`() {
         var bucket = TokenBucket(rate: 1, per: Duration(attoseconds: 10), burst: 3)
         bucket.refill(until: 1_000)
         _ = bucket.take(3)
@@ -469,7 +468,7 @@ struct RateLimiterExplorer {
         #expect((before, bucket.tokens) == (0, 1))
     }
 
-    @Test func `what has come in stays when the rate changes`() {
+    @Test func `tokens that have arrived are kept when the rate changes`() {
         var bucket = TokenBucket(rate: 1, per: Duration(attoseconds: 10), burst: 4)
         _ = bucket.take(4)
         bucket.refill(until: 15)  // a token and a half

@@ -50,7 +50,7 @@ import Testing
         #expect((slots, queued, clock.sleeperCount) == (0, 0, 0))
     }
 
-    @Test func `a full bucket lets a burst pass immediately, then the rate`() {
+    @Test func `a full bucket admits a burst immediately, then requests at the rate`() {
         for number in 0..<13 { consume(1, "\(number)") }
         #expect(recorder.values == (0..<10).map(String.init))
         #expect(clock.sleeperCount == 1)
@@ -65,7 +65,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a light request waits behind a heavy one, and tryConsume does not overtake`() {
+    @Test func `a light request waits behind a heavy one, and tryConsume doesn't overtake`() {
         consume(5, "burst")
         consume(8, "heavy")
         consume(1, "light")
@@ -81,7 +81,7 @@ import Testing
         #expect(limiter.tryConsume())
     }
 
-    @Test func `a cancelled leader spends nothing, and those behind it move up`() {
+    @Test func `a cancelled leader takes no tokens, and the tasks behind it move up`() {
         consume(5, "burst")
         let heavy = consume(10, "heavy")
         consume(5, "light")
@@ -110,7 +110,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a task that is cancelled before it comes takes nothing`() {
+    @Test func `a task cancelled before it arrives takes no tokens`() {
         let task = executor.spawn { [limiter, recorder] in
             do { try await limiter.consume() } catch { recorder.note("\(error)") }
         }
@@ -138,7 +138,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a jump of the clock brings no more than a burst`() {
+    @Test func `a jump of the clock adds no more than a burst`() {
         consume(10, "burst")
         for number in 0..<30 { consume(1, "\(number)") }
         pass(1_000_000)
@@ -150,7 +150,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `more than the burst fails immediately, and says what helps`() async {
+    @Test func `a request for more than the burst fails immediately and says what to do`() async {
         consume(11, "heavy")
         #expect(recorder.values == ["heavy too heavy"])
         #expect(!limiter.tryConsume(11))
@@ -159,7 +159,7 @@ import Testing
         #expect(error?.description.contains("a weight of 11, but the limiter allows at most 10") == true)
     }
 
-    @Test func `zero waits its turn and takes nothing`() {
+    @Test func `a weight of zero waits its turn and takes no tokens`() {
         consume(0, "zero")
         consume(10, "burst")
         consume(1, "one")
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: Deadlines
 
-    @Test func `what cannot be there by the deadline fails immediately, counting those in line`() {
+    @Test func `a request fails immediately if its tokens can't arrive by the deadline, given the tasks in line`() {
         consume(10, "burst")
         consume(3, "in line")
         consume(2, "too late", within: .seconds(4.999))
@@ -186,7 +186,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a timeout is a deadline by the clock of the limiter`() async throws {
+    @Test func `a timeout is a deadline on the limiter's clock`() async throws {
         try await limiter.consume(10, timeout: .seconds(-1))
         await #expect(throws: DeadlineExceeded.self) { try await limiter.consume(2, timeout: .seconds(1.999)) }
         let waiting = executor.spawnThrowing { [limiter] in try await limiter.consume(2, timeout: .seconds(2)) }
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// In a race with the clock, the first task in line slept past the moment of its tokens.
-    @Test func `a clock that moves on between two readings makes no sleep longer`() async throws {
+    @Test func `a clock that advances between two readings makes no sleep longer`() async throws {
         let clock = MovingClock()
         let limiter = RateLimiter(rate: 1, per: .seconds(1), burst: 1, clock: clock)
         try await limiter.consume()
@@ -206,12 +206,12 @@ import Testing
         #expect(clock.sleeps.map(\.offset) == [.milliseconds(1100)])
     }
 
-    @Test func `available tokens are taken, even if the deadline is over`() {
+    @Test func `available tokens are taken even after the deadline`() {
         consume(3, "late", within: .seconds(-1))
         #expect(recorder.values == ["late"])
     }
 
-    @Test func `a deadline ends a wait that became longer, of the leader and of others`() {
+    @Test func `a deadline ends a wait that became longer, for the leader and for others`() {
         consume(10, "burst")
         consume(2, "leader", within: .seconds(2))
         consume(1, "follower", within: .seconds(3))
@@ -258,7 +258,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a smaller burst fails the tasks that want more, and lets the others move up`() {
+    @Test func `a smaller burst fails the tasks that need more, and the others move up`() {
         consume(10, "burst")
         consume(8, "heavy")
         consume(1, "light")
@@ -273,7 +273,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `cancelWaiting lets all go`() {
+    @Test func `cancelWaiting ends every wait`() {
         consume(10, "burst")
         for name in ["a", "b"] { consume(1, name) }
         limiter.cancelWaiting()
@@ -282,7 +282,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `rates and waits of any size are taken`() {
+    @Test func `rates and waits of any size work`() {
         let slow = RateLimiter(rate: 1, per: Duration(attoseconds: .max), burst: 1, clock: clock)
         let fast = RateLimiter(rate: .max, per: Duration(attoseconds: 1), burst: .max, clock: clock)
         let waiter = executor.spawn { [recorder] in
@@ -325,7 +325,7 @@ import Testing
         #expect(limiter == nil)
     }
 
-    @Test @MainActor func `it is used from an actor without leaving it, also by those that are not Sendable`()
+    @Test @MainActor func `consume doesn't leave the caller's actor, so values used around it needn't be Sendable`()
         async throws
     {
         final class Diary { var lines = 0 }
@@ -339,7 +339,7 @@ import Testing
         #expect(diary.lines == 20)
     }
 
-    @Test func `what makes no sense is refused with a sentence`() async {
+    @Test func `invalid arguments trap with a message`() async {
         let rate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = RateLimiter(rate: 0, per: .seconds(1), burst: 1)
         }
@@ -362,7 +362,7 @@ import Testing
 
 @Suite struct `RateLimiter: many tasks` {
     @Test(arguments: 1...60)
-    func `any order of jobs ends with every task served, refused or cancelled, and no token too many`(seed: UInt64) {
+    func `in any order of jobs, every task is served, refused or cancelled, and no token is given twice`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()
@@ -408,7 +408,7 @@ import Testing
         #expect((slots, clock.sleeperCount) == (0, 0))
     }
 
-    @Test func `cancel racing the clock on all threads loses no task and no token`() async {
+    @Test func `cancelling while time passes, on all threads, loses no task and no token`() async {
         let limiter = RateLimiter(rate: 1_000_000, per: .seconds(1), burst: 3)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<16 {

@@ -36,7 +36,7 @@ import Testing
     // MARK: Waiting for a place
 
     @Test
-    func `send returns while there is room, and then waits for a place`() {
+    func `send returns while there is room, and then waits for space`() {
         produce(1, 2, 3)
         #expect(recorder.values == ["1 enqueued", "2 enqueued"])
         #expect(queue.count == 2)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test
-    func `producers get places in the order in which they came, also when one in between is cancelled`() {
+    func `producers are admitted in order of arrival, even if one in between is cancelled`() {
         produce(1, 2)
         for number in 3...7 where number != 5 { produce(number) }
         let cancelled = produce(8)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test
-    func `trySend overtakes no producer that waits`() {
+    func `trySend doesn't overtake a waiting producer`() {
         produce(1, 2)
         produce(3)
 
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test
-    func `a producer that is cancelled after it got its place does not throw`() {
+    func `a producer cancelled after it was admitted doesn't throw`() {
         produce(1, 2)
         let producer = produce(3)
 
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test
-    func `a producer that is cancelled before it comes adds nothing, although there is room`() {
+    func `a producer cancelled before it arrives adds nothing, even if there is room`() {
         let producer = executor.spawnThrowing { [queue] in try await queue.send(1) }
         producer.cancel()
         executor.runUntilIdle()
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test
-    func `an element goes from send to a consumer that waits`() async throws {
+    func `send passes its element to a waiting consumer`() async throws {
         let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
         executor.runUntilIdle()
 
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test
-    func `finish gives waiting producers an error, and consumers the remaining elements`() async throws {
+    func `after finish, waiting producers throw and consumers get the remaining elements`() async throws {
         produce(1, 2)
         produce(3)
         produce(4)
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test
-    func `finish ends the consumers that wait and later producers`() {
+    func `finish ends waiting consumers, and later producers throw`() {
         for _ in 0..<3 {
             _ = executor.spawn { [recorder, elements = queue.elements] in
                 for await element in elements { recorder.note("took \(element)") }
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test
-    func `several consumers over elements let the producers in, in order`() {
+    func `several consumers iterating elements admit the producers in order`() {
         produce(1, 2, 3, 4)
         produce(5, 6)
         let taken = Recorder<Int>()
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test
-    func `trySend returns an element that a finished queue does not take`() {
+    func `trySend returns the element if the queue is finished`() {
         #expect(queue.trySend(1) == .enqueued)
         queue.finish()
 
@@ -193,7 +193,7 @@ import Testing
     // MARK: Counts
 
     @Test
-    func `waitingCount counts the consumers of an empty queue and the producers of a full one`() {
+    func `waitingCount counts consumers of an empty queue and producers of a full one`() {
         let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
         executor.runUntilIdle()
         #expect(queue.waitingCount == 1)
@@ -216,7 +216,7 @@ import Testing
     // MARK: Removing
 
     @Test
-    func `removeAll leaves the elements of waiting producers, and lets the first of them in`() {
+    func `removeAll keeps the elements of waiting producers and admits the first of them`() {
         produce(1, 2)
         for number in 3...5 { produce(number) }
 
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test
-    func `a predicate that throws lets no producer in`() {
+    func `a throwing predicate admits no producer`() {
         struct Unreadable: Error {}
         produce(1, 2)
         produce(3)
@@ -253,7 +253,7 @@ import Testing
     }
 
     @Test
-    func `elements of a full queue are not destroyed under the lock`() async {
+    func `elements of a full queue aren't destroyed under the lock`() async {
         for overflow in [AsyncBoundedQueue<Meddler>.Overflow.dropOldest, .dropNewest] {
             let queue = AsyncBoundedQueue<Meddler>(capacity: 1, overflow: overflow)
             for _ in 0..<3 { _ = queue.trySend(Meddler(queue)) }
@@ -301,7 +301,7 @@ import Testing
     }
 
     @Test
-    func `trySend returns an element that has no room`() {
+    func `trySend returns the element if the queue is full`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend)
         #expect(queue.trySend(1) == .enqueued)
 
@@ -313,7 +313,7 @@ import Testing
     }
 
     @Test
-    func `dropOldest returns what it drops, and send does not wait`() {
+    func `dropOldest returns the dropped element, and send doesn't wait`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropOldest)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
 
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test
-    func `dropNewest keeps the elements of the queue, and send does not fail`() {
+    func `dropNewest keeps the pending elements, and send doesn't fail`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropNewest)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
 
@@ -350,7 +350,7 @@ import Testing
     }
 
     @Test
-    func `without room send returns when a consumer has the element`() async throws {
+    func `with capacity 0, send returns when a consumer has the element`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 0, overflow: .suspend)
         produce(1, to: queue)
         produce(2, to: queue)
@@ -367,7 +367,7 @@ import Testing
     }
 
     @Test(arguments: [AsyncBoundedQueue<Int>.Overflow.dropOldest, .dropNewest])
-    func `without room a dropping queue keeps nothing, but serves a consumer that waits`(
+    func `with capacity 0, a dropping queue keeps nothing but serves a waiting consumer`(
         overflow: AsyncBoundedQueue<Int>.Overflow
     ) async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 0, overflow: overflow)
@@ -416,7 +416,7 @@ import Testing
     }
 
     @Test
-    func `a consumer waits until the deadline and no longer, and takes nothing with it`() async throws {
+    func `a consumer stops waiting at the deadline and takes no element`() async throws {
         let consumer = dequeue()
         pass(2)
         #expect(clock.sleeperCount == 1)
@@ -429,7 +429,7 @@ import Testing
     }
 
     @Test
-    func `a consumer that gets its element in time leaves no sleeper behind`() async throws {
+    func `a consumer that gets its element in time leaves no sleeping task`() async throws {
         let consumer = dequeue()
         #expect(queue.trySend(1) == .enqueued)
         executor.runUntilIdle()
@@ -444,14 +444,14 @@ import Testing
     }
 
     @Test
-    func `an element in the queue is taken although the deadline has passed`() async throws {
+    func `a pending element is taken even after the deadline`() async throws {
         pass(10)
         #expect(try await queue.send(1, until: ManualClock.Instant(), clock: clock) == .enqueued)
         #expect(try await queue.dequeue(until: ManualClock.Instant(), clock: clock) == 1)
     }
 
     @Test
-    func `a producer waits until the deadline and no longer, and its element is not delivered`() async throws {
+    func `a producer stops waiting at the deadline, and its element isn't delivered`() async throws {
         #expect(queue.trySend(1) == .enqueued)
         let producer = send(2)
         let patient = executor.spawnThrowing { [queue] in try await queue.send(3) }
@@ -466,7 +466,7 @@ import Testing
     }
 
     @Test
-    func `a producer that gets its place in time leaves no sleeper behind`() async throws {
+    func `a producer that is admitted in time leaves no sleeping task`() async throws {
         #expect(queue.trySend(1) == .enqueued)
         let producer = send(2)
         #expect(clock.sleeperCount == 1)
@@ -479,7 +479,7 @@ import Testing
     }
 
     @Test
-    func `cancellation and the end come before a deadline`() async throws {
+    func `cancellation and finish end a wait before its deadline`() async throws {
         #expect(queue.trySend(0) == .enqueued)
         let cancelled = send(1)
         let ended = send(2)
@@ -495,7 +495,7 @@ import Testing
     }
 
     @Test
-    func `a cancelled consumer does not wait for its deadline`() async throws {
+    func `a cancelled consumer doesn't wait for its deadline`() async throws {
         let consumer = dequeue()
         consumer.cancel()
         executor.runUntilIdle()
@@ -505,7 +505,7 @@ import Testing
     }
 
     @Test
-    func `a timeout of zero takes and sends what it can immediately, and then throws`() async throws {
+    func `a timeout of zero takes or sends immediately if possible, and otherwise throws`() async throws {
         #expect(try await queue.send(1, timeout: .zero) == .enqueued)
         await #expect(throws: DeadlineExceeded.self) { try await queue.send(2, timeout: .zero) }
         #expect(try await queue.dequeue(timeout: .zero) == 1)
@@ -531,9 +531,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `in any order of jobs an element is delivered or its send throws, when deadline and place come together`(
-        seed: UInt64
-    ) async throws {
+    func `if deadline and space come together, an element is delivered or its send throws`(seed: UInt64) async throws {
         let executor = ManualExecutor(seed: seed)
         #expect(queue.trySend(0) == .enqueued)
         let producer = executor.spawnThrowing { [queue, clock] in
@@ -555,7 +553,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `AsyncBoundedQueue: many tasks` {
     @Test(arguments: [0, 1, 5])
-    func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
+    func `each element is delivered once, and each producer's elements in order`(capacity: Int) async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: capacity)
         let (producers, consumers, each) = (4, 4, 1_000)
 
@@ -587,7 +585,7 @@ import Testing
     }
 
     @Test
-    func `cancel racing a free place delivers or throws, never both and never neither`() async throws {
+    func `cancelling as space becomes free delivers or throws, never both or neither`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 1)
         var ends = (sent: 0, cancelled: 0)
 
@@ -623,7 +621,7 @@ import Testing
     }
 
     @Test
-    func `finish racing producers and cancel leaves no task waiting`() async {
+    func `finishing during sends and cancellations leaves no task waiting`() async {
         for round in 0..<500 {
             let queue = AsyncBoundedQueue<Int>(capacity: 1)
             _ = queue.trySend(-1)
@@ -643,7 +641,7 @@ import Testing
     }
 
     @Test(arguments: 1...60)
-    func `any order of jobs delivers an element or makes its send throw`(seed: UInt64) async {
+    func `in any order of jobs, an element is delivered or its send throws`(seed: UInt64) async {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let queue = AsyncBoundedQueue<Int>(capacity: Int.random(in: 0...2, using: &random))
@@ -676,7 +674,7 @@ import Testing
     }
 
     @Test
-    func `observers, producers and consumers on threads end together`() async throws {
+    func `observers, producers and consumers on all threads end together`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 4)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<2 {

@@ -17,7 +17,7 @@ import TestSupport
     private func names(_ requests: [Request]) -> String { requests.map(\.name).joined() }
 
     @Test
-    func `the highest leaves first, and equals in the order in which they came`() async throws {
+    func `the highest priority leaves first, and equals in order of arrival`() async throws {
         for (name, rank) in [("a", 1), ("b", 5), ("c", 1), ("d", 5), ("e", 9)] { queue.enqueue(Request(name, rank)) }
 
         #expect(names(queue.snapshot) == "ebdac")
@@ -35,7 +35,7 @@ import TestSupport
     }
 
     @Test(arguments: 1...20)
-    func `any elements leave sorted, and equals in order`(seed: UInt64) {
+    func `random elements leave sorted, and equals in order of arrival`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let requests = (0..<200).map { Request("\($0)", Int.random(in: 0..<5, using: &random)) }
         for request in requests { queue.enqueue(request) }
@@ -48,7 +48,7 @@ import TestSupport
     }
 
     @Test
-    func `elements that are compared with each other need no priority`() {
+    func `comparable elements need no priority`() {
         let queue = AsyncPriorityQueue<Int, Int>()
         for number in [3, 1, 2] { queue.enqueue(number) }
         #expect(queue.snapshot == [3, 2, 1])
@@ -78,7 +78,7 @@ import TestSupport
     }
 
     @Test
-    func `removed elements are sorted, and the rest keeps its order`() {
+    func `removed elements are sorted, and the rest keep their order`() {
         for (name, rank) in [("a", 1), ("b", 5), ("c", 1), ("d", 5)] { queue.enqueue(Request(name, rank)) }
 
         #expect(names(queue.removeAll { $0.name == "a" || $0.name == "d" }) == "da")
@@ -88,7 +88,7 @@ import TestSupport
     }
 
     @Test
-    func `a pending element stays, also if an equal one is more important`() {
+    func `a pending element stays even if an equal one has a higher priority`() {
         let queue = AsyncPriorityQueue(unique: \Request.name, priority: \.rank)
         #expect(queue.enqueue(Request("a", 1)) == .enqueued)
         #expect(queue.enqueue(Request("a", 9)) == .alreadyPending)
@@ -115,7 +115,7 @@ import TestSupport
     }
 
     @Test
-    func `a deadline ends the wait of a consumer`() async throws {
+    func `a deadline ends a consumer's wait`() async throws {
         let consumer = executor.spawnThrowing { [queue, clock] in
             try await queue.dequeue(until: clock.now.advanced(by: .seconds(1)), clock: clock)
         }
@@ -132,7 +132,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the queue ends its consumers, after the rest`() async {
+    func `releasing the queue ends its consumers after the remaining elements`() async {
         var queue: AsyncPriorityQueue<Int, Int>? = AsyncPriorityQueue()
         let elements = queue!.elements
         queue!.enqueue(1)
@@ -161,7 +161,7 @@ import TestSupport
     }
 
     @Test
-    func `priorities are not destroyed under the lock`() {
+    func `priorities aren't destroyed under the lock`() {
         let holder = Holder()
         let queue = AsyncPriorityQueue<Int, Rank> { Rank($0, holder.queue!) }
         holder.queue = queue

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test
-    func `elements leave in the order in which they came`() async throws {
+    func `elements leave in order of arrival`() async throws {
         for number in 0..<5 { #expect(queue.enqueue(number) == .enqueued) }
         #expect(queue.count == 5)
         #expect(queue.snapshot == [0, 1, 2, 3, 4])
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `consumers that wait are served in turn, one element each`() {
+    func `waiting consumers are served in order, one element each`() {
         consume("a")
         consume("b")
 
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test
-    func `an element that is kept for a waiting consumer cannot be taken by another`() {
+    func `an element reserved for a waiting consumer can't be taken by another`() {
         consume("a")
 
         queue.enqueue(1)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `finish lets the rest be taken, and then ends every consumer`() async throws {
+    func `after finish, consumers get the remaining elements and then end`() async throws {
         consume("a")
         consume("b")
         queue.finish()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test
-    func `dropping the last reference to the queue ends its consumers, after the rest`() {
+    func `releasing the queue ends its consumers after the remaining elements`() {
         var dropped: AsyncQueue<Int>? = AsyncQueue()
         for name in ["a", "b"] {
             _ = executor.spawn { [recorder, elements = dropped!.elements] in
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test
-    func `a cancelled consumer stops, and the next element goes to another`() {
+    func `a cancelled consumer stops, and the next element goes to another consumer`() {
         let first = consume("a")
         consume("b")
 
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test
-    func `a consumer that is cancelled after an element was handed to it still gets it`() {
+    func `a consumer cancelled after it was given an element still gets it`() {
         let consumer = consume("a")
 
         queue.enqueue(1)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test
-    func `a consumer that is cancelled before it comes leaves the elements to others`() async {
+    func `a consumer cancelled before it arrives takes no element`() async {
         queue.enqueue(1)
         let iterating = executor.spawn { [elements = queue.elements] in
             for await _ in elements { Issue.record("It took an element.") }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test
-    func `removeAll returns the elements, and consumers keep waiting for the next`() {
+    func `removeAll returns the elements, and consumers keep waiting`() {
         for number in 1...3 { queue.enqueue(number) }
         #expect(queue.removeAll() == [1, 2, 3])
         #expect(queue.count == 0)
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test
-    func `removeAll where returns the elements that satisfy the predicate and keeps the order of the rest`() {
+    func `removeAll where returns the matching elements and keeps the order of the rest`() {
         for number in 1...6 { queue.enqueue(number) }
 
         #expect(queue.removeAll { $0.isMultiple(of: 2) } == [2, 4, 6])
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test
-    func `if the predicate throws nothing is removed`() {
+    func `a throwing predicate removes nothing`() {
         struct Unreadable: Error {}
         for number in 1...3 { queue.enqueue(number) }
 
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test
-    func `elements are not destroyed under the lock`() {
+    func `elements aren't destroyed under the lock`() {
         let queue = AsyncQueue<Meddler>()
         for _ in 0..<10 { queue.enqueue(Meddler(queue)) }
 
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test
-    func `waitingCount counts the consumers that wait`() {
+    func `waitingCount counts waiting consumers`() {
         let consumers = (0..<3).map { _ in executor.spawnThrowing { [queue] in try await queue.dequeue() } }
         executor.runUntilIdle()
         #expect(queue.waitingCount == 3)
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test @MainActor
-    func `a consumer comes back to the actor from which it iterates`() async throws {
+    func `a consumer returns to the actor that it iterates on`() async throws {
         let queue = AsyncQueue<Int>()
         let producer = Task { @concurrent in
             queue.enqueue(1)
@@ -273,7 +273,7 @@ import Testing
     }
 
     @Test
-    func `an element goes from a producer to a consumer, which may change it`() async throws {
+    func `a consumer can change an element that it receives`() async throws {
         let queue = AsyncQueue<Sketch>()
         let consumer = Task { @concurrent () -> [String] in
             guard let sketch = try await queue.dequeue() else { return [] }
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test
-    func `a consumer may hand its element on to another queue`() async throws {
+    func `a consumer can pass its element to another queue`() async throws {
         let (first, second) = (AsyncQueue<Sketch>(), AsyncBoundedQueue<Sketch>(capacity: 1))
         first.enqueue(Sketch(1))
         first.finish()
@@ -303,7 +303,7 @@ import Testing
     }
 
     @Test
-    func `elements are iterated`() async {
+    func `elements can be iterated`() async {
         let queue = AsyncQueue<Sketch>()
         for number in 1...3 { queue.enqueue(Sketch(number)) }
         queue.finish()
@@ -318,7 +318,7 @@ import Testing
     }
 
     @Test
-    func `a bounded queue gives back the elements that it refuses or drops`() throws {
+    func `a bounded queue returns the elements that it refuses or drops`() throws {
         let queue = AsyncBoundedQueue<Sketch>(capacity: 1)
         #expect(queue.trySend(Sketch(1)).isEnqueued)
         guard case .full(let refused) = queue.trySend(Sketch(2)) else {
@@ -372,7 +372,7 @@ import Testing
     }
 
     @Test
-    func `the element of a send that is cancelled or refused is destroyed`() async {
+    func `the element of a cancelled or refused send is destroyed`() async {
         let recorder = Recorder<String>()
         let executor = ManualExecutor()
         let queue = AsyncBoundedQueue<Witness>(capacity: 0)
@@ -395,7 +395,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `AsyncQueue: many tasks` {
     @Test
-    func `each element is delivered exactly once, with several producers and consumers`() async {
+    func `each element is delivered once to several consumers from several producers`() async {
         let queue = AsyncQueue<Int>()
         let (producers, consumers, each) = (4, 4, 5_000)
 
@@ -426,7 +426,7 @@ import Testing
     }
 
     @Test
-    func `cancel racing enqueue loses no element`() async throws {
+    func `cancelling during enqueue loses no element`() async throws {
         let queue = AsyncQueue<Int>()
 
         for round in 0..<3_000 {
@@ -453,7 +453,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `any order of jobs delivers each element once, or leaves it in the queue`(seed: UInt64) {
+    func `in any order of jobs, each element is delivered once or stays in the queue`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let queue = AsyncQueue<Int>()
@@ -508,13 +508,13 @@ import Testing
     }
 
     @Test
-    func `an actor sends, takes and observes without leaving itself`() async throws {
+    func `an actor sends, takes and observes without leaving its isolation`() async throws {
         let entries = try await Worker().exchange(AsyncBoundedQueue(capacity: 2))
         #expect(entries == ["sent 1", "sent 2", "took 1", "took 2", "pending []"])
     }
 
     @Test @MainActor
-    func `a producer that waited comes back to the main actor`() async throws {
+    func `a producer that waited returns to the main actor`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 0)
         let log = Log()
         let consumer = Task { @concurrent in try await queue.dequeue() }
@@ -540,7 +540,7 @@ import Testing
     }
 
     @Test
-    func `ten thousand waits of each kind that were cancelled leave no trace`() {
+    func `ten thousand cancelled waits of each kind leave no trace`() {
         let executor = ManualExecutor()
         let full = AsyncBoundedQueue<Int>(capacity: 0)
         let empty = AsyncQueue<Int>()

@@ -19,7 +19,7 @@ import TestSupport
     }
 
     @Test
-    func `the first element is the queue as it is, and then as it becomes`() {
+    func `an observer sees the current elements first, and then each change`() {
         queue.enqueue(1)
         observe(queue.changes)
         #expect(recorder.values == [[1]])
@@ -35,7 +35,7 @@ import TestSupport
     }
 
     @Test
-    func `a slow observer sees the newest, once`() {
+    func `a slow observer sees only the newest state, once`() {
         observe(queue.changes)
         for number in 1...5 { queue.enqueue(number) }
         executor.runUntilIdle()
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     @Test
-    func `a change while the observer looks elsewhere is not missed`() {
+    func `a change while the observer is busy isn't missed`() {
         let gate = AsyncQueue<Void>()
         _ = executor.spawn { [recorder, queue] in
             for await pending in queue.changes {
@@ -68,7 +68,7 @@ import TestSupport
     }
 
     @Test
-    func `several observers each see everything`() {
+    func `each of several observers sees everything`() {
         let others = [Recorder<[Int]>(), Recorder()]
         observe(queue.changes)
         for other in others { observe(queue.changes, into: other) }
@@ -83,7 +83,7 @@ import TestSupport
     }
 
     @Test
-    func `it ends when the queue is finished and the last element is taken`() {
+    func `changes end when the queue is finished and the last element is taken`() {
         queue.enqueue(1)
         observe(queue.changes)
 
@@ -100,7 +100,7 @@ import TestSupport
     }
 
     @Test
-    func `it ends when an empty queue is finished`() {
+    func `changes end when an empty queue is finished`() {
         observe(queue.changes)
         queue.finish()
         executor.runUntilIdle()
@@ -108,7 +108,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the queue ends it, also with elements that no task takes`() {
+    func `changes end when the queue is released, even with pending elements`() {
         var dropped: AsyncQueue<Int>? = AsyncQueue()
         observe(dropped!.changes)
         dropped!.enqueue(1)
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     @Test
-    func `an observer that is cancelled before it comes sees nothing`() {
+    func `an observer cancelled before it starts sees nothing`() {
         let observer = executor.spawn { [recorder, changes = queue.changes] in
             for await pending in changes { recorder.note(pending) }
         }
@@ -147,7 +147,7 @@ import TestSupport
     }
 
     @Test
-    func `what producers offer is not shown until they are let in`() {
+    func `a waiting producer's element isn't shown until it is admitted`() {
         let bounded = AsyncBoundedQueue<Int>(capacity: 1)
         observe(bounded.changes)
         for number in 1...2 {
@@ -163,7 +163,7 @@ import TestSupport
     }
 
     @Test
-    func `an element that goes straight to a consumer is never shown`() {
+    func `an element that goes directly to a consumer is never shown`() {
         observe(queue.changes)
         _ = executor.spawnThrowing { [queue] in try await queue.dequeue() }
         executor.runUntilIdle()
@@ -175,7 +175,7 @@ import TestSupport
     }
 
     @Test(arguments: 1...50)
-    func `in any order of jobs an observer sees the last state, and time goes forward`(seed: UInt64) {
+    func `in any order of jobs, an observer sees the last state and never an older one after a newer`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let queue = AsyncBoundedQueue<Int>(capacity: 3)

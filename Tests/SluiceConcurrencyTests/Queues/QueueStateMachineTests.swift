@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test
-    mutating func `an element that comes before the consumer suspends is kept for it`() throws {
+    mutating func `an element that arrives before the consumer suspends is kept for it`() throws {
         let ticket = try #require(wait())
 
         #expect(resumed(machine.offer(1, canSuspend: false)) == nil)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test
-    mutating func `finishing ends the consumers that wait, suspended or not, and refuses elements`() throws {
+    mutating func `finishing ends waiting consumers, suspended or not, and refuses elements`() throws {
         let first = try #require(wait())
         let second = try #require(wait())
         #expect(machine.suspend(consumer: first, "first") == nil)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test
-    mutating func `finishing ends the producers that wait, suspended or not, and hands out what they offered`() throws {
+    mutating func `finishing ends waiting producers, suspended or not, and returns their offers`() throws {
         _ = bounded.offer(0, canSuspend: true)
         let first = try #require(offer(1))
         let second = try #require(offer(2))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    mutating func `a producer cancelled before it suspends gives nothing`() throws {
+    mutating func `a producer cancelled before it suspends adds nothing`() throws {
         _ = bounded.offer(0, canSuspend: true)
         let ticket = try #require(offer(1))
 
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test
-    mutating func `a producer that was admitted before it suspends cannot be cancelled any more`() throws {
+    mutating func `a producer admitted before it suspends can't be cancelled anymore`() throws {
         _ = bounded.offer(0, canSuspend: true)
         let ticket = try #require(offer(1))
 
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test
-    mutating func `an observer that does not wait is not known, and one that is cancelled is forgotten`() throws {
+    mutating func `an observer that isn't waiting isn't stored, and a cancelled one is forgotten`() throws {
         guard case .see(_, let version) = machine.look(after: nil) else {
             Issue.record("The first look waits.")
             return
@@ -167,17 +167,17 @@ import Testing
 
 @Suite struct `Every interleaving of a queue` {
     @Test(arguments: QueueKind.all)
-    func `all that can happen in four steps agrees with a naive queue`(kind: QueueKind) {
+    func `every sequence of four steps matches a naive queue`(kind: QueueKind) {
         #expect(kind.plainDriver().explore(4) > 1_000)
     }
 
     @Test
-    func `all that can happen to a queue of one place in five steps agrees with a naive queue`() {
+    func `every sequence of five steps on a queue of capacity 1 matches a naive queue`() {
         #expect(QueueKind(capacity: 1, policy: .suspend).plainDriver().explore(5) > 20_000)
     }
 
     @Test(arguments: QueueKind.all)
-    func `any long history agrees with a naive queue`(kind: QueueKind) {
+    func `long random histories match a naive queue`(kind: QueueKind) {
         for seed in 1...5 as ClosedRange<UInt64> {
             var random = SeededRandom(seed: seed)
             var driver = kind.plainDriver()
@@ -195,12 +195,12 @@ import Testing
     static let kinds = QueueKind.all.filter { $0.policy != .dropOldest }
 
     @Test(arguments: kinds)
-    func `all that can happen in four steps agrees with a naive queue`(kind: QueueKind) {
+    func `every sequence of four steps matches a naive queue`(kind: QueueKind) {
         #expect(kind.priorityDriver().explore(4) > 1_000)
     }
 
     @Test(arguments: kinds)
-    func `any long history agrees with a naive queue`(kind: QueueKind) {
+    func `long random histories match a naive queue`(kind: QueueKind) {
         for seed in 1...5 as ClosedRange<UInt64> {
             var random = SeededRandom(seed: seed)
             var driver = kind.priorityDriver()

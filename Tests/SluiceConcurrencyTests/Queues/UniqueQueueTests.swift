@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test
-    func `an element is not added while an equal one is pending`() {
+    func `an element isn't added while an equal one is pending`() {
         let queue = AsyncQueue(unique: \Song.id)
 
         #expect(queue.enqueue(Song(id: 1, title: "a")) == .enqueued)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test
-    func `an element that was taken or removed may come again`() {
+    func `an element that was taken or removed can be added again`() {
         let queue = AsyncQueue<Int>(unique: \.self)
         for number in 1...4 { queue.enqueue(number) }
 
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `an element that isn't equal to itself may always come, and leaves no key`() {
+    func `an element that isn't equal to itself is always added and leaves no key`() {
         let queue = AsyncQueue<Double>(unique: \.self)
         for _ in 0..<3 { #expect(queue.enqueue(.nan) == .enqueued) }
         #expect(queue.enqueue(1) == .enqueued)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test
-    func `an element that was handed to a consumer is not pending`() async throws {
+    func `an element given to a consumer isn't pending`() async throws {
         let queue = AsyncQueue<Int>(unique: \.self)
         let consumer = executor.spawnThrowing { try await queue.dequeue() }
         executor.runUntilIdle()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test
-    func `an equal element drops nothing, and what was dropped may come again`() {
+    func `a duplicate drops nothing, and a dropped element can be added again`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropOldest, unique: \.self)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
 
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test
-    func `a producer does not wait while its element is pending`() async throws {
+    func `a producer of a duplicate doesn't wait`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
         #expect(queue.trySend(1) == .enqueued)
 
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test
-    func `whether an element is pending is looked at when its producer's turn comes`() async throws {
+    func `a waiting producer's key is looked up again when it is admitted`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
         #expect(queue.trySend(1) == .enqueued)
         let producers = [2, 2, 2, 3].map { number in
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test
-    func `a producer with an element that is pending when its turn comes makes room for the next`() async throws {
+    func `a producer whose element is pending when its turn comes makes way for the next`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .suspend, unique: \.self)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
         let producers = [3, 3, 4].map { number in
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test
-    func `keys are not destroyed under the lock`() {
+    func `keys aren't destroyed under the lock`() {
         let other = AsyncBoundedQueue<Int>(capacity: 1)
         let holder = Holder()
         let queue = AsyncBoundedQueue<Int>(capacity: 3, overflow: .dropOldest) { Key($0, holder.queue ?? other) }

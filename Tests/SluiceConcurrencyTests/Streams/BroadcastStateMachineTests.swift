@@ -97,9 +97,7 @@ import Testing
 
     /// All orders of six steps, after the first, of two subscribers and a sender.
     @Test(.timeLimit(.minutes(15)), arguments: bufferings, [0, 2])
-    func `every order of a few steps behaves like the naive model`(
-        buffering: NaiveBroadcast.Buffering, replay: Int
-    ) async {
+    func `every order of six steps matches the naive model`(buffering: NaiveBroadcast.Buffering, replay: Int) async {
         let steps: [Pair.Step] = [
             .subscribe(1, buffering), .subscribe(2, .oldest(1)), .send, .next(1), .next(2), .drop(1), .fail,
         ]
@@ -129,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: 1...30)
-    func `random steps behave like the naive model`(seed: UInt64) {
+    func `random steps match the naive model`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let bounds = seed.isMultiple(of: 2) ? 1...4 : 1...150
         var pair = Pair(replay: Int.random(in: 0...5, using: &random), room: seed.isMultiple(of: 3) ? 4 : 64)
@@ -159,7 +157,7 @@ import Testing
     // MARK: Waiting
 
     @Test
-    func `an element wakes the waiting tasks, in order, and those about to suspend`() throws {
+    func `an element wakes the waiting tasks in order, and those about to suspend`() throws {
         var machine = Machine(replay: 0)
         let places = (0..<3).map { _ in machine.subscribe(.unbounded) }
         let tickets = try places.map { try #require(wait($0, &machine)) }
@@ -211,7 +209,7 @@ import Testing
     // MARK: Memory
 
     @Test
-    func `a slow subscriber with a bound does not hold the log, whichever elements it keeps`() {
+    func `a slow bounded subscriber doesn't keep the log alive, whichever elements it keeps`() {
         for buffering in [NaiveBroadcast.Buffering.newest(100), .oldest(100)] {
             var machine = Machine(replay: 3)
             let slow = machine.subscribe(buffering)
@@ -230,7 +228,7 @@ import Testing
     }
 
     @Test
-    func `the memory of a log that was long is given back`() {
+    func `a log that was long releases its memory`() {
         var machine = Machine(replay: 0)
         let slow = machine.subscribe(.unbounded)
         for number in 0..<50_000 { _ = machine.send(number) }
@@ -389,7 +387,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `an element is let go when the last subscriber has got it`() async {
+    func `an element is released when the last subscriber has received it`() async {
         let broadcast = Broadcast<Meddler, Never>()
         send(0...0, to: broadcast)
         #expect(ended.values == [0], "no task subscribes")
@@ -422,7 +420,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `elements that are missed, of either kind, are not destroyed under the lock`() async {
+    func `missed elements, oldest or newest, aren't destroyed under the lock`() async {
         for buffering in [Broadcast<Meddler, Never>.Buffering.newest(2), .oldest(2)] {
             ended.forget()
             let broadcast = Broadcast<Meddler, Never>()
@@ -437,7 +435,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `the remaining elements of a subscriber are released with it, outside the lock`() {
+    func `a subscriber's remaining elements are released with it, outside the lock`() {
         for buffering in [Broadcast<Meddler, Never>.Buffering.unbounded, .oldest(3)] {
             ended.forget()
             let broadcast = Broadcast<Meddler, Never>()
@@ -453,7 +451,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `a broadcast and its subscriptions hold nothing of each other when both are gone`() {
+    func `a broadcast and its subscriptions don't keep each other alive`() {
         final class Probe: Sendable {}
         weak var element: Probe?
         do {
@@ -469,7 +467,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `one hundred thousand subscriptions, and ten thousand that waited and were cancelled, are all forgotten`() {
+    func `many subscriptions, some cancelled while waiting, leave no trace`() {
         let executor = ManualExecutor()
         let broadcast = Broadcast<Int, Never>()
         for number in 0..<100_000 {

@@ -39,7 +39,7 @@ import Testing
     // MARK: Plain loops
 
     @Test
-    func `each loop over the values is a subscriber, gets every element and the end, and is forgotten`() async throws {
+    func `each loop over values is a subscriber that gets every element and the end, then is forgotten`() async throws {
         let loops = (0..<3).map { _ in
             executor.spawnThrowing { [values = broadcast.values] in
                 var elements: [Int] = []
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test
-    func `a loop over the values begins with the replayed elements, and ends with the error`() async {
+    func `a loop over values begins with the replayed elements and ends with the error`() async {
         let broadcast = Broadcast<Int, Unplugged>(replay: 2)
         for element in 1...3 { broadcast.send(element) }
         broadcast.finish(throwing: Unplugged())
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test
-    func `elements sent after subscribing are not missed, even if the loop begins late`() {
+    func `elements sent after subscribing aren't missed, even if the loop begins late`() {
         broadcast.send(1)
         let subscription = broadcast.subscribe()
         broadcast.send(2)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `a subscriber gets the last elements first, and then the new ones, each once`() {
+    func `a subscriber gets the replayed elements first and then the new ones, each once`() {
         let broadcast = Broadcast<Int, Unplugged>(replay: 2)
         for element in 1...3 { broadcast.send(element) }
 
@@ -118,7 +118,7 @@ import Testing
     // MARK: Slow subscribers
 
     @Test
-    func `a slow subscriber that keeps the newest is told how many it missed, before them`() {
+    func `with newest, a slow subscriber gets the number of missed elements before the kept ones`() {
         let subscription = broadcast.subscribe(buffering: .newest(3))
         send(1...10)
         note("a", subscription)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test
-    func `a slow subscriber that keeps the oldest is told how many it missed, after them`() async throws {
+    func `with oldest, a slow subscriber gets the number of missed elements after the kept ones`() async throws {
         let subscription = broadcast.subscribe(buffering: .oldest(3))
         send(1...5)
         var iterator = subscription.makeAsyncIterator()
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test
-    func `a slow subscriber misses nothing without a bound, and 64 wait by default`() {
+    func `a slow unbounded subscriber misses nothing, and the default bound is 64`() {
         let (unbounded, byDefault) = (broadcast.subscribe(buffering: .unbounded), broadcast.subscribe())
         send(1...1_000)
 
@@ -177,7 +177,7 @@ import Testing
     // MARK: The end
 
     @Test
-    func `finish comes after the waiting elements, and after it nothing is sent`() {
+    func `subscribers get the buffered elements before the end, and nothing is sent after finish`() {
         note("a", broadcast.subscribe())
         let late = broadcast.subscribe()
         send(1...2)
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test
-    func `an error comes after the waiting elements, to each once, and also to later subscribers`() async throws {
+    func `each subscriber, even a later one, gets the error once, after the buffered elements`() async throws {
         let subscription = broadcast.subscribe()
         note("w", broadcast.subscribe())
         broadcast.send(1)
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test
-    func `dropping the last reference to the broadcast ends its subscribers, after the waiting elements`() {
+    func `releasing the broadcast ends its subscribers after the buffered elements`() {
         var dropped: Broadcast<Int, Unplugged>? = Broadcast()
         note("a", dropped!.subscribe())
         dropped!.send(1)
@@ -224,7 +224,7 @@ import Testing
     // MARK: Leaving
 
     @Test
-    func `a loop that is left by break, or by an error, unsubscribes`() {
+    func `a loop left by break or by an error unsubscribes`() {
         let leaving = executor.spawnThrowing { [broadcast] in
             for try await _ in broadcast.subscribe() { break }
             #expect(broadcast.subscriberCount == 0)
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test
-    func `a task that is cancelled after it was woken takes nothing from its subscription`() async throws {
+    func `a task cancelled after it was woken takes nothing from its subscription`() async throws {
         let subscription = broadcast.subscribe()
         let task = note("a", subscription)
 
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test
-    func `a second loop over a subscription continues where the first was left`() async throws {
+    func `a second loop over a subscription continues where the first stopped`() async throws {
         let subscription = broadcast.subscribe()
         send(1...3)
         broadcast.finish()
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test
-    func `two tasks that wait on one subscription trap`() async {
+    func `two tasks waiting on one subscription trap`() async {
         await #expect(processExitsWith: .failure) {
             let executor = ManualExecutor()
             let broadcast = Broadcast<Int, Never>()
@@ -305,7 +305,7 @@ import Testing
     // MARK: Values
 
     @Test
-    func `the values of a subscription throw where one is missing, once, and unsubscribe`() async throws {
+    func `a subscription's values throw once at a gap and unsubscribe`() async throws {
         var iterator = broadcast.subscribe(buffering: .oldest(1)).values.makeAsyncIterator()
         send(1...3)
 
@@ -324,7 +324,7 @@ import Testing
     }
 
     @Test
-    func `the values of a subscription throw the error of the broadcast, or end with it`() async throws {
+    func `a subscription's values throw the broadcast's error or end with it`() async throws {
         var failing = broadcast.subscribe().values.makeAsyncIterator()
         send(1...1)
         broadcast.finish(throwing: Unplugged())
@@ -346,7 +346,7 @@ import Testing
     }
 
     @Test
-    func `an unbounded subscription gives every element as it is, and the error`() async throws {
+    func `an unbounded subscription gets every element and the error`() async throws {
         let subscription = broadcast.subscribeUnbounded()
         send(1...500)
         broadcast.finish(throwing: Unplugged())
@@ -393,7 +393,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `each subscriber gets all elements of the sequence, and its end or error`(fails: Bool) async {
+    func `each subscriber gets all elements of the sequence and its end or error`(fails: Bool) async {
         let broadcast = Broadcast<Int, Unplugged>()
         let subscriptions = (0..<3).map { _ in broadcast.subscribe() }
 
@@ -412,7 +412,7 @@ import Testing
     }
 
     @Test
-    func `cancelling the task that shares ends the sequence and the broadcast`() {
+    func `cancelling the sharing task ends the sequence and the broadcast`() {
         let executor = ManualExecutor()
         let recorder = Recorder<String>()
         let broadcast = Broadcast<Int, Unplugged>()
@@ -431,7 +431,7 @@ import Testing
     }
 
     @Test
-    func `where any error may be thrown, a sequence that was cancelled does not look complete`() async {
+    func `if any error may be thrown, a cancelled sequence doesn't look complete`() async {
         let broadcast = Broadcast<Int, any Error>()
         let (stream, _) = AsyncThrowingStream<Int, any Error>.makeStream()
         let subscription = broadcast.subscribe()
@@ -444,7 +444,7 @@ import Testing
     }
 
     @Test
-    func `sharing returns once the broadcast is finished by another task`() async {
+    func `sharing returns when another task finishes the broadcast`() async {
         let broadcast = Broadcast<Int, Unplugged>()
         let counter = Counter(to: 10)
         broadcast.finish()
@@ -457,7 +457,7 @@ import Testing
     // MARK: Isolation
 
     @Test @MainActor
-    func `subscribers and sharing tasks stay on the actor from which they do it`() async throws {
+    func `subscribers and sharing tasks stay on their actor`() async throws {
         let broadcast = Broadcast<Int, Unplugged>()
         let (subscription, values) = (broadcast.subscribe(), broadcast.subscribe().values)
         let unbounded = broadcast.subscribeUnbounded()
@@ -487,7 +487,7 @@ import Testing
     }
 
     @Test
-    func `an actor that waits for elements gets them on itself, without an error to catch`() async {
+    func `an actor receives elements on itself, without an error to catch`() async {
         let broadcast = Broadcast<Int, Never>()
         let screen = Screen()
         async let showing: Void = screen.show(broadcast.subscribeUnbounded())
@@ -503,7 +503,7 @@ import Testing
 
 @Suite struct `Broadcast: many tasks` {
     @Test(.timeLimit(.minutes(15)))
-    func `with several senders each subscriber gets or misses each element, all in the same order`() async {
+    func `with several senders, each subscriber gets or misses each element, all in the same order`() async {
         let broadcast = Broadcast<Int, Never>()
         let (senders, each) = (3, 2_000)
         let bufferings: [Broadcast<Int, Never>.Buffering] = [.unbounded, .unbounded, .newest(16), .oldest(16)]
@@ -548,7 +548,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `subscribers that come and go at any moment get a part without a gap`() async {
+    func `subscribers that come and go at any time get elements without a gap`() async {
         let broadcast = Broadcast<Int, Never>(replay: 3)
         // One element is sent for each that a subscriber is about to wait for.
         let wishes = AsyncQueue<Int>()
@@ -586,7 +586,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `cancel racing send and finish resumes each subscriber once`() async {
+    func `cancelling during send and finish resumes each subscriber once`() async {
         for round in 0..<2_000 {
             let broadcast = Broadcast<Int, Never>()
             let subscription = broadcast.subscribe()
@@ -611,7 +611,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `any order of jobs delivers each element to each subscriber, or says that it is missing`(seed: UInt64) {
+    func `in any order of jobs, each subscriber gets each element or is told that it is missing`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let broadcast = Broadcast<Int, Never>()

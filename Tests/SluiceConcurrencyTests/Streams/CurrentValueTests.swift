@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test
-    func `a subscriber sees the value of now first, and then each newer one`() {
+    func `a subscriber sees the current value first, and then each newer one`() {
         current.value = 1
         follow("a", current.values)
         current.value = 2
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `values that come and go before a subscriber looks are skipped`() {
+    func `values replaced before a subscriber receives them are skipped`() {
         follow("a", current.values)
         let late = current.values
 
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test
-    func `update changes in one step and returns the result of its body`() {
+    func `update changes the value in one step and returns the body's result`() {
         final class NotSendable {
             var number = 0
         }
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test
-    func `an update that throws changes nothing, wakes no loop, and keeps its error type`() {
+    func `a throwing update changes nothing, wakes no loop and keeps its error type`() {
         follow("a", current.values)
 
         do throws(Refused) {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test
-    func `finish comes after the newest value, and the value can still be changed`() {
+    func `subscribers get the newest value before the end, and the value can still be changed`() {
         follow("a", current.values)
         current.value = 1
         current.finish()
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test
-    func `a loop sees the end, though the value still changes`() async {
+    func `a loop ends even if the value still changes`() async {
         var iterator = current.values.makeAsyncIterator()
         #expect(await iterator.next() == 0)
         current.finish()
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test
-    func `dropping the last reference ends the loops, after the newest value`() {
+    func `releasing the object ends the loops after the newest value`() {
         var dropped: CurrentValue<Int>? = CurrentValue(0)
         follow("a", dropped!.values)
         let late = dropped!.values
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test
-    func `a cancelled subscriber ends, whether it waits, was woken, or has not begun; others continue`() {
+    func `a cancelled subscriber ends whether it waits, was woken or hasn't begun, and others continue`() {
         let waiting = follow("a", current.values)
         let woken = follow("b", current.values)
         follow("c", current.values)
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test
-    func `one can wait until the value satisfies a predicate`() async {
+    func `first where waits until the value satisfies a predicate`() async {
         let waiting = executor.spawn { [current] in await current.values.first { $0 >= 3 } }
         executor.runUntilIdle()
 
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test
-    func `values that are replaced are not destroyed under the lock`() {
+    func `replaced values aren't destroyed under the lock`() {
         let current = CurrentValue<Meddler?>(nil)
         let ended = Recorder<Int>()
 
@@ -222,7 +222,7 @@ import Testing
     // MARK: Isolation
 
     @Test @MainActor
-    func `a subscriber stays on the actor from which it follows`() async {
+    func `a subscriber stays on its actor`() async {
         let current = CurrentValue(0)
         let changing = Task { @concurrent in
             current.value = 1
@@ -245,7 +245,7 @@ import Testing
 
 @Suite struct `CurrentValue: many tasks` {
     @Test(.timeLimit(.minutes(15)))
-    func `no update is lost, and all loops see the last value and never an older one`() async {
+    func `no update is lost, and every loop sees the last value and never goes back`() async {
         let current = CurrentValue(0)
         let (writers, each) = (4, 3_000)
 
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `cancel racing a change ends the cancelled one and reaches the other`() async {
+    func `cancelling during a change ends one subscriber, and the change reaches the other`() async {
         for round in 1...2_000 {
             let current = CurrentValue(0)
             let cancelled = Task { for await _ in current.values {} }
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `any order of jobs ends with the last value seen by all that were not cancelled`(seed: UInt64) {
+    func `in any order of jobs, every subscriber that isn't cancelled sees the last value`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let current = CurrentValue(0)
@@ -352,7 +352,7 @@ import Testing
 
     /// All orders of eight steps: a change, the end, and two subscribers that ask; if one is to wait, it gives up.
     @Test
-    func `every order of a few steps behaves like the naive model`() {
+    func `every order of eight steps matches the naive model`() {
         func explore(_ machine: Machine, _ model: Model, _ seen: [UInt64], _ left: Int) -> Int {
             if left == 0 { return 1 }
             var count = 0
@@ -392,7 +392,7 @@ import Testing
     }
 
     @Test
-    func `a change and the end wake the waiting loops, in order, and those about to suspend`() throws {
+    func `a change and the end wake the waiting loops in order, and those about to suspend`() throws {
         var machine = Machine(0)
         for ends in [false, true] {
             let tickets = try (0..<3).map { _ in try #require(wait(&machine)) }

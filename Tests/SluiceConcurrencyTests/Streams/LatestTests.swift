@@ -48,7 +48,7 @@ import Testing
         #expect(latest.failure == nil && !latest.isFollowing)
     }
 
-    @Test func `observers are told when the value changes`() async {
+    @Test func `observers are notified when the value changes`() async {
         let (elements, continuation) = AsyncStream<Int>.makeStream()
         let latest = Latest(0)
         let changes = AsyncStream<Void>.makeStream()
@@ -67,7 +67,7 @@ import Testing
         #expect(latest.value == 1)
     }
 
-    @Test func `observers are told of a failure, and of the end of following`() async {
+    @Test func `observers are notified of a failure and of the end of the sequence`() async {
         let latest = Latest(Sequence.Element(0))
         let told = Recorder<String>()
         withObservationTracking {
@@ -86,7 +86,7 @@ import Testing
         #expect(told.values == ["failure", "following"])
     }
 
-    @Test func `an error becomes the failure, the value stays, and following again forgets the error`() async {
+    @Test func `an error becomes the failure, the value stays, and a new sequence clears the failure`() async {
         let latest = Latest(Sequence.Element(0))
 
         await latest.follow(Sequence([{ Sequence.Element(1) }, { throw Unplugged() }]))
@@ -98,7 +98,7 @@ import Testing
         #expect(latest.value.number == 2)
     }
 
-    @Test func `cancelling the task ends the iteration, and is no failure`() async {
+    @Test func `cancelling the task ends the iteration without a failure`() async {
         let (elements, continuation) = AsyncStream<Int>.makeStream()
         let ended = Gate()
         continuation.onTermination = { _ in Task { await ended.open() } }
@@ -113,7 +113,7 @@ import Testing
         #expect(latest.failure == nil && !latest.isFollowing)
     }
 
-    @Test func `neither an element nor an error that comes after cancellation counts`() async {
+    @Test func `elements and errors after cancellation are ignored`() async {
         let latest = Latest(Sequence.Element(0))
         for last in [{ Sequence.Element(2) }, { throw CancellationError() }] as [() throws -> Sequence.Element] {
             let following = Task {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a call that begins later takes over`() async {
+    @Test func `a later call takes over`() async {
         let latest = Latest(Sequence.Element(0))
         let inner = Sequence([{ Sequence.Element(10) }])
         let outer = Sequence([

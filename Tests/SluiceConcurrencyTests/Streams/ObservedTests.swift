@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `the first value comes at once, and the next after a change`() async {
+    @Test func `the first value comes immediately, and the next after a change`() async {
         let player = Player()
         var iterator = observed { "\(player.title) \(player.position)" }.makeAsyncIterator()
         var received = [await iterator.next()]
@@ -56,7 +56,7 @@ import Testing
         #expect(await iterator.next() == 4)
     }
 
-    @Test func `a waiting loop gets the value after the change, though it's notified before`() async {
+    @Test func `a waiting loop gets the value after the change, even though it's notified before`() async {
         let counter = SlowCounter()
         let (isWaiting, waits) = Condition.makeCondition()
         let received = Recorder<Int>()
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// What the standard library does, where it exists.
-    @Test func `it ends at the same value as Observations`() async {
+    @Test func `the last value is the same as that of Observations`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let player = Player()
         let ours = Task { @MainActor in
@@ -141,7 +141,7 @@ import Testing
         #expect(await iterator.next() == nil)
     }
 
-    @Test func `the loop ends with the last object`() async {
+    @Test func `the loop ends when the last object is destroyed`() async {
         var player: Player? = Player()
         var iterator = observed { [weak player] in player?.position }.makeAsyncIterator()
         let first = await iterator.next()

@@ -89,7 +89,7 @@ import Testing
         #expect(try await staying.next() == nil)
     }
 
-    @Test func `a slow loop holds the fast one back at the buffer`() async throws {
+    @Test func `a slow loop stops a fast one at the buffer's limit`() async throws {
         let shared = Source(events: events).shared(buffer: 3)
         var (slow, fast) = (shared.makeAsyncIterator(), shared.makeAsyncIterator())
         for expected in 1...3 { #expect(try await fast.next() == expected) }
@@ -107,7 +107,7 @@ import Testing
         for expected in 2...4 { #expect(try await slow.next() == expected) }
     }
 
-    @Test func `the base is not asked before a loop wants an element`() async throws {
+    @Test func `the base isn't iterated before a loop requests an element`() async throws {
         let shared = Source(events: events).shared(buffer: 8)
         var iterator = shared.makeAsyncIterator()
         #expect(events.values == [])
@@ -116,7 +116,7 @@ import Testing
         #expect(events.values == ["gives 1", "gives 2"])
     }
 
-    @Test func `when the last loop is cancelled, the base is cancelled, and has ended when the loop returns`() async {
+    @Test func `when the last loop is cancelled, the base is cancelled and has ended when the loop returns`() async {
         let (isPaused, paused) = Condition.makeCondition()
         let shared = Source(paused: paused, events: events).shared()
         let loops = [Unchecked(shared.makeAsyncIterator()), Unchecked(shared.makeAsyncIterator())].map { iterator in
@@ -141,7 +141,7 @@ import Testing
         #expect((try? await late.next()) == nil)
     }
 
-    @Test func `when the last loop is left without being cancelled, the base is cancelled`() async throws {
+    @Test func `leaving the last loop cancels the base`() async throws {
         let (isPaused, paused) = Condition.makeCondition()
         let (isCancelled, cancelled) = Condition.makeCondition()
         let shared = Source(paused: paused, cancelled: cancelled, events: events).shared(buffer: 2)
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4])
-    func `an error of the base reaches every loop, after the elements`(buffer: Int) async throws {
+    func `the base's error reaches every loop, after the elements`(buffer: Int) async throws {
         let shared = Source(count: 5, fails: true, events: events).shared(buffer: buffer)
         let iterators = (0..<3).map { _ in Unchecked(shared.makeAsyncIterator()) }
 
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a late loop begins with the next element, or with those that are replayed`() async throws {
+    @Test func `a late loop begins with the next element, or with the replayed ones`() async throws {
         for replay in 0...2 {
             let shared = Source(events: events).shared(replay: replay)
             var first = shared.makeAsyncIterator()
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: [(Int.max, 0), (1, Int.max), (Int.max, Int.max)])
-    func `the buffer and the replay can be as large as a number can be`(buffer: Int, replay: Int) async throws {
+    func `the buffer and the replay can be Int.max`(buffer: Int, replay: Int) async throws {
         let base = AsyncStream { continuation in
             for number in 1...3 { continuation.yield(number) }
             continuation.finish()
@@ -242,7 +242,7 @@ import Testing
         #expect(late == (replay > 0 ? [1, 2, 3] : []))
     }
 
-    @Test func `nonsense is refused with a sentence`() async {
+    @Test func `invalid arguments trap with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Source(events: Recorder()).shared(buffer: 0)
         }
@@ -283,7 +283,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
         }
     }
 
-    @Test func `the base is asked when a loop wants an element, and not before`() {
+    @Test func `the producer is resumed when a loop needs an element, not before`() {
         var machine = Machine(buffer: 4, replay: 0)
         let a = machine.join()
         #expect(machine.produce("producer") == nil)
@@ -332,7 +332,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
         #expect(machine.elementCount == 0)
     }
 
-    @Test func `the last loop that leaves stops the producer, and loops that come later end`() {
+    @Test func `the last loop that leaves stops the producer, and later loops end`() {
         var machine = Machine(buffer: 1, replay: 0)
         let (a, b) = (machine.join(), machine.join())
         _ = next(&machine, a, "a")
@@ -352,7 +352,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
         #expect(work3 == nil)
     }
 
-    @Test func `work that is handed over after the last loop has left must be cancelled`() {
+    @Test func `work that is recorded after the last loop has left must be cancelled`() {
         var machine = Machine(buffer: 1, replay: 0)
         let a = machine.join()
         _ = next(&machine, a, "a")
@@ -364,14 +364,14 @@ private struct Unchecked<Value>: @unchecked Sendable {
         #expect(dropped5 == 1)
     }
 
-    @Test func `an iterator that is never used does not end the iteration`() {
+    @Test func `an iterator that is never used doesn't end the iteration`() {
         var machine = Machine(buffer: 1, replay: 0)
         _ = machine.leave(machine.join())
         let a = machine.join()
         #expect(next(&machine, a, "a") == "starts")
     }
 
-    @Test func `the end comes after the elements, an error once to each loop`() {
+    @Test func `the end comes after the elements, and an error once to each loop`() {
         var machine = Machine(buffer: 2, replay: 0)
         let (a, b) = (machine.join(), machine.join())
         _ = next(&machine, a, "a")
@@ -388,7 +388,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
     }
 
     @Test(arguments: 0...3)
-    func `a late loop gets the last elements that are replayed`(replay: Int) {
+    func `a late loop gets the replayed elements`(replay: Int) {
         var machine = Machine(buffer: 1, replay: replay)
         let a = machine.join()
         for number in 1...5 {
@@ -405,7 +405,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
         #expect(next(&machine, late, "late") == "waits")
     }
 
-    @Test func `a late loop that is replayed elements bounds the others, also while an element is on its way`() {
+    @Test func `a late loop with replayed elements limits the others, even while an element is being produced`() {
         var machine = Machine(buffer: 1, replay: 2)
         let a = machine.join()
         for number in 1...3 {
@@ -460,7 +460,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
     }
 
     @Test(arguments: UInt64(0)..<40)
-    func `every loop gets all elements in order, and no task waits that could go on`(seed: UInt64) throws {
+    func `every loop gets all elements in order, and no task waits that could continue`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let (buffer, replay) = (Int.random(in: 1...3, using: &random), Int.random(in: 0...3, using: &random))
         let bound = max(buffer, replay + 1)

@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite struct `The line of waiters` {
     @Test(arguments: 1...20)
-    func `joining, leaving and being cancelled at random agrees with an array`(seed: UInt64) {
+    func `joining, leaving and cancelling at random matches an array`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var line = WaitingLine<Int, Bool>()
         var expected: [(number: Int, ticket: WaitingLine<Int, Bool>.Ticket, isInterruptible: Bool)] = []
@@ -42,7 +42,7 @@ import TestSupport
     }
 
     @Test
-    func `a slot is used again, but its old ticket matches no waiter`() {
+    func `a slot is reused, but its old ticket matches no waiter`() {
         var line = WaitingLine<Int, Bool>()
         let kept = line.join(0)
         let old = line.join(1)

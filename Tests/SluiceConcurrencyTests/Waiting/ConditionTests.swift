@@ -7,7 +7,7 @@ import Testing
     let executor = ManualExecutor()
 
     @Test
-    func `a signal lets go all waiting tasks, in order, and all later ones`() async {
+    func `a signal resumes all waiting tasks in order, and later waits return immediately`() async {
         let (condition, signal) = Condition.makeCondition()
         let recorder = Recorder<Int>()
         for number in 0..<5 {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `dropping the last signal lets go the waiting tasks, as abandoned`() async throws {
+    func `releasing the signal resumes the waiting tasks with abandoned`() async throws {
         let signals = [Recorder<Signal>(), Recorder<Signal>()]
         let condition = makeCondition(signals)
         let recorder = Recorder<Condition.Outcome>()
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test
-    func `a producer that fails tells the waiting tasks, though others still hold the signal`() async {
+    func `abandon resumes the waiting tasks even if other code still holds the signal`() async {
         let (condition, signal) = Condition.makeCondition()
         let waiter = executor.spawn { await condition.wait() }
         executor.runUntilIdle()
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test
-    func `a signal that was used is not abandoned when it is dropped`() async {
+    func `a signal that was used isn't abandoned when it is released`() async {
         func signalled() -> Condition {
             let (condition, signal) = Condition.makeCondition()
             signal.signal()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test
-    func `wait does not return before the signal in a cancelled task`() async {
+    func `in a cancelled task, wait doesn't return before the signal`() async {
         let (condition, signal) = Condition.makeCondition()
         let recorder = Recorder<Condition.Outcome>()
         let waiter = executor.spawn { recorder.note(await condition.wait()) }
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test
-    func `an earlier signal is reported to a cancelled task, too`() async throws {
+    func `an earlier signal is reported even in a cancelled task`() async throws {
         let (condition, signal) = Condition.makeCondition()
         signal.signal()
         let task = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
@@ -137,7 +137,7 @@ import Testing
 
     /// Trap: a signal gets lost on a waiter that is cancelled at the same time.
     @Test
-    func `cancel racing signal lets go every other task`() async {
+    func `cancelling during a signal still resumes every other task`() async {
         for _ in 0..<3_000 {
             let (condition, signal) = Condition.makeCondition()
             let cancelled = Task { try await condition.waitUnlessCancelled() }
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test @MainActor
-    func `a waiter comes back to the actor from which it waits`() async {
+    func `a waiter returns to its actor`() async {
         let (condition, signal) = Condition.makeCondition()
         async let signalling: Void = Task { @concurrent in signal.signal() }.value
 
@@ -171,7 +171,7 @@ import Testing
     let clock = ManualClock()
 
     @Test
-    func `wait until a deadline throws when the deadline comes, not before`() async throws {
+    func `a wait throws at its deadline, not before`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let recorder = Recorder<DeadlineExceeded>()
         let task = executor.spawn { [clock] in
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test
-    func `a timeout of zero throws unless the condition is signalled already`() async throws {
+    func `a timeout of zero throws unless the condition is already signalled`() async throws {
         let (condition, signal) = Condition.makeCondition()
         await #expect(throws: DeadlineExceeded.self) { try await condition.wait(timeout: .zero) }
 
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test
-    func `a signal before the deadline is returned, and no sleep is left`() async throws {
+    func `a signal before the deadline is returned, and no sleeping task is left`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock] in
             try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test
-    func `an earlier signal is reported after the deadline and to a cancelled task`() async throws {
+    func `an earlier signal is reported even after the deadline and in a cancelled task`() async throws {
         let (condition, signal) = Condition.makeCondition()
         signal.signal()
         clock.advance(by: .seconds(3))
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test
-    func `a deadline that has passed ends the wait immediately, and makes no task`() async throws {
+    func `a deadline in the past ends the wait immediately and creates no task`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock] in try await condition.wait(until: clock.now, clock: clock) }
 
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test
-    func `a cancelled task stops waiting, whether it was cancelled before or meanwhile`() async {
+    func `a cancelled task stops waiting, whether cancelled before or during the wait`() async {
         let (condition, signal) = Condition.makeCondition()
         let wait: @Sendable () async throws -> Condition.Outcome = { [clock] in
             try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100)
-    func `under every schedule each wait ends once, as it may, and leaves nothing`(seed: Int) async {
+    func `under any schedule, each wait ends once with an allowed outcome and leaves nothing`(seed: Int) async {
         let executor = ManualExecutor(seed: UInt64(seed))
         let clock = ManualClock()
         let (condition, signal) = Condition.makeCondition()
@@ -299,7 +299,7 @@ import Testing
     /// Trap: notify-all resumes tasks that came after it, or not all that waited before. Here no task stays behind, whenever
     /// it came.
     @Test
-    func `on real threads signal, cancellation and deadline together leave no task waiting`() async {
+    func `on all threads, signal, cancellation and deadline together leave no task waiting`() async {
         for _ in 0..<500 {
             let clock = ManualClock()
             let (condition, signal) = Condition.makeCondition()
@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test
-    mutating func `a task that has not suspended yet is told when it does, one that has is resumed`() throws {
+    mutating func `a suspended task is resumed, and one that hasn't suspended finds the outcome when it does`() throws {
         let early = try #require(wait())
         let late = try #require(wait())
         let known = machine.suspend(early, "early")
@@ -357,7 +357,7 @@ import Testing
     }
 
     @Test
-    mutating func `the only waiting task needs no line if it cannot be cancelled`() {
+    mutating func `a sole waiting task that can't be cancelled needs no line`() {
         _ = machine.wait(uninterrupted: "only")
 
         #expect(machine.line.slotCount == 0)
@@ -432,7 +432,7 @@ import Testing
                 [.leave("c", .expired)], [.leave("c", .cancelled)], [.complete(.signalled)],
             ],
         ] as [[[Step]]])
-    func `in every interleaving each waiting task gets the model's outcome once, in order`(tasks: [[Step]]) {
+    func `in every interleaving, each waiting task gets the model's outcome once, in order`(tasks: [[Step]]) {
         var count = 0
         forEachInterleaving(of: tasks) { steps in
             count += 1

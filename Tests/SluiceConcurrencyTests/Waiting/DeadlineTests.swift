@@ -19,7 +19,7 @@ import Testing
     var threeSeconds: ManualClock.Instant { clock.after(.seconds(3)) }
 
     @Test
-    func `a body that is in time returns its result, and no sleep is left`() async throws {
+    func `a body that ends in time returns its result, and no sleeping task is left`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
             try await withDeadline(until: threeSeconds, clock: clock) { () async throws in
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test
-    func `a body that is cancelled by the deadline and fails makes it DeadlineExceeded`() async throws {
+    func `a body that fails because the deadline cancelled it throws DeadlineExceeded`() async throws {
         let recorder = Recorder<Bool>()
         let deadline = threeSeconds
         let task = executor.spawnThrowing { [clock] in
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test
-    func `a body that completes in spite of the deadline returns its result`() async throws {
+    func `a body that completes after the deadline returns its result`() async throws {
         let gate = Gate()
         let recorder = Recorder<Int>()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    func `a body that fails just before the deadline comes is not late`() async {
+    func `a body that fails just before the deadline throws its own error`() async {
         let (ready, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
             try await withDeadline(until: threeSeconds, clock: clock) { () async throws in
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `an error of the body before the deadline is thrown as it is`() async {
+    func `the body's error before the deadline is thrown unchanged`() async {
         await #expect(throws: BodyFailed.self) {
             try await withDeadline(until: threeSeconds, clock: clock) { () async throws in throw BodyFailed() }
         }
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `an error of the body after the deadline is kept in DeadlineExceeded`() async throws {
+    func `the body's error after the deadline becomes the cause of DeadlineExceeded`() async throws {
         let task = executor.spawnThrowing { [clock, threeSeconds] in
             try await withDeadline(until: threeSeconds, clock: clock) {
                 try? await Self.hang()
@@ -124,9 +124,7 @@ import Testing
     }
 
     @Test
-    func `cancelling the caller cancels the body, and its error is thrown as it is, also if the deadline comes then`()
-        async
-    {
+    func `cancelling the caller cancels the body, and its error is thrown unchanged, even after the deadline`() async {
         let (stopped, stop) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
             try await withDeadline(until: threeSeconds, clock: clock) {
@@ -149,7 +147,7 @@ import Testing
     }
 
     @Test
-    func `a deadline that has passed cancels the body from the start, and its result still counts`() async throws {
+    func `a deadline in the past cancels the body from the start, and its result still counts`() async throws {
         clock.advance(by: .seconds(1))
         let past = ManualClock.Instant()
 
@@ -161,7 +159,7 @@ import Testing
     }
 
     @Test
-    func `a caller that was cancelled before a deadline that has passed gets the body's error`() async {
+    func `with a deadline in the past, a cancelled caller gets the body's error`() async {
         let task = executor.spawnThrowing { [clock] in
             try await withDeadline(until: clock.now, clock: clock) { try await Self.hang() }
         }
@@ -172,7 +170,7 @@ import Testing
     }
 
     @Test
-    func `a body that cannot throw is cancelled by the deadline and returns its partial result`() async {
+    func `the deadline cancels a body that can't throw, which returns its partial result`() async {
         let task = executor.spawn { [clock] in
             await withDeadline(until: clock.after(.seconds(3)), clock: clock) {
                 try? await Self.hang()
@@ -187,7 +185,7 @@ import Testing
     }
 
     @Test
-    func `the nearer of two nested deadlines counts, whichever it is`() async throws {
+    func `the earlier of two nested deadlines counts, whichever it is`() async throws {
         for (outer, inner) in [(3, 5), (5, 3)] {
             let task = executor.spawnThrowing { [clock] in
                 try await withDeadline(until: clock.after(.seconds(outer)), clock: clock) {
@@ -204,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100)
-    func `under every schedule nothing is left behind and the outcome is one that may be`(seed: Int) async {
+    func `under any schedule, nothing is left behind and the outcome is allowed`(seed: Int) async {
         let executor = ManualExecutor(seed: UInt64(seed))
         let clock = ManualClock()
         let (condition, signal) = Condition.makeCondition()
@@ -260,12 +258,12 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `on an actor the body uses its state and returns a value that is not Sendable`() async throws {
+    func `on an actor, the body uses its state and returns a value that isn't Sendable`() async throws {
         #expect(try await Counter().increment(clock) == 2)
     }
 
     @Test @MainActor
-    func `on the main actor the body runs there, and values that are not Sendable go in and out`() async throws {
+    func `on the main actor, the body runs there, and values that aren't Sendable go in and out`() async throws {
         let object = NotSendable()
         let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
             MainActor.assertIsolated()
@@ -279,7 +277,7 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `on no actor, too, what is not Sendable and what cannot be copied goes in and out`() async throws {
+    func `on no actor, values that aren't Sendable or copyable go in and out`() async throws {
         let object = NotSendable()
         var local = 0
         let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
@@ -295,7 +293,7 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `a function of type nonisolated(nonsending) runs on its caller's actor`() async throws {
+    func `a nonisolated(nonsending) function runs on its caller's actor`() async throws {
         actor Owner {
             func check(_ clock: ManualClock) async throws {
                 try await withDeadline(until: clock.after(.seconds(1)), clock: clock, body: whereverTheCallerIs)
@@ -333,7 +331,7 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `the captures of the body are released when it is done`() async throws {
+    func `the body's captures are released when it ends`() async throws {
         weak var watched: NotSendable?
         func run() async throws {
             let object = NotSendable()
@@ -453,7 +451,7 @@ extension ManualClock {
     }
 
     @Test(arguments: endless)
-    func `a timeout of centuries waits, and ends with what it waits for`(timeout: Duration) async {
+    func `a timeout of centuries waits and then succeeds`(timeout: Duration) async {
         let executor = ManualExecutor()
         for wait in Self.waits(executor) {
             let outcome = Recorder<String>()
@@ -474,7 +472,7 @@ extension ManualClock {
     }
 
     @Test(arguments: over)
-    func `a timeout of nothing, or less, has passed`(timeout: Duration) async {
+    func `a zero or negative timeout has already passed`(timeout: Duration) async {
         let executor = ManualExecutor()
         for wait in Self.waits(executor) {
             let task = executor.spawnThrowing { try await wait.body(timeout) }
@@ -489,7 +487,7 @@ extension ManualClock {
 
     /// The nanoseconds until such a deadline don't fit into the numbers of the continuous clock.
     @Test
-    func `a deadline that the clock can't sleep until doesn't stop the program`() async throws {
+    func `a deadline too far away for the clock's sleep doesn't trap`() async throws {
         let executor = ManualExecutor()
         let deadline = ContinuousClock.now + .seconds(Int64.max)
         let (condition, signal) = Condition.makeCondition()
@@ -504,7 +502,7 @@ extension ManualClock {
     }
 
     @Test
-    func `a wait whose deadline is further away than one sleep sleeps again`() async {
+    func `a wait with a deadline more than one sleep away sleeps again`() async {
         let executor = ManualExecutor()
         let clock = ManualClock()
         let (condition, signal) = Condition.makeCondition()
@@ -544,9 +542,9 @@ private func withDeadline<Return: ~Copyable, Failure: Error>(
     in timeout: Duration, tolerance: Duration? = nil, body: () async throws(Failure) -> Return
 ) async throws(Failure) -> Return { try await body() }
 
-@Suite struct `withDeadline beside that of SE-0526` {
+@Suite struct `withDeadline next to SE-0526's function` {
     /// It's enough that this compiles.
-    @Test func `each call has one meaning`() async throws {
+    @Test func `no call is ambiguous`() async throws {
         let clock = ContinuousClock()
         let ours = [
             await withDeadline(timeout: .seconds(60)) { 1 },

@@ -11,7 +11,7 @@ import Testing
     struct Refused: Error {}
 
     @Test
-    func `a change wakes exactly the tasks with a predicate that holds then, in order`() {
+    func `a change wakes exactly the tasks whose predicate holds, in order`() {
         let recorder = Recorder<String>()
         for (name, wanted) in [("a", 2), ("b", 1), ("c", 2), ("d", 3)] {
             _ = executor.spawn { [monitor] in
@@ -36,7 +36,7 @@ import Testing
 
     /// Trap: notify-all also wakes tasks that come after it.
     @Test
-    func `a change wakes the tasks that waited before it, also if it is undone immediately, and no later ones`() {
+    func `a change that is undone immediately wakes the tasks that already waited, and no later ones`() {
         let recorder = Recorder<String>()
         @Sendable func wait(_ name: String) {
             _ = executor.spawn { [monitor] in
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test
-    func `a predicate that holds already needs no waiting`() async throws {
+    func `a wait returns immediately if the predicate already holds`() async throws {
         await monitor.wait(where: { $0 == 0 })
         try await monitor.waitUnlessCancelled(where: { $0 == 0 })
         try await monitor.wait(where: { $0 == 0 }, until: clock.now, clock: clock)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test
-    func `of many claiming tasks exactly one gets each thing, the first to come first`() {
+    func `each value goes to exactly one of many claiming tasks, in order of arrival`() {
         let pool = Monitor([String]())
         let recorder = Recorder<String>()
         for number in 0..<4 {
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test
-    func `a claim that succeeds immediately serves the tasks that wait for the rest`() async {
+    func `a claim that succeeds immediately serves the tasks that wait for its changes`() async {
         let recorder = Recorder<String>()
         _ = executor.spawn { [monitor] in
             await monitor.wait(where: { $0 == 5 })
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `a cancelled waiter has claimed nothing, and the next gets it`() async {
+    func `a cancelled waiter claims nothing, and the next gets the value`() async {
         let cancelled = executor.spawnThrowing { [monitor] in
             try await monitor.waitUnlessCancelled(claiming: Self.takeOne)
         }
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test
-    func `a deadline ends the wait, claims nothing and leaves no sleep`() async throws {
+    func `a deadline ends the wait, claims nothing and leaves no sleeping task`() async throws {
         let deadline = ManualClock.Instant(offset: .seconds(3))
         let claim = executor.spawnThrowing { [monitor, clock] in
             try await monitor.wait(claiming: Self.takeOne, until: deadline, clock: clock)
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test
-    func `a timeout of zero ends a wait for a predicate that does not hold`() async {
+    func `a timeout of zero ends the wait if the predicate doesn't hold`() async {
         await #expect(throws: DeadlineExceeded.self) {
             try await monitor.wait(where: { $0 > 0 }, timeout: .zero)
         }
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test
-    func `an error of a predicate or a claim ends its wait, with its type, and no other`() async throws {
+    func `an error of a predicate or claim ends its own wait, with its type`() async throws {
         let refused = executor.spawn { [monitor] in
             do throws(Refused) {
                 try await monitor.wait(where: { state throws(Refused) in
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test
-    func `a body that throws wakes the tasks that waited for its changes`() {
+    func `a throwing body wakes the tasks that waited for its changes`() {
         let recorder = Recorder<String>()
         _ = executor.spawn { [monitor] in
             await monitor.wait(where: { $0 == 1 })
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100)
-    func `under every schedule each thing is claimed once, and unclaimed things remain`(seed: Int) async {
+    func `under any schedule, each value is claimed once, and unclaimed values remain`(seed: Int) async {
         let executor = ManualExecutor(seed: UInt64(seed))
         let clock = ManualClock()
         let pool = Monitor([Int]())
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test
-    func `on real threads each thing is claimed once while others are cancelled`() async {
+    func `on all threads, each value is claimed once while other waits are cancelled`() async {
         for _ in 0..<100 {
             let pool = Monitor([Int]())
             let claims = Recorder<Int>()
@@ -289,9 +289,7 @@ extension `A monitor` {
     }
 
     @Test
-    func `withState takes in and gives back what is not Sendable or cannot be copied, and keeps the type of errors`()
-        throws
-    {
+    func `withState passes values that aren't Sendable or copyable, and keeps the type of errors`() throws {
         let object = NotSendable()
         let same = monitor.withState { state in
             object.number = state + 1
@@ -307,7 +305,7 @@ extension `A monitor` {
     }
 
     @Test @MainActor
-    func `a waiter comes back to the actor from which it waits`() async {
+    func `a waiter returns to its actor`() async {
         async let changing: Void = Task { @concurrent [monitor] in monitor.withState { $0 = 1 } }.value
 
         await monitor.wait(where: { $0 == 1 })
@@ -324,7 +322,7 @@ extension `A monitor` {
 
     /// If one were destroyed under the lock, its deinit, which uses the monitor, would trap.
     @Test
-    func `captures of predicates are destroyed outside the lock, served or cancelled`() {
+    func `a predicate's captures are destroyed outside the lock, whether served or cancelled`() {
         let states = Recorder<Int>()
         @Sendable func wait() -> Task<Void, any Error> {
             executor.spawnThrowing { [monitor] in
@@ -388,7 +386,7 @@ extension `A monitor` {
     }
 
     @Test
-    func `nothing is kept of one hundred thousand cancelled tasks`() {
+    func `one hundred thousand cancelled tasks leave no trace`() {
         var machine = Machine(0)
         let tickets = (0..<100_000).compactMap { _ in machine.enter(Wish.takeOne.attempt).ticket }
         for ticket in tickets {
@@ -400,7 +398,7 @@ extension `A monitor` {
     }
 
     @Test
-    func `a claim that lets a passed-over waiter succeed serves that, too`() throws {
+    func `a claim that lets a passed-over waiter succeed serves it too`() throws {
         var machine = Machine(0)
         for (name, wish) in [("two", Wish.takeTwo), ("trade", .trade), ("one", .takeOne)] {
             let ticket = try #require(machine.enter(wish.attempt).ticket, "\(name) should wait")
@@ -449,7 +447,7 @@ extension `A monitor` {
     }
 
     @Test
-    func `in every interleaving the tasks are served, in order, that the model serves`() {
+    func `in every interleaving, the same tasks are served as in the model, in order`() {
         for first in Wish.allCases {
             for second in Wish.allCases {
                 let tasks: [[Step]] = [
@@ -466,7 +464,7 @@ extension `A monitor` {
     }
 
     @Test(arguments: 0..<200)
-    func `with many tasks that wait for many things those are served that the model serves`(seed: Int) {
+    func `with many tasks and conditions, the same tasks are served as in the model`(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
         var steps: [Step] = []
         var came: [String] = []

@@ -12,7 +12,7 @@ import TestSupport
     let clock = ManualClock()
 
     @Test
-    func `a resolver that gives up completes the promise as abandoned, and only if it is the first`() async {
+    func `abandon completes the promise, unless it is already completed`() async {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         #expect(resolver.abandon())
         #expect(!resolver.succeed(1))
@@ -25,7 +25,7 @@ import TestSupport
     }
 
     @Test
-    func `all waiting tasks get the value, in order, and all later ones`() async throws {
+    func `all waiting tasks get the value in order, and so do later ones`() async throws {
         let (promise, resolver) = Promise<String, any Error>.makePromise()
         let recorder = Recorder<String>()
         for number in 0..<4 {
@@ -42,7 +42,7 @@ import TestSupport
     }
 
     @Test
-    func `the first completion counts, and each call tells whether it was that`() async {
+    func `only the first completion counts, and each call returns whether it was the first`() async {
         let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
 
         #expect(resolver.fail(.notFound))
@@ -54,7 +54,7 @@ import TestSupport
     }
 
     @Test
-    func `the type of errors is kept`() async {
+    func `the error type is kept`() async {
         let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
         resolver.complete(with: .failure(.notFound))
         do throws(LoadError) {
@@ -73,7 +73,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last resolver fails the promise with PromiseAbandoned`() {
+    func `releasing the resolver fails the promise with PromiseAbandoned`() {
         let holders = [Recorder<Promise<Int, any Error>.Resolver>(), Recorder<Promise<Int, any Error>.Resolver>()]
         func makePromise() -> Promise<Int, any Error> {
             let (promise, resolver) = Promise<Int, any Error>.makePromise()
@@ -98,7 +98,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last resolver completes the promise with the chosen result`() {
+    func `releasing the resolver completes the promise with the chosen result`() {
         @Sendable func failing() -> Promise<Int, LoadError> {
             Promise.makePromise(ifAbandoned: .failure(.loaderGone)).promise
         }
@@ -115,7 +115,7 @@ import TestSupport
     }
 
     @Test
-    func `a resolver that was used is not abandoned when it is dropped`() async {
+    func `a promise that was completed isn't abandoned when its resolver is released`() async {
         func completed() -> Promise<Int, LoadError> {
             let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
             resolver.succeed(1)
@@ -125,7 +125,7 @@ import TestSupport
     }
 
     @Test
-    func `value does not return before the completion in a cancelled task, valueUnlessCancelled does`() async throws {
+    func `in a cancelled task, value waits for the completion, and valueUnlessCancelled doesn't`() async throws {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         let steady = executor.spawnThrowing { try await promise.value }
         let other = executor.spawnThrowing { try await promise.valueUnlessCancelled() }
@@ -145,7 +145,7 @@ import TestSupport
     }
 
     @Test
-    func `an earlier result is returned to a cancelled task and after the deadline, too`() async throws {
+    func `an earlier result is returned even in a cancelled task and after the deadline`() async throws {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         resolver.succeed(5)
         let task = executor.spawnThrowing { [clock] in
@@ -158,7 +158,7 @@ import TestSupport
     }
 
     @Test
-    func `a timeout of zero throws unless the promise is completed already`() async throws {
+    func `a timeout of zero throws unless the promise is already completed`() async throws {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         await #expect(throws: DeadlineExceeded.self) { try await promise.value(timeout: .zero) }
 
@@ -168,9 +168,7 @@ import TestSupport
     }
 
     @Test
-    func `value until a deadline throws when it comes, gives the value or error before, and leaves no sleep`()
-        async throws
-    {
+    func `value until a deadline returns or throws by then, and leaves no sleeping task`() async throws {
         let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
         let late = executor.spawnThrowing { [clock] in
             try await promise.value(until: .init(offset: .seconds(1)), clock: clock)
@@ -196,7 +194,7 @@ import TestSupport
     }
 
     @Test
-    func `of many that complete it on real threads exactly one is first, and all waiting tasks get its value`() async {
+    func `on all threads, exactly one completion is first, and all waiting tasks get its value`() async {
         for _ in 0..<300 {
             let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
             let winners = Recorder<Int>()
@@ -220,7 +218,7 @@ import TestSupport
 
     /// If it were destroyed under the lock, its deinit, which uses the promise, would trap.
     @Test
-    func `a value that comes too late is destroyed outside the lock`() async throws {
+    func `a value that arrives too late is destroyed outside the lock`() async throws {
         let (promise, resolver) = Promise<Tracked?, any Error>.makePromise()
         let gone = Recorder<Bool>()
         #expect(resolver.succeed(nil))
@@ -232,7 +230,7 @@ import TestSupport
     }
 
     @Test @MainActor
-    func `a waiter comes back to the actor from which it waits`() async throws {
+    func `a waiter returns to its actor`() async throws {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         async let completing: Void = Task { @concurrent in _ = resolver.succeed(1) }.value
 

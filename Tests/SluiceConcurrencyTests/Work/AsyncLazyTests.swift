@@ -59,7 +59,7 @@ import Testing
         #expect(attempts.count == 1 && lazy.valueIfLoaded == 7)
     }
 
-    @Test func `a caller gets its own error, and the next waiting caller tries`() {
+    @Test func `a caller gets its own error, and the next waiting caller retries`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         for name in ["a", "b", "c"] { ask(name, lazy) }
@@ -74,7 +74,7 @@ import Testing
         #expect(recorder.values.sorted() == ["a failed", "b 7", "c 7"])
     }
 
-    @Test func `after a failure without waiting callers, the next caller tries again`() {
+    @Test func `after a failure with no waiting callers, the next caller retries`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         ask("a", lazy)
@@ -85,7 +85,7 @@ import Testing
         #expect(recorder.values == ["a failed", "b 7"])
     }
 
-    @Test func `the next waiting caller tries after the one that works was cancelled`() {
+    @Test func `if the caller that runs the work is cancelled, the next waiting caller retries`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         let first = ask("a", lazy)
@@ -101,7 +101,7 @@ import Testing
         #expect(recorder.values == ["a cancelled", "b 7"])
     }
 
-    @Test func `a waiting caller that is cancelled leaves, and the others don't notice`() {
+    @Test func `a cancelled waiting caller leaves, and the others aren't affected`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         ask("a", lazy)
@@ -118,7 +118,7 @@ import Testing
         #expect(attempts.count == 1)
     }
 
-    @Test func `a caller that is cancelled when its turn has come passes it on`() {
+    @Test func `a caller cancelled when its turn comes passes the turn to the next`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         ask("a", lazy)
@@ -167,7 +167,7 @@ import Testing
         #expect(name == "caller")
     }
 
-    @Test func `the captures of the work are released when the value is ready`() async throws {
+    @Test func `the work's captures are released when the value is ready`() async throws {
         final class Token: Sendable {}
         weak var released: Token?
         let lazy: AsyncLazy<Int>
@@ -223,7 +223,7 @@ import Testing
         return ticket
     }
 
-    @Test func `the first caller works, the others wait and get its value in order`() {
+    @Test func `the first caller runs the work, and the others wait and get its value in order`() {
         var machine = Machine()
         #expect(enter(&machine) == "work")
         _ = wait(&machine, "a")
@@ -236,7 +236,7 @@ import Testing
         #expect(machine.line.slotCount == 0)
     }
 
-    @Test func `after a failure the first waiting caller works, and without one the next that comes`() {
+    @Test func `after a failure, the first waiting or next arriving caller runs the work`() {
         var machine = Machine()
         _ = machine.enter()
         _ = wait(&machine, "a")
@@ -262,7 +262,7 @@ import Testing
         #expect(machine.failed() == "b")
     }
 
-    @Test func `a caller that gets its turn before it suspends learns it when it does`() {
+    @Test func `a caller that gets its turn before it suspends finds out when it does`() {
         var machine = Machine()
         _ = machine.enter()
         guard case .wait(let ticket) = machine.enter() else {

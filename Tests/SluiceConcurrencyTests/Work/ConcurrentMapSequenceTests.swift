@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [(true, ["0", "1", "2", "end"]), (false, ["2", "0", "1", "end"])])
-    func `results come in the order of the elements or of their ends`(isOrdered: Bool, expected: [String]) {
+    func `results come in element order, or in completion order if unordered`(isOrdered: Bool, expected: [String]) {
         var state = ConcurrentMapState<Int>(concurrency: 3, isOrdered: isOrdered)
         for _ in 0..<3 { _ = state.take() }
         state.end()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an error stops the work, and an element that is on its way is dropped`(isOrdered: Bool) {
+    func `an error stops the work, and an element that arrives later is dropped`(isOrdered: Bool) {
         var state = ConcurrentMapState<Int>(concurrency: 3, isOrdered: isOrdered)
         for _ in 0..<2 { _ = state.take() }
         let mayTake = state.mayTake()
@@ -64,7 +64,7 @@ import Testing
         #expect(received(&state) == (isOrdered ? "Broken()" : nil))
     }
 
-    @Test func `an error of the base comes after the results of the elements before it`() {
+    @Test func `the base's error comes after the results of the elements before it`() {
         var state = ConcurrentMapState<Int>(concurrency: 3, isOrdered: true)
         _ = state.take()
         state.end(Broken())
@@ -75,7 +75,7 @@ import Testing
         #expect((0..<3).map { _ in received(&state) } == ["0", "Broken()", "end"])
     }
 
-    @Test func `an error of the base after an error of a transform isn't reported`() {
+    @Test func `the base's error after a transform's error isn't reported`() {
         var state = ConcurrentMapState<Int>(concurrency: 3, isOrdered: false)
         _ = state.take()
         state.finish(0, .failure(Broken()))
@@ -126,7 +126,7 @@ import Testing
         try await sequence.reduce(into: []) { $0.append($1) }
     }
 
-    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+    @Test func `results come in the order of the elements, whichever finishes first`() async throws {
         let work = Work(count: 5)
         async let numbers = all(stream(of: 5).concurrentMap(concurrency: 5, work.transform))
         for gate in work.begun { await gate.condition.wait() }
@@ -135,7 +135,7 @@ import Testing
         #expect(try await numbers == [0, 1, 2, 3, 4])
     }
 
-    @Test func `unordered results come as they are done`() async throws {
+    @Test func `unordered results come as they finish`() async throws {
         let work = Work(count: 5)
         var iterator = stream(of: 5).concurrentMap(concurrency: 5, ordered: false, work.transform).makeAsyncIterator()
         var received: [Int?] = []
@@ -149,7 +149,7 @@ import Testing
         #expect(try await iterator.next() == nil)
     }
 
-    @Test func `the results before an error come first, and the error when all transforms have ended`() async throws {
+    @Test func `results before an error come first, then the error once all transforms have ended`() async throws {
         let work = Work(count: 10)
         let sequence = stream(of: 10).concurrentMap(concurrency: 4) { number in
             if number == 2 { throw Broken(number: number) }
@@ -171,7 +171,7 @@ import Testing
         #expect(try await iterator.next() == nil)
     }
 
-    @Test func `an unordered sequence throws the first error at once, and cancels the others`() async throws {
+    @Test func `an unordered sequence throws the first error immediately and cancels the others`() async throws {
         let work = Work(count: 3)
         let sequence = stream(of: 3).concurrentMap(concurrency: 3, ordered: false) { number in
             if number < 2 { return try await work.transform(number) }
@@ -183,7 +183,7 @@ import Testing
         #expect(work.ended.values.sorted() == ["0 cancelled", "1 cancelled"])
     }
 
-    @Test func `an error of the base comes after the results`() async throws {
+    @Test func `the base's error comes after the results`() async throws {
         let (base, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
         for number in 0..<2 { continuation.yield(number) }
         continuation.finish(throwing: Broken(number: 9))
@@ -208,7 +208,7 @@ import Testing
         withExtendedLifetime(continuation) {}
     }
 
-    @Test func `a cancelled loop ends, though there are always more results`() async {
+    @Test func `a cancelled loop ends even if there are always more results`() async {
         let endless = AsyncStream(unfolding: { 1 })
         let task = Task {
             for try await _ in endless.concurrentMap(concurrency: 2, { $0 }) {
@@ -248,7 +248,7 @@ import Testing
         #expect(names == ["ann", "ann"])
     }
 
-    @Test func `each loop starts work of its own`() async throws {
+    @Test func `each loop starts its own work`() async throws {
         let calls = Recorder<Int>()
         let sequence = ReplayedNumbers(count: 3).concurrentMap(concurrency: 2) { number in
             calls.note(number)
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `errors, cancellation, leaving and the end race without losing a task`(isOrdered: Bool) async {
+    func `racing errors, cancellation, break and the end loses no task`(isOrdered: Bool) async {
         for round in 0..<300 {
             let running = Recorder<Int>()
             let task = Task {

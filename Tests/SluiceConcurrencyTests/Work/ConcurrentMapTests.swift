@@ -2,12 +2,12 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-@Suite struct `concurrentMap and its kin, on sequences` {
+@Suite struct `concurrentMap and its variants, on sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
     let executor = ManualExecutor()
 
-    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+    @Test func `results come in the order of the elements, whichever finishes first`() async throws {
         let gates = (0..<5).map { _ in Condition.makeCondition() }
         let all = executor.spawnThrowing {
             try await (0..<5).concurrentMap(concurrency: 5) { number in
@@ -23,9 +23,7 @@ import Testing
         #expect(try await all.value == [0, 10, 20, 30, 40])
     }
 
-    @Test(arguments: [1, 3]) func `as many as the limit run concurrently, and no element is taken ahead of them`(
-        limit: Int
-    ) {
+    @Test(arguments: [1, 3]) func `the limit is reached, and no element is taken ahead of it`(limit: Int) {
         let taken = Recorder<Int>()
         let started = Recorder<Int>()
         let gates = (0..<100).map { _ in Condition.makeCondition() }
@@ -53,7 +51,7 @@ import Testing
         #expect(started.values.count == 10 + limit)
     }
 
-    @Test func `the first error cancels the rest, and is thrown when all have ended`() async {
+    @Test func `the first error cancels the rest and is thrown when all have ended`() async {
         let started = Recorder<Int>()
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawn { () -> [String] in
@@ -79,7 +77,7 @@ import Testing
         #expect(await task.value == ["\(Broken(number: 1))"])
     }
 
-    @Test func `a cancelled caller starts no more, and throws`() async {
+    @Test func `a cancelled caller starts no more bodies and throws`() async {
         let started = Recorder<Int>()
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
@@ -97,7 +95,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `a caller that is cancelled after all bodies have started gets their results`() async throws {
+    @Test func `a caller cancelled after all bodies have started gets their results`() async throws {
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
             try await (0..<2).concurrentMap(concurrency: 5) { number in
@@ -113,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2])
-    func `a caller that is cancelled during the last bodies gets the results`(limit: Int) async throws {
+    func `a caller cancelled during the last bodies gets the results`(limit: Int) async throws {
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
             try await [1, 2].suffix(limit).concurrentMap(concurrency: limit) { number in
@@ -128,7 +126,7 @@ import Testing
         #expect(try await task.value == [1, 2].suffix(limit))
     }
 
-    @Test func `nothing in, nothing out; nil is left out of a compact map`() async throws {
+    @Test func `an empty sequence gives no results, and concurrentCompactMap drops nil`() async throws {
         #expect(try await [Int]().concurrentMap(concurrency: 3) { $0 } == [])
         #expect(try await (0..<6).concurrentCompactMap(concurrency: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
         #expect(try await [nil, 1].concurrentMap(concurrency: 1) { $0 } == [nil, 1])
@@ -144,7 +142,7 @@ import Testing
         #expect((isolated, chosen) == ([true, true], [true, true]))
     }
 
-    @Test(arguments: 1...30) func `any order of jobs gives the same results`(seed: UInt64) async throws {
+    @Test(arguments: 1...30) func `every order of jobs gives the same results`(seed: UInt64) async throws {
         let executor = ManualExecutor(seed: seed)
         let limit = Int(seed % 5) + 1
         let running = Recorder<Int>()
@@ -162,7 +160,7 @@ import Testing
         #expect(atOnce.max()! <= limit)
     }
 
-    @Test func `a concurrency below one is refused with a sentence`() async {
+    @Test func `a concurrency below one traps with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await [1].concurrentForEach(concurrency: 0) { _ in }
         }
@@ -194,7 +192,7 @@ import Testing
 
     let executor = ManualExecutor()
 
-    @Test(arguments: [1, 3]) func `an endless sequence is not drained ahead of the work`(limit: Int) {
+    @Test(arguments: [1, 3]) func `an endless sequence isn't drained ahead of the work`(limit: Int) {
         let taken = Recorder<Int>()
         let gates = (0..<100).map { _ in Condition.makeCondition() }
         let task = executor.spawn { [limit] in
@@ -213,7 +211,7 @@ import Testing
         #expect(taken.values.count == 10 + limit)
     }
 
-    @Test func `an error does not wait for a sequence that has nothing more to give`() async {
+    @Test func `an error ends the call even if the sequence never yields again`() async {
         let (silent, continuation) = AsyncStream<Int>.makeStream()
         continuation.yield(1)
         continuation.yield(2)
@@ -253,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func `an element that comes after the first error is not begun`() {
+    @Test func `an element that arrives after the first error isn't started`() {
         let (mayCome, comes) = Condition.makeCondition()
         let noted = Recorder<String>()
         _ = executor.spawn {
@@ -273,7 +271,7 @@ import Testing
         #expect(noted.values == ["begins 1", "\(Broken(number: 1))"])
     }
 
-    @Test func `an error of the sequence cancels the running bodies, and is thrown when they have ended`() async {
+    @Test func `the sequence's error cancels the running bodies and is thrown when they have ended`() async {
         let (failing, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
         continuation.yield(1)
         continuation.finish(throwing: Broken(number: 9))
@@ -312,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `an error of the sequence is thrown, though the calls that it cancels fail too`() {
+    @Test func `the sequence's error is thrown even if the calls that it cancels fail too`() {
         let (mayFail, fail) = Condition.makeCondition()
         let noted = Recorder<String>()
         _ = executor.spawn {
@@ -333,7 +331,7 @@ import Testing
         #expect(noted.values == ["\(Broken(number: 9))"])
     }
 
-    @Test func `an end that only came with cancellation is not taken for the end`() async {
+    @Test func `a sequence that ends because of cancellation doesn't count as complete`() async {
         let (silent, continuation) = AsyncStream<Int>.makeStream()
         continuation.yield(1)
         let task = executor.spawnThrowing { try await silent.concurrentForEach(concurrency: 4) { _ in } }

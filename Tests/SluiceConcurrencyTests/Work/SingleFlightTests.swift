@@ -38,7 +38,7 @@ import Testing
         #expect(try await flights.run(for: "key") { 2 } == 2)
     }
 
-    @Test func `an error goes to all waiting callers, and is not kept`() async throws {
+    @Test func `an error goes to all waiting callers and isn't kept`() async throws {
         struct Broken: Error {}
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
@@ -116,9 +116,7 @@ import Testing
         #expect(flights.runningCount == 0)
     }
 
-    @Test func `a caller of higher priority raises the operation, and so does one that is raised while it waits`()
-        async throws
-    {
+    @Test func `a caller of higher priority, or one that is raised later, raises the operation`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         // Given
         let flights = SingleFlight<Int, TaskPriority>()
@@ -149,7 +147,7 @@ import Testing
         for caller in callers { #expect(try await caller.value == .high) }
     }
 
-    @Test func `an operation has the priority to which its first caller was raised before it joined`() async throws {
+    @Test func `an operation starts with its first caller's raised priority`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let flights = SingleFlight<Int, TaskPriority>()
         let executor = ManualExecutor()
@@ -169,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a priority that is raised while the caller joins counts`() async throws {
+    @Test func `a priority raised while the caller joins counts`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let executor = ManualExecutor()
         let flights = SingleFlight<RaisingKey, Void>()
@@ -185,14 +183,14 @@ import Testing
         await executor.run { _ = await caller.result }
     }
 
-    @Test func `a key that is not equal to itself stops the program with a sentence`() async {
+    @Test func `a key that isn't equal to itself traps with a message`() async {
         await #expect(processExitsWith: .failure) {
             let flights = SingleFlight<Double, Int>()
             _ = try await flights.run(for: .nan) { 1 }
         }
     }
 
-    @Test func `a task that is cancelled already starts nothing`() async {
+    @Test func `an already cancelled task starts nothing`() async {
         let flights = SingleFlight<String, Int>()
         let started = Recorder<Int>()
         let caller = Task {
@@ -206,7 +204,7 @@ import Testing
         #expect(started.values.isEmpty)
     }
 
-    @Test func `joining, leaving and finishing race without losing any caller`() async {
+    @Test func `racing joins, leaves and finishes lose no caller`() async {
         let flights = SingleFlight<Int, Int>()
         for round in 0..<2_000 {
             await withTaskGroup(of: Void.self) { group in
@@ -228,7 +226,7 @@ import Testing
 @Suite struct `The single flight's state machine` {
     typealias Machine = SingleFlightStateMachine<String, Int, String, String>
 
-    @Test func `the first starts, the others join, all get the outcome in order`() {
+    @Test func `the first caller starts the operation, others join, and all get the outcome in order`() {
         var machine = Machine()
         let (first, starts) = machine.join("a")
         let (second, startsAgain) = machine.join("a")
@@ -247,7 +245,7 @@ import Testing
         #expect(machine.count == 2)
     }
 
-    @Test func `an outcome that comes before its waiter suspends is kept for it, and no longer`() {
+    @Test func `an outcome that comes before its waiter suspends is kept for it, and then forgotten`() {
         var machine = Machine()
         let (first, _) = machine.join("a")
         let (second, _) = machine.join("a")
@@ -259,7 +257,7 @@ import Testing
         #expect(machine.count == 1)
     }
 
-    @Test func `only the last to leave gets the work to cancel`() {
+    @Test func `only the last caller to leave gets the work to cancel`() {
         var machine = Machine()
         let (first, _) = machine.join("a")
         let (second, _) = machine.join("a")
@@ -272,7 +270,7 @@ import Testing
         #expect(machine.isEmpty)
     }
 
-    @Test func `leaving before suspending is kept, also when it was the last`() {
+    @Test func `a caller that leaves before it suspends finds its outcome, even if it was the last`() {
         var machine = Machine()
         let (only, _) = machine.join("a")
         machine.started(only, "work")
@@ -282,7 +280,7 @@ import Testing
         #expect(machine.suspend(only, 1) == "work")
     }
 
-    @Test func `the highest priority of the callers counts, also before the work is known`() {
+    @Test func `the callers' highest priority counts, even before the work is known`() {
         var machine = Machine()
         let (first, _) = machine.join("a", priority: .low)
         let (second, _) = machine.join("a", priority: .high)
@@ -308,7 +306,7 @@ import Testing
         #expect(machine.finished(first, "again") == [])
     }
 
-    @Test func `the end of an abandoned operation does not touch the one that came after it`() {
+    @Test func `the end of an abandoned operation doesn't affect the next one`() {
         var machine = Machine()
         let (old, _) = machine.join("a")
         #expect(machine.suspend(old, 1) == nil)
@@ -320,7 +318,7 @@ import Testing
         #expect(machine.finished(new, "new") == [2])
     }
 
-    @Test func `work that is known only after its end is not taken for that of the next flight`() {
+    @Test func `work recorded after it ended isn't attributed to the next flight`() {
         var machine = Machine()
         let (old, _) = machine.join("a")
         #expect(machine.finished(old, "done") == [])
@@ -334,7 +332,7 @@ import Testing
 
 // MARK: - Any order of events
 
-@Suite struct `Any order of events leaves the single flight as the naive one` {
+@Suite struct `Any order of events matches the naive single flight` {
     typealias Machine = SingleFlightStateMachine<Int, Int, String, Int>
 
     /// A caller, and where its wait is.
@@ -347,7 +345,7 @@ import Testing
         var told: String?
     }
 
-    @Test(arguments: 1...100) func `callers, operations and cancellations, at random`(seed: UInt64) {
+    @Test(arguments: 1...100) func `random calls, ends and cancellations match`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var machine = Machine()
         var callers: [Caller] = []
