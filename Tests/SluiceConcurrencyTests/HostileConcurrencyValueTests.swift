@@ -27,7 +27,7 @@ import Testing
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
-    /// The preconditions of the documentation.
+    /// The documented preconditions.
     static let traps: [(reason: String, body: @Sendable () async throws -> Void)] = [
         ("a limiter admits at least one task", { _ = ConcurrencyLimiter(concurrency: 0) }),
         ("a limiter isn't resized to a negative number", { ConcurrencyLimiter(concurrency: 1).resize(to: -1) }),
@@ -404,7 +404,7 @@ import Testing
         }
     }
 
-    /// Some clock's deadline, which may have passed.
+    /// A clock and a deadline that may have passed.
     private static func deadline(_ values: inout HostileValues) -> (SuspendingClock, SuspendingClock.Instant) {
         let clock = SuspendingClock()
         return (clock, clock.now.advanced(by: values.one(of: [.seconds(-1), .zero, .seconds(1 << 40)])))
@@ -430,7 +430,7 @@ import Testing
             burst: values.one(of: [nil, values.int(from: 1)]))
     }
 
-    /// Runs a wait that may have no end, and cancels it after it had the chance to suspend.
+    /// Runs a wait that may never end, and cancels it after it has had a chance to suspend.
     private static func waiting(_ body: @escaping @Sendable () async throws -> Void) async {
         let task = Task { try await body() }
         for _ in 0..<10 { await Task.yield() }

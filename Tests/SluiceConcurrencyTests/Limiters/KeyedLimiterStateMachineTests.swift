@@ -49,7 +49,7 @@ extension LimiterWakeups {
         _ = wait(&machine, "c", 21)
 
         var served: [Int] = []
-        // A task that was not served does not leave: the machine would trap, and two tests that trap together may hang.
+        // A task that wasn't served doesn't leave: the machine would trap, and two tests that trap at the same time may hang.
         for key in ["a", "b", "c", "a", "b", "a"] where machine.running(for: key) > 0 {
             served.append(machine.leave(key).wakeups.first?.waiter ?? -1)
         }
@@ -140,7 +140,7 @@ extension LimiterWakeups {
 
     // MARK: Priorities
 
-    /// Leaves for the keys, one after the other; returns the tasks that got the places.
+    /// Releases one place for each key, in order; returns the tasks that got the places.
     private func leave(_ machine: inout Machine, _ keys: [String]) -> [Int?] {
         keys.map { machine.running(for: $0) > 0 ? machine.leave($0).wakeups.first?.waiter : nil }
     }
@@ -242,7 +242,7 @@ extension LimiterWakeups {
         _ = wait(&machine, "a", 1, LimiterRequest(weight: 3))
         _ = wait(&machine, "b", 2)
 
-        // Capacity for the small request is free, and it comes behind the large one.
+        // Capacity for the small request is free, but it waits behind the large one.
         let first = (1...2).map { _ in machine.leave("x").wakeups.waiters(.granted) }
         let isOvertaken = machine.tryEnter("c")
         let then = machine.leave("x").wakeups.waiters(.granted)
@@ -344,22 +344,22 @@ extension LimiterWakeups {
     @Test(arguments: [(1, 1), (1, 2), (2, 2)])
     func `three tasks with chosen programs on two keys match the naive limiter`(perKey: Int, total: Int) async {
         let programs: [[[Operation]]] = [
-            // A place goes from key to key.
+            // A place passes from key to key.
             [[.enter("a"), .leave, .enter("b")], [.enter("b"), .leave], [.enter("a"), .leave]],
-            // The only one of a key is cancelled while its turn comes.
+            // A key's only task is cancelled as its turn comes.
             [[.enter("a"), .leave], [.enter("b"), .leave, .cancel(2)], [.enter("b"), .leave, .enter("a")]],
-            // The first of two of a key is cancelled.
+            // The first of a key's two tasks is cancelled.
             [[.enter("a"), .leave, .cancel(1)], [.enter("a"), .leave], [.enter("a"), .enter("b"), .leave]],
-            // Two places held by one task, of two keys.
+            // One task holds places of two keys.
             [[.enter("a"), .enter("b"), .leave], [.enter("b"), .leave], [.cancel(0), .enter("a"), .leave]],
             // Two places of one key go to two tasks that wait for the other.
             [[.enter("a"), .enter("a"), .leave, .leave], [.enter("b"), .leave], [.enter("b"), .leave]],
-            // All cancel one another.
+            // All tasks cancel each other.
             [
                 [.enter("a"), .cancel(1), .leave], [.enter("a"), .cancel(2), .leave],
                 [.enter("b"), .cancel(0), .leave],
             ],
-            // A key is forgotten and comes again, and a late cancel finds its new wait.
+            // A key is forgotten and used again, and a late cancellation arrives during its new wait.
             [[.enter("a"), .leave], [.enter("b"), .leave, .enter("b")], [.cancel(1), .cancel(1)]],
         ]
         let violations = await offPool { programs.compactMap { Self.violation(perKey, total, $0) } }
@@ -384,14 +384,14 @@ extension LimiterWakeups {
 
 /// Runs the keyed limiter's machine and the naive one through every interleaving of a few tasks' programs.
 ///
-/// Each event of the machine happens at one moment, as all are under one lock. So a step is an event, and entering is two:
-/// joining the line and suspending in it. Both machines are copied wherever more than one task can continue.
+/// Each event of the machine is atomic, because all run under one lock. So each event is one step, but entering is two: joining the
+/// line and suspending in it. Both machines are copied wherever more than one task can continue.
 struct KeyedLimiterExplorer {
     enum Operation: Hashable {
         case enter(String)
-        /// Gives back what was taken last; nothing happens if nothing is held.
+        /// Releases the place that was taken last. Does nothing if no place is held.
         case leave
-        /// Cancels another task, if it waits.
+        /// Cancels another task if it waits.
         case cancel(Int)
     }
 
@@ -409,7 +409,7 @@ struct KeyedLimiterExplorer {
         var machine: Machine
         var naive: NaiveKeyedLimiter
         var runners: [Runner]
-        /// How the naive limiter says that a wait ended, until the task has heard of it from the machine.
+        /// The outcomes of waits in the naive limiter that the machine hasn't reported to the tasks yet.
         var expected: [Int: LimiterOutcome] = [:]
     }
 
@@ -498,7 +498,7 @@ struct KeyedLimiterExplorer {
         if outcome == .granted { state.runners[task].held.append(key) }
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private mutating func check(_ state: State) {
         let (machine, naive) = (state.machine, state.naive)
@@ -524,11 +524,11 @@ struct KeyedLimiterExplorer {
 
 // MARK: - The naive limiter
 
-/// A keyed limiter as one would write it without care for speed: what the explorer compares with.
+/// A keyed limiter written without regard to speed. The explorer compares the machine with it.
 struct NaiveKeyedLimiter {
     let perKey: Int
     let total: Int
-    /// The keys of the bodies that run.
+    /// The keys of the running bodies.
     var running: [String] = []
     /// The waiting tasks, in order of arrival.
     var line: [(task: Int, key: String)] = []
@@ -570,7 +570,7 @@ struct NaiveKeyedLimiter {
         return true
     }
 
-    /// A key with waiting tasks below its limit has a turn, in the order in which it got there.
+    /// Gives turns to the keys that have waiting tasks and are below their limit, in the order in which they got there.
     private mutating func arrange() {
         let wanting = line.map(\.key).filter { key in running.filter { $0 == key }.count < perKey }
         turns.removeAll { !wanting.contains($0) }
@@ -580,12 +580,11 @@ struct NaiveKeyedLimiter {
 
 // MARK: - Any order of events
 
-/// Thousands of random events, each compared with a naive limiter: with weights, new limits, priorities, watchers, and tasks that suspend
-/// late.
+/// Compares thousands of random events with a naive limiter: weights, new limits, priorities, watchers, and tasks that suspend late.
 @Suite struct `Any order of events matches the naive keyed limiter` {
     typealias Machine = KeyedLimiterStateMachine<String, Int>
 
-    /// Every task joins the line of its key, and then capacity is given out until the key that has the turn must wait.
+    /// Each task joins its key's line. Then capacity is given out until the next key in turn must wait.
     struct Naive {
         var perKey: Int
         var total: Int
@@ -593,7 +592,7 @@ struct NaiveKeyedLimiter {
         var lines: [(key: String, line: NaiveLine)] = []
         /// The running bodies.
         var running: [(key: String, weight: Int)] = []
-        /// The keys whose next task fits into their own limit; the one that has waited longest for its turn comes first.
+        /// The keys whose next task fits into their own limit. The key that has waited longest for its turn comes first.
         var turns: [String] = []
         var watchers: [Int] = []
 
@@ -605,7 +604,7 @@ struct NaiveKeyedLimiter {
 
         private func index(_ key: String) -> Int? { lines.firstIndex { $0.key == key } }
 
-        /// Returns the tasks that get a place: this one, if it may run immediately.
+        /// Returns the tasks that get a place, including this one if it may run immediately.
         mutating func enter(_ key: String, _ waiter: NaiveLine.Waiter) -> [Int] {
             if index(key) == nil { lines.append((key, NaiveLine())) }
             lines[index(key)!].line.join(waiter)
@@ -621,7 +620,7 @@ struct NaiveKeyedLimiter {
             return (granted, running.isEmpty ? watchers : [])
         }
 
-        /// Ends waits; returns the tasks, and the tasks that get their capacity.
+        /// Ends waits; returns their tasks, and the tasks that are then granted capacity.
         mutating func remove(
             _ keys: [String], where predicate: (NaiveLine.Waiter) -> Bool
         ) -> (ended: [Int], granted: [Int]) {
@@ -641,7 +640,7 @@ struct NaiveKeyedLimiter {
             return grant()
         }
 
-        /// All keys get new turns in the order in which they are known.
+        /// All keys get new turns, in the order in which they became known.
         mutating func setLimits(_ perKey: Int, _ total: Int) -> (ended: [Int], granted: [Int]) {
             (self.perKey, self.total) = (perKey, total)
             return remove(lines.map(\.key)) { $0.weight > min(perKey, total) }
@@ -687,7 +686,7 @@ struct NaiveKeyedLimiter {
         var naive = Naive(perKey: perKey, total: total)
         var tickets: [Int: Machine.Ticket] = [:]
         var watches: [Int: Machine.Watch] = [:]
-        /// The tasks that are in line, or were, and haven't suspended.
+        /// The tasks that are or were in line and haven't suspended.
         var awake: Set<Int> = []
         var outcomes: [Int: LimiterOutcome] = [:]
 
@@ -699,7 +698,7 @@ struct NaiveKeyedLimiter {
                 let suspended = tasks.filter { !awake.contains($0) }
                 let actual = wakeups.waiters(outcome)
                 if actual.sorted() != suspended.sorted() { Issue.record("\(outcome): \(actual), not \(suspended)") }
-                // The order of those whose wait is ended doesn't matter, but capacity is given out in order.
+                // The order of cancelled waits doesn't matter, but capacity is granted in order.
                 if outcome == .granted, actual != suspended { Issue.record("\(actual), not \(suspended)") }
             }
         }
@@ -806,7 +805,7 @@ struct NaiveKeyedLimiter {
             if !isRight { Issue.record("\(counts), \(naive)") }
         }
 
-        // All leave, one after the other: no task may be left.
+        // All tasks leave, one after the other. None may remain.
         while let (key, weight) = naive.running.first {
             let expected = naive.leave(0)
             let action = machine.leave(key, weight: UInt64(weight))

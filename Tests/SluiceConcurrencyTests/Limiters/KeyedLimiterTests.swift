@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// What keys change about waiting, step by step on a manual executor.
+/// The effect of keys on waiting, step by step on a manual executor.
 @Suite struct `KeyedLimiter: waiting` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
@@ -18,7 +18,7 @@ import Testing
         return signal
     }
 
-    /// Starts a task that notes its name on the limiter, or that it was cancelled, and lets it come as far as it can.
+    /// Starts a task that records its name when it runs on the limiter, or that it was cancelled. Runs it until it waits or ends.
     @discardableResult
     private func note(_ key: String, _ name: String) -> Task<Void, Never> {
         let task = executor.spawn { [limiter, recorder] in
@@ -78,7 +78,7 @@ import Testing
     let recorder = Recorder<String>()
     let limiter = KeyedLimiter<String>(perKey: 2, total: 3)
 
-    /// Starts a task that notes its name when it has a permit or why it has none, and gives it back.
+    /// Starts a task that records its name when it gets a permit, or why it got none, and releases the permit.
     @discardableResult
     private func note(_ key: String, _ name: String, weight: Int = 1) -> Task<Void, Never> {
         let task = executor.spawn { [limiter, recorder, clock] in
@@ -185,7 +185,7 @@ import Testing
 
 // MARK: - Priorities
 
-/// The order by priority, with tasks on a manual executor.
+/// The order of priorities, with tasks on a manual executor.
 @Suite struct `KeyedLimiter: priorities` {
     let executor = ManualExecutor()
     let clock = ManualClock()
@@ -243,7 +243,7 @@ import Testing
         signal.signal()
         executor.runUntilIdle()
 
-        // The key that is not at its limit has waited longest for its turn, whatever the priorities are.
+        // The key that isn't at its limit has waited longest for its turn, regardless of priorities.
         #expect(recorder.values == ["other", "high 1", "high 2", "low"])
         expectNoTrace()
     }
@@ -274,7 +274,7 @@ import Testing
         _ = executor.spawn { [limiter] in
             await limiter.run(for: "a") {
                 await condition.wait()
-                // The raised task hasn't run again when this one gives back the last place.
+                // The raised task hasn't run again when this one releases the last place.
                 for task in raised.values { task.escalatePriority(to: .high) }
             }
         }
@@ -365,7 +365,7 @@ import Testing
         expectNoTrace()
     }
 
-    /// On all threads: raising a priority meets cancelling, granting and leaving.
+    /// Raises priorities on all threads while other tasks are cancelled, admitted and leave.
     @Test func `raising priorities concurrently with everything else loses no task`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         await withTaskGroup(of: Void.self) { group in
@@ -392,7 +392,7 @@ import Testing
 
 // MARK: - Keys, lifetime and mistakes
 
-/// What becomes of keys and of the limiter itself, and what is refused.
+/// The lifetime of keys and of the limiter itself, and invalid arguments.
 @Suite struct `KeyedLimiter: keys, lifetime and mistakes` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()

@@ -18,38 +18,38 @@ import Testing
         #expect(violations == [])
     }
 
-    /// Each with the limit at which it is interesting.
+    /// Each scenario has the limit at which it's interesting.
     static let scenarios: [(limit: Int, programs: [[Operation]])] = [
-        // Release and cancellation meet at the first in line.
+        // The first task in line is admitted and cancelled at the same time.
         (1, [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]]),
-        // Two in line, and the first of them is cancelled while the place is given back.
+        // Two tasks are in line, and the first one is cancelled while the place is released.
         (1, [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]]),
-        // Every task comes back for more.
+        // A task acquires again after it has released its place.
         (1, [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .release]]),
-        // Two cancel the third concurrently, which comes back.
+        // Two tasks cancel the third concurrently, which then acquires again.
         (1, [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]]),
-        // A late handler finds its task in another wait, which cannot be interrupted.
+        // A late cancellation handler finds its task in another wait, which can't be interrupted.
         (1, [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]]),
-        // Tasks that can be interrupted and tasks that cannot, mixed.
+        // Interruptible and uninterruptible waits are mixed.
         (
             1,
             [
                 [.acquireUninterrupted, .release], [.acquire, .release, .cancel(2)], [.acquireUninterrupted, .release],
             ]
         ),
-        // Places that are never given back.
+        // Places are never released.
         (1, [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]]),
-        // The head of the line needs two and is cancelled; the one behind it needs one.
+        // The first task in line needs two places and is cancelled; the task behind it needs one.
         (2, [[.acquire, .release], [.acquire(2), .release], [.acquire, .cancel(2), .release]]),
-        // The heavy one is granted, and cancelled; small ones come and go.
+        // A heavy task is admitted and cancelled while light ones come and go.
         (2, [[.acquire(2), .release, .cancel(1)], [.acquire(2), .release], [.acquire, .release]]),
         // The limit falls while places are taken, without and with the lock.
         (2, [[.acquire, .acquire, .release], [.resize(1), .tryAcquire(1)], [.tryAcquire(1), .release]]),
         // The limit grows while a task waits, is cancelled, and gives up.
         (1, [[.acquire, .release], [.acquire(2), .release], [.resize(2), .cancel(2), .resize(1)]]),
-        // The limit becomes too small for one in line, and the one behind it is granted.
+        // The limit becomes too small for a task in line, and the task behind it is admitted.
         (2, [[.acquire(2), .release], [.acquire(2), .release], [.resize(1), .acquire, .resize(2)]]),
-        // All in line give up while a place is given back.
+        // cancelWaiting ends all waits while a place is released.
         (
             1,
             [
@@ -57,7 +57,7 @@ import Testing
                 [.acquire, .cancelWaiting, .release],
             ]
         ),
-        // Tasks with weights and without leave while one waits until all have left.
+        // Tasks with and without weight leave while another one waits for the limiter to become idle.
         (1, [[.acquire, .release], [.acquire(0), .release], [.waitUntilIdle, .acquire]]),
         // The last place goes to a task of weight zero that had to wait, because the limit fell.
         (2, [[.acquire(2), .release], [.resize(1), .acquire(0), .release], [.waitUntilIdle]]),
@@ -72,7 +72,7 @@ import Testing
         #expect(violation == nil)
     }
 
-    /// Thousands of triples, for minutes: set `SLUICE_EXPLORE=all`, and build for release.
+    /// Thousands of triples, which take minutes. Set `SLUICE_EXPLORE=all`, and build for release.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] == "all"), arguments: 1...2)
     func `three tasks with any three operations each match`(limit: Int) async {
         let violations = await offPool {
@@ -112,8 +112,8 @@ import Testing
         #expect(violations.isEmpty == (fault == nil))
     }
 
-    /// Any operations at all, chosen by a seed: two tasks of three, or three of two. `SLUICE_EXPLORE=3000` tries that many
-    /// of three tasks of three as well, for minutes.
+    /// Random operations: two tasks with three, or three tasks with two. `SLUICE_EXPLORE=3000` also tries that many programs of three
+    /// tasks with three operations, which takes minutes.
     @Test
     func `two and three tasks with random operations match`() async {
         let wanted = Int(ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] ?? "")
@@ -136,7 +136,7 @@ import Testing
         #expect(violations == [])
     }
 
-    /// What goes wrong in some interleaving of these programs, if anything does.
+    /// Returns what goes wrong in some interleaving of these programs, or `nil`.
     private static func violation(
         _ limit: Int, _ programs: [[Operation]], fault: LimiterExplorer.Fault? = nil
     ) -> String? {
@@ -145,7 +145,7 @@ import Testing
         return explorer.violation.map { "limit \(limit), \(programs): \($0)" }
     }
 
-    /// All programs of three operations that give back no more than they take.
+    /// All programs of three operations that release no more places than they acquire.
     private static func programs(of operations: [Operation]) -> [[Operation]] {
         var programs: [[Operation]] = [[]]
         for _ in 0..<3 { programs = programs.flatMap { program in operations.map { program + [$0] } } }
@@ -164,16 +164,16 @@ import Testing
 
 /// Runs up to three tasks on one limiter in every possible order of their single steps.
 ///
-/// A step is one atomic access of a `LimiterStorage`, and what follows it up to the next. The decisions are made by the limiter's own word and
-/// machine. The accesses themselves are written again here: `access(_:_:_:)` is `enterImmediately`, `leaveImmediately` and `change`. So is what
-/// surrounds them: the continuation and the cancellation handler, as the phases of a task. Whenever an operation completes, its result must be
-/// that of the naive limiter, and when no task can move, no task may be waiting for a place that is free.
+/// A step is one atomic access of a `LimiterStorage` and the code up to the next access. The limiter's own word and machine make the
+/// decisions. The accesses themselves are reimplemented here: `access(_:_:_:)` stands for `enterImmediately`, `leaveImmediately` and
+/// `change`. The continuation and the cancellation handler around them are the phases of a task. Whenever an operation completes, its
+/// result must be the same as the naive limiter's. When no task can move, no task may be waiting for a free place.
 struct LimiterExplorer {
     enum Operation: Hashable {
         case acquire(Int)
         case acquireUninterrupted
         case tryAcquire(Int)
-        /// Nothing happens if the task holds no place, because it was cancelled.
+        /// Does nothing if the task holds no place because it was cancelled.
         case release
         /// Cancels another task, given as the distance to it.
         case cancel(Int)
@@ -184,21 +184,21 @@ struct LimiterExplorer {
         static var acquire: Operation { .acquire(1) }
     }
 
-    /// A bug put in on purpose.
+    /// An inserted bug.
     enum Fault: CaseIterable, Sendable {
-        /// The path with the lock does not mark the word while it changes it.
+        /// The locked path doesn't mark the word while it changes it.
         case lockedPathLeavesTheWordOpen
-        /// The path without the lock stores the word without comparing.
+        /// The unlocked path stores the word without comparing.
         case unlockedPathStores
-        /// The path without the lock does not see that a task waits.
+        /// The unlocked path doesn't see that a task waits.
         case unlockedPathIsBlind
-        /// The lock lets two in.
+        /// Two tasks can hold the lock.
         case lockDoesNotExclude
         /// A change of the limit leaves the word unchanged.
         case resizeKeepsTheWord
         /// A change of the limit opens the word before it stores the limit.
         case limitComesLate
-        /// The path without the lock reads the limit only once, when the limiter is made.
+        /// The unlocked path reads the limit only once, when the limiter is created.
         case limitIsStale
     }
 
@@ -206,7 +206,7 @@ struct LimiterExplorer {
     typealias Ticket = Machine.Ticket
     typealias Wake = NaiveLimiter.Wake
 
-    /// A call of the storage.
+    /// A call to the storage.
     enum Call: Hashable {
         case enter(LimiterRequest, joins: Bool, isSuspended: Bool)
         case leave(weight: UInt64)
@@ -216,23 +216,23 @@ struct LimiterExplorer {
         case watch
     }
 
-    /// What a call does next.
+    /// The next access of a call.
     enum Access: Hashable {
         case load
         case loadLimit(LimiterWord)
         case replace(LimiterWord, with: LimiterWord)
         case lock
         case close
-        /// Without a word it has been opened already.
+        /// Without a word if the word is already open.
         case storeLimit(LimiterWord?)
-        /// Unlocking is a part of it.
+        /// Also unlocks.
         case open(LimiterWord)
     }
 
     enum Phase: Hashable {
         case ready
         case calling(Call, Access)
-        /// In line; the cancellation handler is not installed.
+        /// In line, before the cancellation handler is installed.
         case joined(Ticket)
         case suspending(Ticket)
         case suspended
@@ -242,7 +242,7 @@ struct LimiterExplorer {
     struct TaskState: Hashable {
         var operations: ArraySlice<Operation>
         var phase = Phase.ready
-        /// The weights of the places that it holds.
+        /// The weights of the places that the task holds.
         var held: [Int] = []
         var isCancelled = false
         var handler: Ticket?
@@ -260,7 +260,7 @@ struct LimiterExplorer {
     }
 
     private(set) var statesSeen = 0
-    /// The first thing that went wrong.
+    /// The first violation.
     private(set) var violation: String?
 
     private let fault: Fault?
@@ -276,7 +276,7 @@ struct LimiterExplorer {
             tasks: programs.map { TaskState(operations: $0[...]) })
     }
 
-    /// Visits each state that can be reached, once.
+    /// Visits each reachable state once.
     mutating func explore() {
         var open = [state]
         while let next = open.popLast(), violation == nil {
@@ -297,7 +297,7 @@ struct LimiterExplorer {
 
     // MARK: One step of one task
 
-    /// Returns false if the task cannot move: it is done, suspended, or the lock is held.
+    /// Returns false if the task can't move, because it has ended, is suspended or needs a lock that another task holds.
     private mutating func step(_ index: Int) -> Bool {
         switch state.tasks[index].phase {
         case .ready: return begin(index)
@@ -327,7 +327,7 @@ struct LimiterExplorer {
     private mutating func begin(_ index: Int) -> Bool {
         let task = state.tasks[index]
         guard let operation = task.operations.first else { return false }
-        // No other task can see what a call does before its first access.
+        // No other task sees what a call does before its first access.
         switch operation {
         case .acquire where task.isCancelled, .release where task.held.isEmpty:
             next(index)
@@ -403,12 +403,12 @@ struct LimiterExplorer {
 
     private var isUnlocked: Bool { state.holder == nil || fault == .lockDoesNotExclude }
 
-    /// The word as the path without the lock sees it.
+    /// The word as the unlocked path sees it.
     private var visibleWord: LimiterWord {
         fault == .unlockedPathIsBlind ? LimiterWord(bits: state.word.bits & ~LimiterWord.crowded) : state.word
     }
 
-    /// What follows after the path without the lock has loaded a word.
+    /// Returns the next access after the unlocked path has loaded a word.
     private static func attempt(_ call: Call, _ word: LimiterWord) -> Access {
         guard case .leave(let weight) = call else { return .loadLimit(word) }
         return word.left(weight: weight).map { .replace(word, with: $0) } ?? .lock
@@ -425,7 +425,7 @@ struct LimiterExplorer {
         }
     }
 
-    /// An event of the machine. What it changes is seen by others when the word is opened, and when the lock is free, at the end of it.
+    /// Performs an event of the machine. Other tasks see its changes once the word is opened and the lock is released.
     private mutating func perform(_ index: Int, _ call: Call, _ closed: LimiterWord) {
         var word = closed
         switch call {
@@ -446,7 +446,7 @@ struct LimiterExplorer {
         case .leave(let weight):
             left(index, state.machine.leave(&word, weight: weight))
         case .end(let ticket, let victim):
-            // A handler may come late, when the victim waits again, or does no more: then it must have no effect.
+            // A handler may run late, when its task waits again or has ended. It must then have no effect.
             let isCurrent = victim == index || state.tasks[victim].handler == ticket
             let wakeups = state.machine.end(&word, ticket, .cancelled)
             woken(wakeups, isCurrent ? state.naive.end(.cancelled) { $0.task == victim } : [])
@@ -488,7 +488,7 @@ extension LimiterExplorer {
         next(index)
     }
 
-    /// Tasks that have not suspended yet are not woken, they find their outcome.
+    /// Tasks that haven't suspended yet aren't woken: they find their outcome when they suspend.
     private mutating func woken(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake]) {
         let all = [wakeups.first].compactMap(\.self) + wakeups.others
         let actual = all.map { Wake(task: $0.waiter, outcome: $0.outcome) }
@@ -541,9 +541,9 @@ extension LimiterExplorer {
 
 // MARK: - The naive limiter
 
-/// A limiter as one would write it if each operation happened at one moment: what the explorer compares with.
+/// A limiter in which each operation is atomic. The explorer compares the real one with it.
 struct NaiveLimiter: Hashable {
-    /// How one task's wait ends.
+    /// The end of a task's wait.
     struct Wake: Hashable {
         let task: Int
         let outcome: LimiterOutcome
@@ -561,14 +561,14 @@ struct NaiveLimiter: Hashable {
 
     var limit: Int
     var running = 0
-    /// The number of places that are held, also those of weight zero.
+    /// The number of places held, including places of weight zero.
     var holders = 0
     var peak = 0
     var granted = 0
     var line: [Waiter] = []
     /// The tasks that wait until the limiter is idle.
     var watchers: [Int] = []
-    /// How the wait of each task ended that has not heard of it yet.
+    /// The outcomes that tasks haven't received yet.
     var outcomes: [Int: LimiterOutcome] = [:]
 
     init(limit: Int) {
@@ -588,7 +588,7 @@ struct NaiveLimiter: Hashable {
         return true
     }
 
-    /// Returns the task that takes over the place.
+    /// Returns the tasks that get the freed capacity.
     mutating func leave(weight: Int) -> [Wake] {
         running -= weight
         holders -= 1

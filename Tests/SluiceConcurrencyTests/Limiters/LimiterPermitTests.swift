@@ -7,7 +7,7 @@ import Testing
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 
-    /// Starts a task that waits for a permit, notes that it has it or why not, and gives it back when the gate opens.
+    /// Starts a task that waits for a permit, records that it got one or why not, and releases it when the gate opens.
     @discardableResult
     private func acquire(
         _ name: String, of limiter: ConcurrencyLimiter, weight: Int = 1, until condition: Condition? = nil
@@ -73,7 +73,7 @@ import Testing
         }
         executor.runUntilIdle()
         #expect(limiter?.runningCount == 1)
-        // On this thread alone: when its work is done, what the tasks held is gone, which other threads do a little later.
+        // Only on this thread, so that everything the tasks held is released when they end. Other threads may release it a little later.
         _ = executor.spawn { [limiter, recorder] in
             await limiter?.run { recorder.note("\(limiter?.runningCount ?? 0) runs") }
         }
@@ -144,7 +144,7 @@ import Testing
         #expect(limiter.statistics.maximumRunningCount == 3)
     }
 
-    /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
+    /// Pitfall: the tasks behind a cancelled head, which need less than it did, aren't considered.
     @Test
     func `cancelling a heavy task at the head of the line admits the tasks behind it`() {
         let limiter = ConcurrencyLimiter(concurrency: 3)
@@ -252,13 +252,13 @@ import Testing
 extension ConcurrencyLimiter {
     struct NoPlace: Error {}
 
-    /// A place that is known to be free.
+    /// Takes a place that is known to be free.
     func take(_ weight: Int = 1) throws -> Permit {
         guard let permit = tryAcquire(weight: weight) else { throw NoPlace() }
         return permit
     }
 
-    /// Whether there is no place; one that there is is given back.
+    /// Returns whether no place is free. Releases the place if one was.
     func refuses(_ weight: Int = 1) -> Bool {
         switch tryAcquire(weight: weight) {
         case .none: true

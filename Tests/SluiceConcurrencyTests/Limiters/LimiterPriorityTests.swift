@@ -110,7 +110,7 @@ import Testing
     @Test
     func `a priority raised while the task joins the line counts`() throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
-        // The limiter reads the clock after the task has joined the line, with the priority that it had before.
+        // The limiter reads the clock after the task has joined the line with its previous priority.
         let clock = HookedClock {
             withUnsafeCurrentTask { if $0?.priority == .low { $0?.escalatePriority(to: .high) } }
         }
@@ -206,7 +206,7 @@ import Testing
         #expect(limiter.runningCount == 0)
     }
 
-    /// On all threads: raising a priority meets cancelling, granting and leaving.
+    /// Raises priorities on all threads while other tasks are cancelled, admitted and leave.
     @Test
     func `raising priorities concurrently with everything else loses no task`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
@@ -233,7 +233,7 @@ import Testing
         #expect(limiter.storage.machine.withLock { $0.line.slotCount } == 0)
     }
 
-    /// On all threads: a raised task admits itself and others, in a handler that the runtime calls.
+    /// On all threads, a raised task admits itself and others in a handler that the runtime calls.
     @Test
     func `raised tasks that admit each other lose no task`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
@@ -311,7 +311,7 @@ import Testing
     }
 }
 
-// MARK: - The newest first
+// MARK: - Newest first
 
 @Suite struct `Limiters with newestFirst` {
     let executor = ManualExecutor()
@@ -489,7 +489,7 @@ import Testing
         #expect(line.wouldBeNext(LimiterRequest(priority: 25)))
     }
 
-    /// Against a stack.
+    /// Compared with a stack.
     @Test(arguments: UInt64(0)..<20)
     func `a line joined at the front serves the last arrival first`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -515,7 +515,7 @@ import Testing
         #expect(drain(&line) == stack.reversed().map(\.number))
     }
 
-    /// Against a list that is searched from the beginning each time.
+    /// Compared with a list that is searched from the beginning each time.
     @Test(arguments: UInt64(0)..<30)
     func `any order of joining, leaving and serving matches a plain list`(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -202,7 +202,7 @@ import Testing
                     window.redraws += 1
                     await suspendOnce()
                 }
-                // No load outlasts this deadline: what it is for is tested elsewhere.
+                // Too far away to pass even under load. Other tests cover deadlines.
                 _ = try? await single.run(until: .now + .seconds(86_400), clock: .continuous) { () async throws in
                     MainActor.preconditionIsolated("A body must run on the actor of the caller.")
                     window.redraws += 1
@@ -315,7 +315,7 @@ import Testing
             try await limiter.runUnlessCancelled(for: 1) { images += 1 }
             await limiter.runUninterrupted(for: 2) { images += 1 }
             _ = await limiter.runIfAvailable(for: 1) { images += 1 }
-            // No load outlasts this timeout: what it is for is tested elsewhere.
+            // Too long to expire even under load. Other tests cover timeouts.
             try await limiter.run(for: 1, timeout: .seconds(86_400)) { images += 1 }
         }
     }

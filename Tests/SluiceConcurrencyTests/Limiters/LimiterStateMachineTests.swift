@@ -40,7 +40,7 @@ import Testing
         #expect(leave() == [Wake(name: "second", outcome: .granted)])
     }
 
-    /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
+    /// Pitfall: the tasks behind a cancelled head, which need less than it did, aren't considered.
     @Test
     mutating func `cancelling a heavy task at the head of the line admits the tasks behind it that fit`() throws {
         _ = resize(to: 4)
@@ -108,7 +108,7 @@ import Testing
         #expect(!limiter.word.isCrowded)
     }
 
-    /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
+    /// Admission depends only on the limit and the running tasks, never on how the limit changed.
     @Test
     mutating func `a limit that falls and rises again admits no task too many`() throws {
         _ = resize(to: 4)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    // MARK: Shorter
+    // MARK: Shorthand
 
     private mutating func enter(weight: UInt64 = 1) throws {
         guard case .run = limiter.change({ $0.enter(&$1, LimiterRequest(weight: weight)) }) else { throw Unexpected() }
@@ -285,7 +285,7 @@ struct PlainLimiter<Waiter: Sendable> {
 
 // MARK: - Any order of events
 
-/// Thousands of random events, each compared with a naive limiter with priorities, weights of zero and watchers.
+/// Compares thousands of random events with a naive limiter that has priorities, weights of zero and watchers.
 @Suite struct `Any order of events matches the naive limiter` {
     typealias Machine = LimiterStateMachine<Int>
     typealias Wake = NaiveLimiter.Wake
@@ -311,7 +311,7 @@ struct PlainLimiter<Waiter: Sendable> {
             return .wait
         }
 
-        /// Admits all that fit, in order, and tells the watchers if nothing is left.
+        /// Admits all tasks that fit, in order, and wakes the watchers if the limiter is idle.
         mutating func settle() -> [Wake] {
             var wakes: [Wake] = []
             while let next = line.next, running + next.weight <= limit {
@@ -332,10 +332,10 @@ struct PlainLimiter<Waiter: Sendable> {
         var random = SeededRandom(seed: seed)
         var limiter = PlainLimiter<Int>(limit: 4)
         var naive = Naive(limit: 4)
-        /// The last tickets of all tasks, also of those that have left.
+        /// The last tickets of all tasks, including tasks that have left.
         var tickets: [Int: Machine.Ticket] = [:]
         var watches: [Int: Machine.Watch] = [:]
-        /// The tasks that are in line, or were, and haven't suspended.
+        /// The tasks that are or were in line and haven't suspended.
         var awake: Set<Int> = []
         var outcomes: [Int: LimiterOutcome] = [:]
         let priorities: [UInt8] = seed % 4 == 0 ? [0] : [9, 17, 25]
@@ -439,7 +439,7 @@ struct PlainLimiter<Waiter: Sendable> {
             if !isRight { Issue.record("\(counts), \(limiter.word), \(naive)") }
         }
 
-        // All leave, one after the other: no task may be left.
+        // All tasks leave, one after the other. None may remain.
         while let (holder, weight) = naive.held.first {
             naive.held[holder] = nil
             let expected = naive.settle()
@@ -461,7 +461,7 @@ struct PlainLimiter<Waiter: Sendable> {
 
 // MARK: - The naive line
 
-/// The waiting tasks of a limiter as a plain list that is searched from the beginning each time: what random tests compare with.
+/// The waiting tasks of a limiter, as a plain list that is searched from the beginning each time. Random tests compare with it.
 struct NaiveLine {
     struct Waiter {
         let task: Int
@@ -501,7 +501,7 @@ struct NaiveLine {
         return next
     }
 
-    /// Returns the waiters that it removes, in the order of the line.
+    /// Returns the removed waiters, in the order of the line.
     mutating func remove(where predicate: (Waiter) -> Bool) -> [Waiter] {
         let removed = priorities.flatMap { priority in waiters.filter { $0.priority == priority && predicate($0) } }
         waiters.removeAll(where: predicate)

@@ -45,8 +45,8 @@ import Testing
         #expect(limiter.waitingCount == 0)
     }
 
-    /// The explorer of interleavings copies the storage's accesses; here threads make the storage's own. An access takes a few instructions,
-    /// so a fault shows after thousands of rounds.
+    /// The interleaving explorer imitates the storage's accesses. Here, threads make the real ones. An access takes a few instructions, so
+    /// a bug shows only after thousands of rounds.
     @Test
     func `only one thread at a time holds the only place, while others enter and change the limit`() async {
         let limiter = ConcurrencyLimiter(concurrency: 1)
@@ -91,7 +91,7 @@ import Testing
         #expect(limiter.runningCount == 0)
     }
 
-    /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
+    /// Pitfall: a racing release and cancellation resume a waiter twice, or resume none and lose the place.
     @Test
     func `cancelling during a release loses no place`() async {
         let limiter = ConcurrencyLimiter(concurrency: 1)
@@ -185,9 +185,9 @@ import Testing
 
 // MARK: - Any schedule
 
-/// All operations together, in an order of jobs that a seed decides: a failing seed fails again.
+/// All operations together, in an order of jobs that the seed determines, so a failure can be reproduced.
 @Suite struct `ConcurrencyLimiter: any schedule` {
-    /// The weights that run at this moment, and the most that ever did beyond the limit of that moment.
+    /// The running weight, and the number of tasks that have entered beyond the limit.
     final class Load: Sendable {
         let now = Atomic(0)
         let tooMany = Atomic(0)
@@ -269,7 +269,7 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 
-    /// The limit at every moment, and not only the largest: what runs may exceed it only until enough have left.
+    /// Checks against the limit of each moment, not just the largest: the running weight may exceed it only until enough tasks have left.
     @Test(arguments: UInt64(0)..<50)
     func `after the limit falls, no task enters until the running weight is below it`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -362,7 +362,7 @@ import Testing
         expectNoTrace(limiter)
     }
 
-    /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
+    /// Pitfall: a racing release and cancellation resume a waiter twice, or resume none and lose the place.
     @Test func `cancelling during a release loses no place`() async {
         let limiter = KeyedLimiter<Int>(perKey: 1, total: 1)
 

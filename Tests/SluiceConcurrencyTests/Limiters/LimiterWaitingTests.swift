@@ -11,7 +11,7 @@ import Testing
     let clock = ManualClock()
     let recorder = Recorder<String>()
 
-    /// Starts a task that holds the place until the signal, and lets it come that far.
+    /// Starts a task that holds the place until the signal, and runs it until it holds the place.
     private func hold(_ place: SinglePlace) -> Signal {
         let (condition, signal) = Condition.makeCondition()
         _ = executor.spawn { await place.hold { _ = await condition.wait() } }
@@ -19,7 +19,7 @@ import Testing
         return signal
     }
 
-    /// Starts a task that notes its name when it has the place, or how its wait ended, and lets it come as far as it can.
+    /// Starts a task that records its name when it gets the place, or how its wait ended. Runs it until it waits or ends.
     @discardableResult
     private func note(_ name: String, _ place: SinglePlace, until seconds: Int? = nil) -> Task<Void, Never> {
         let task = executor.spawn { [clock, recorder] in
@@ -52,7 +52,7 @@ import Testing
         return task
     }
 
-    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
+    /// Runs jobs until no task waits: the place has a new holder, which hasn't run yet.
     private func runUntilGranted(_ place: SinglePlace, sourceLocation: SourceLocation = #_sourceLocation) {
         while place.waitingCount > 0, executor.runOne() {}
         #expect(place.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
@@ -285,7 +285,7 @@ struct SinglePlace: Sendable {
         case permits
         /// All tasks use one key.
         case oneKey
-        /// The task that holds the place at first has another key.
+        /// The task that first holds the place has a different key.
         case twoKeys
     }
 
@@ -397,7 +397,7 @@ struct SinglePlace: Sendable {
     let limiter = ConcurrencyLimiter(concurrency: 1)
     let recorder = Recorder<String>()
 
-    /// Starts a task that runs on the limiter until the gate opens, and lets it come that far.
+    /// Starts a task that runs on the limiter until the gate opens, and runs it until it is admitted.
     private func hold() -> (task: Task<Void, Never>, signal: Signal) {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawn { [limiter] in await limiter.run { _ = await condition.wait() } }
@@ -405,7 +405,7 @@ struct SinglePlace: Sendable {
         return (task, signal)
     }
 
-    /// Starts a task that notes its name on the limiter, or that it was cancelled, and lets it come as far as it can.
+    /// Starts a task that records its name when it runs on the limiter, or that it was cancelled. Runs it until it waits or ends.
     @discardableResult
     private func note(_ name: String) -> Task<Void, Never> {
         let task = executor.spawn { [limiter, recorder] in
@@ -454,7 +454,7 @@ struct SinglePlace: Sendable {
         #expect(!stubborn.isCancelled)
     }
 
-    /// Notes when a body of weight zero begins, and lets it run until the signal.
+    /// Starts a body of weight zero that records that it begins, and runs until the signal.
     private func holdNothing(_ limiter: ConcurrencyLimiter, _ priority: TaskPriority? = nil) -> Signal {
         let (condition, signal) = Condition.makeCondition()
         _ = executor.spawn(priority: priority) { [recorder] in

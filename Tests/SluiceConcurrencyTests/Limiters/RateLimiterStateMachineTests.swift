@@ -17,17 +17,17 @@ import Testing
 
     @Test(arguments: [1, 2]) func `three tasks with chosen programs match`(burst: Int) async {
         let programs: [[[Operation]]] = [
-            // The baton goes from hand to hand.
+            // Each task leads in turn.
             [[.consume(1), .consume(1)], [.consume(1), .pass(10)], [.consume(burst)]],
-            // The leader gives up, while the next one joins, plans or suspends.
+            // The leader gives up while the next task joins, plans or suspends.
             [[.consume(burst), .leave(1, .cancelled)], [.consume(burst)], [.consume(1)]],
-            // A heavy leader gives up before a light one, for which there are enough tokens already.
+            // A heavy leader gives up in front of a light task, for which there are already enough tokens.
             [[.consume(burst), .pass(10), .leave(1, .cancelled)], [.consume(burst)], [.consume(1)]],
             // The sleep ends too early, and too late.
             [[.consume(burst), .earlyTick], [.consume(1), .pass(30)], [.consume(burst), .earlyTick]],
             // The rate and the burst change while tasks wait.
             [[.consume(burst), .change(3, burst: 1)], [.consume(burst)], [.consume(1), .change(20, burst: 2)]],
-            // A deadline at the moment of the tokens.
+            // The deadline and the tokens come at the same moment.
             [[.consume(burst), .pass(10), .leave(1, .expired)], [.consume(1)], [.consume(1), .leave(1, .cancelled)]],
         ]
         let violations = await offPool { programs.compactMap { Self.violation(burst, $0) } }
@@ -77,25 +77,25 @@ import Testing
 
 /// Runs the rate limiter's machine and a naive one through every interleaving of a few tasks' programs.
 ///
-/// Each event of the machine happens at one moment, as all are under one lock. Waiting is several: joining the line,
-/// planning, suspending; and the leader's sleep may end late, or before it has suspended.
+/// Each event of the machine is atomic, because all run under one lock. Waiting takes several: joining the line, planning, and
+/// suspending. The leader's sleep may end late, or before the leader has suspended.
 struct RateLimiterExplorer {
     enum Operation: Hashable {
         case consume(Int)
-        /// Another task gives up, if it waits: cancelled, or because its deadline came.
+        /// Another task gives up if it waits, because it is cancelled or its deadline passes.
         case leave(Int, RateLimiterOutcome)
         /// Time passes.
         case pass(Int128)
         /// The leader's sleep ends too early.
         case earlyTick
-        /// From now on one token arrives per this many attoseconds, and the bucket holds this many.
+        /// From now on, one token arrives per this many attoseconds, and the bucket holds up to `burst` tokens.
         case change(Int128, burst: Int)
         case cancelWaiting
     }
 
     typealias Machine = RateLimiterStateMachine<Int>
 
-    /// Tokens in parts, and a line in which every task is looked at each time.
+    /// Tokens in fractions, and a line in which every task is checked each time.
     struct Naive {
         var period: Int
         var burst: Int
@@ -129,7 +129,7 @@ struct RateLimiterExplorer {
         var program: ArraySlice<Operation>
         var ticket: Machine.Line.Ticket?
         var wait = Wait.planning
-        /// Its sleep ended before it suspended.
+        /// Whether its sleep ended before it suspended.
         var isAwakeEarly = false
     }
 
@@ -138,14 +138,14 @@ struct RateLimiterExplorer {
         var naive: Naive
         var now: Int128 = 0
         var runners: [Runner]
-        /// How the naive limiter says that a wait ended, until the task has heard of it from the machine.
+        /// The outcomes of waits in the naive limiter that the machine hasn't reported to the tasks yet.
         var expected: [Int: RateLimiterOutcome] = [:]
     }
 
     private(set) var violation: String?
     private var initial: State
 
-    /// One token comes in ten attoseconds.
+    /// One token arrives every ten attoseconds.
     init(burst: Int, programs: [[Operation]]) {
         initial = State(
             machine: Machine(TokenBucket(rate: 1, per: Duration(attoseconds: 10), burst: burst)),
@@ -184,7 +184,7 @@ struct RateLimiterExplorer {
         }
     }
 
-    /// No task can continue: time passes until the leader's sleep is over. Returns `false` at the end.
+    /// Called when no task can continue. Time passes until the leader's sleep is over. Returns `false` at the end.
     private mutating func awake(_ state: inout State) -> Bool {
         guard let first = state.naive.line.first else {
             checkEnd(state)
@@ -223,7 +223,7 @@ struct RateLimiterExplorer {
                 state.runners[task].wait = .suspended(state.runners[task].isAwakeEarly ? nil : plan)
                 if let known { explorer.resume(task, known, &state) }
             }
-            // The sleep is over before the task has suspended; the plan is used up then.
+            // The sleep is over before the task has suspended, which uses up the plan.
             let early = { (explorer: inout Self, state: inout State) in
                 explorer.tick(&state)
                 explorer.suspendAfterTick(task, ticket, plan, &state)
@@ -330,7 +330,7 @@ struct RateLimiterExplorer {
         state.runners[task].ticket = nil
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private mutating func check(_ state: State) {
         let bucket = state.machine.bucket
@@ -367,7 +367,7 @@ struct RateLimiterExplorer {
         #expect((bucket.tokens, bucket.fraction) == (5, 0))
     }
 
-    /// 1,000,000 tokens at rates that do not divide the period: the last comes exactly when it should.
+    /// Consumes 1,000,000 tokens at rates that don't divide the period. The last one arrives exactly when it should.
     @Test(arguments: [(7, Duration.seconds(3)), (999_983, .seconds(1)), (1, .nanoseconds(333))])
     func `a million consumes are timed exactly, however often it is refilled`(rate: Int, period: Duration) async {
         let (time, tokens) = await offPool { () -> (Int128, Int) in
@@ -375,7 +375,7 @@ struct RateLimiterExplorer {
             _ = bucket.take(2)
             for number in 0..<1_000_000 {
                 let due = bucket.moment(of: 1)
-                // Now and then a task looks before it is time.
+                // Sometimes a task checks too early.
                 if number % 16 == 0 { bucket.refill(until: due - 1) }
                 if number % 16 == 0, bucket.take(1) { return (-1, number) }
                 bucket.refill(until: due)
@@ -388,7 +388,7 @@ struct RateLimiterExplorer {
         #expect(time == exact)
     }
 
-    /// Whole tokens that are never capped: nothing may be lost at all.
+    /// The burst never caps the tokens, so no fraction may be lost.
     @Test func `many small refills add the same tokens as a single refill`() async {
         let (stepwise, atOnce) = await offPool { () -> (TokenBucket, TokenBucket) in
             var random = SeededRandom(seed: 1)

@@ -11,12 +11,12 @@ import Testing
     let recorder = Recorder<String>()
     let limiter: RateLimiter<ManualClock>
 
-    /// A token each second, with a burst of ten.
+    /// One token per second, with a burst of ten.
     init() {
         limiter = RateLimiter(rate: 1, per: .seconds(1), burst: 10, clock: clock)
     }
 
-    /// Starts a task that consumes and notes how that ended, and lets it come as far as it can.
+    /// Starts a task that consumes and records the outcome. Runs it until it waits or ends.
     @discardableResult
     private func consume(_ weight: Int, _ name: String, within time: Duration? = nil) -> Task<Void, Never> {
         let task = executor.spawn { [limiter, recorder, clock] in
@@ -44,7 +44,7 @@ import Testing
         executor.runUntilIdle()
     }
 
-    /// No task waits or sleeps, and nothing is kept for a task.
+    /// Expects that no task waits or sleeps, and that nothing is kept for any task.
     private func expectNoTrace() {
         let (slots, queued) = limiter.storage.machine.withLock { ($0.line.slotCount, $0.queued) }
         #expect((slots, queued, clock.sleeperCount) == (0, 0, 0))
@@ -120,7 +120,7 @@ import Testing
         #expect(limiter.available == 10)
     }
 
-    /// What a server puts into `Retry-After`.
+    /// A server sends this time in `Retry-After`.
     @Test func `the time until tokens are available counts the tokens, their fraction and the tasks in line`() {
         #expect([0, 10, 11].map(limiter.timeUntilAvailable) == [.zero, .zero, nil])
         consume(9, "burst")
@@ -196,13 +196,13 @@ import Testing
         expectNoTrace()
     }
 
-    /// In a race with the clock, the first task in line slept past the moment of its tokens.
+    /// Regression: if the clock advanced between two readings, the first task in line slept past the arrival of its tokens.
     @Test func `a clock that advances between two readings makes no sleep longer`() async throws {
         let clock = MovingClock()
         let limiter = RateLimiter(rate: 1, per: .seconds(1), burst: 1, clock: clock)
         try await limiter.consume()
         try await limiter.consume()
-        // A second after the first token was taken, at the second reading.
+        // One second after the first token was taken, which was at the second reading.
         #expect(clock.sleeps.map(\.offset) == [.milliseconds(1100)])
     }
 
@@ -445,7 +445,7 @@ import Testing
     }
 }
 
-/// A clock whose every reading is a tenth of a second later than the one before, and which notes how long tasks sleep.
+/// A clock that advances by a tenth of a second with each reading, and records how long tasks sleep.
 private final class MovingClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration

@@ -7,7 +7,7 @@ import Testing
     let queue = AsyncBoundedQueue<Int>(capacity: 2)
     let recorder = Recorder<String>()
 
-    /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
+    /// Starts a producer that records the outcome of its `send`, and runs it until it waits or ends.
     @discardableResult
     private func produce(_ numbers: Int...) -> Task<Void, Never> {
         let task = executor.spawn { [recorder, queue] in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    // MARK: Waiting for a place
+    // MARK: Waiting for space
 
     @Test
     func `send returns while there is room, and then waits for space`() {
@@ -243,7 +243,7 @@ import Testing
         #expect(recorder.values.count == 2)
     }
 
-    // MARK: Values of users
+    // MARK: Users' values
 
     /// An element with a deinitializer that uses its queue: it deadlocks or traps under the lock.
     final class Meddler: Sendable {
@@ -283,7 +283,7 @@ import Testing
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 
-    /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
+    /// Starts a producer that records the outcome of its `send`, and runs it until it waits or ends.
     private func produce(_ numbers: Int..., to queue: AsyncBoundedQueue<Int>) {
         _ = executor.spawn { [recorder] in
             for number in numbers {

@@ -9,7 +9,7 @@ import Testing
     let queue = AsyncQueue<Int>()
     let recorder = Recorder<String>()
 
-    /// Starts a consumer that notes what it gets, and lets it come as far as it can.
+    /// Starts a consumer that records what it gets, and runs it until it waits or ends.
     @discardableResult
     private func consume(_ name: String) -> Task<Void, Never> {
         let task = executor.spawn { [recorder, elements = queue.elements] in
@@ -150,7 +150,7 @@ import Testing
         queue.enqueue(1)
         executor.runUntilIdle()
 
-        // Ends the waits that are left, so that a queue that forgot the cancellation fails and does not hang.
+        // Ends any remaining waits: if the queue missed the cancellation, the test should fail and not hang.
         queue.finish()
         executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await first.value }
@@ -263,7 +263,7 @@ import Testing
 
 // MARK: - Elements that aren't Sendable
 
-/// That these compile is half of the test; Tests/Refusals has what must not compile.
+/// Half of the test is that this compiles. Tests/Refusals has what must not compile.
 @Suite struct `Queues of elements that aren't Sendable` {
     /// Not Sendable: only the task that has it may change it.
     final class Sketch {
@@ -351,7 +351,7 @@ import Testing
         #expect(urgent.removeAll().map(\.number) == [2, 1])
     }
 
-    /// Tells of its end.
+    /// Records that it is destroyed.
     final class Witness {
         let recorder: Recorder<String>
         init(_ recorder: Recorder<String>) { self.recorder = recorder }
@@ -478,7 +478,7 @@ import Testing
 
 // MARK: - Isolation
 
-/// What a queue promises about isolation: that these compile is half of the test.
+/// The isolation that a queue promises. Half of the test is that this compiles.
 @Suite struct `AsyncQueue: isolation` {
     /// Not Sendable, and used across waits.
     final class Log {

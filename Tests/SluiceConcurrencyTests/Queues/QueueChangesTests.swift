@@ -7,7 +7,7 @@ import TestSupport
     let queue = AsyncQueue<Int>()
     let recorder = Recorder<[Int]>()
 
-    /// Starts an observer that notes what it sees, and an empty -1 at the end, and lets it come as far as it can.
+    /// Starts an observer that records what it sees, and [-1] at the end. Runs it until it waits or ends.
     @discardableResult
     private func observe(_ changes: QueueChanges<Int>, into recorder: Recorder<[Int]>? = nil) -> Task<Void, Never> {
         let task = executor.spawn { [recorder = recorder ?? self.recorder] in

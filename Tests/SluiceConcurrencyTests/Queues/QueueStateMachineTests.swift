@@ -191,7 +191,7 @@ import Testing
 }
 
 @Suite struct `Every interleaving of a priority queue` {
-    /// All kinds but those that drop the oldest, which a heap doesn't know.
+    /// All kinds except dropOldest: a heap doesn't know its oldest element.
     static let kinds = QueueKind.all.filter { $0.policy != .dropOldest }
 
     @Test(arguments: kinds)
@@ -213,7 +213,7 @@ import Testing
 
 // MARK: - The driver
 
-/// Tells a queue's state machine and a naive queue the same, and expects the same of both.
+/// Performs the same operations on a queue's state machine and on a naive queue, and expects the same results.
 struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
     typealias Machine = QueueStateMachine<Buffer, Int, Int, Int>
 
@@ -244,7 +244,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
         self.item = item
     }
 
-    /// Does one thing to both; returns false if it cannot be done now.
+    /// Performs an operation on both; returns false if it isn't possible now.
     mutating func perform(_ operation: Operation) -> Bool {
         let before = model.pending
         switch operation {
@@ -330,7 +330,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
         }
     }
 
-    /// A consumer was resumed: it must be suspended, only once, and with what the model says.
+    /// Called when a consumer is resumed. It must have been suspended and not resumed before, and the delivery must match the model.
     private mutating func consumed(_ name: Int, _ delivery: QueueDelivery<Int>) {
         check(delivery == model.delivered[name])
         let index = consumers.firstIndex { $0.name == name && $0.isSuspended }
@@ -365,7 +365,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
         if consumers.isEmpty { check(machine.consumers.slotCount == 0) }
     }
 
-    /// An `#expect` that costs nothing where it holds: there are millions.
+    /// An `#expect` that costs nothing if it succeeds, because there are millions.
     private func check(_ claim: Bool, _ comment: Comment? = nil, location: SourceLocation = #_sourceLocation) {
         if !claim { Issue.record(comment ?? "It disagrees with the naive queue.", sourceLocation: location) }
     }
@@ -391,7 +391,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
     }
 }
 
-/// A kind of queue that is explored.
+/// A kind of queue to explore.
 struct QueueKind: Sendable, CustomTestStringConvertible {
     let capacity: Int
     let policy: OverflowPolicy
@@ -411,16 +411,16 @@ struct QueueKind: Sendable, CustomTestStringConvertible {
             }
         }
 
-    /// More keys than places, or no producer would ever wait with a key that is pending when its turn comes.
+    /// There are more keys than places. Otherwise no producer would ever wait with a key that is pending when its turn comes.
     func plainDriver() -> QueueDriver<FIFOBuffer<Int>> {
         let key: @Sendable (Int) -> Int = { $0 % 3 }
         return QueueDriver(
             capacity: capacity, policy: policy, key: isUnique ? key : nil, item: { $0 })
     }
 
-    /// The priority of a number is what it leaves when divided by three.
+    /// The priority of a number is its remainder when divided by three.
     ///
-    /// Priority queues are unbounded. With a capacity, and producers that wait, there is more for the machine to get wrong.
+    /// Real priority queues are unbounded. With a capacity and waiting producers, the machine has more to get wrong.
     func priorityDriver() -> QueueDriver<PriorityBuffer<Int, Int>> {
         let key: @Sendable (Int) -> Int = { $0 % 4 }
         return QueueDriver(
@@ -430,10 +430,10 @@ struct QueueKind: Sendable, CustomTestStringConvertible {
 }
 
 extension QueueDriver.Operation {
-    /// Operations at random. The end is not among them, as it comes once, or there would be little to see.
+    /// Random operations, without `finish`, which would end the history early.
     ///
-    /// For a while only a few of them happen, and then other ones: else some task always takes what has been added, and
-    /// no queue is ever full with several producers in line.
+    /// For a while only a few kinds of operations happen, and then other kinds. Otherwise some task would always take what was just added,
+    /// and no queue would ever be full with several producers in line.
     static func history(of steps: Int, using random: inout SeededRandom) -> [Self] {
         var some: [Self] = []
         return (0..<steps).map { step in
@@ -446,7 +446,7 @@ extension QueueDriver.Operation {
 }
 
 extension QueueDriver {
-    /// Tries all sequences of this many steps; returns their number.
+    /// Tries all sequences of this many steps. Returns how many there are.
     func explore(_ steps: Int) -> Int {
         if steps == 0 { return 1 }
         var ways = 0
@@ -460,7 +460,7 @@ extension QueueDriver {
 
 // MARK: - The naive queue
 
-/// What a queue has to do, written down without a thought for speed: numbers in arrays.
+/// A queue written without regard to speed: numbers in arrays.
 struct NaiveQueue {
     struct Offer {
         let producer: Int
@@ -469,16 +469,16 @@ struct NaiveQueue {
 
     let capacity: Int
     let policy: OverflowPolicy
-    /// Which numbers count as equal, if any do.
+    /// Numbers with equal keys count as equal. `nil` if no numbers do.
     let key: ((Int) -> Int)?
-    /// What leaves earlier; the same for all in a plain queue.
+    /// The priority of a number: the same for all numbers in a plain queue.
     let rank: (Int) -> Int
 
     private(set) var pending: [Int] = []
     private(set) var offers: [Offer] = []
     private(set) var consumers: [Int] = []
     private(set) var isFinished = false
-    /// How the waits ended that have ended.
+    /// The outcomes of the waits that have ended.
     private(set) var sent: [Int: SendOutcome] = [:]
     private(set) var delivered: [Int: QueueDelivery<Int>] = [:]
 

@@ -12,7 +12,7 @@ import Testing
 
     let executor = ManualExecutor()
 
-    /// Resumes the waiting tasks, so that a test of a queue that forgot them fails and does not hang.
+    /// Resumes the waiting tasks: if the queue forgot some, the test should fail and not hang.
     private func finish<Element>(_ queue: AsyncBoundedQueue<Element>) {
         queue.finish()
         executor.runUntilIdle()
@@ -103,7 +103,7 @@ import Testing
             return executor.spawnThrowing { try await queue.send(number) }
         }
 
-        // If the first were told that its element is pending, and the second were cancelled, no consumer would get a 2.
+        // If later 2s were refused as duplicates of the first producer's, which is now cancelled, no consumer would get a 2.
         producers[0].cancel()
         executor.runUntilIdle()
         #expect(queue.tryDequeue() == 1)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The state machine of a broadcast` {
     typealias Machine = BroadcastStateMachine<Int, NaiveBroadcast.Failure, String>
 
-    /// The machine and the model, to which the same happens, and which must agree after each step.
+    /// The machine and the model. Both get the same steps and must agree after each one.
     struct Pair {
         var machine: Machine
         var model: NaiveBroadcast
@@ -38,7 +38,7 @@ import Testing
             }
         }
 
-        /// Returns what they do not agree on.
+        /// Returns what they disagree on, or `nil`.
         mutating func take(_ step: Step) -> String? {
             switch step {
             case .subscribe(let name, let buffering):
@@ -64,7 +64,7 @@ import Testing
             return brokenInvariant()
         }
 
-        /// What a subscriber gets; if it must wait, it gives up immediately.
+        /// Returns what a subscriber gets. If it must wait, it gives up immediately.
         private mutating func next(_ name: Int) -> NaiveBroadcast.Next {
             switch machine.next(places[name]!) {
             case .deliver(let delivery, _): return .delivery(delivery)
@@ -95,13 +95,13 @@ import Testing
 
     static let bufferings: [NaiveBroadcast.Buffering] = [.newest(1), .newest(2), .oldest(1), .oldest(2), .unbounded]
 
-    /// All orders of six steps, after the first, of two subscribers and a sender.
+    /// Tries all orders of six more steps of two subscribers and a sender, after the first subscription.
     @Test(.timeLimit(.minutes(15)), arguments: bufferings, [0, 2])
     func `every order of six steps matches the naive model`(buffering: NaiveBroadcast.Buffering, replay: Int) async {
         let steps: [Pair.Step] = [
             .subscribe(1, buffering), .subscribe(2, .oldest(1)), .send, .next(1), .next(2), .drop(1), .fail,
         ]
-        // With room for two, subscribers that lag are looked for again and again.
+        // With room for two, the log often checks for subscribers that lag.
         let found = await offPool {
             var pair = Pair(replay: replay, room: 2)
             _ = pair.take(.subscribe(1, buffering))
@@ -112,7 +112,7 @@ import Testing
         #expect(found.count > 5_000)
     }
 
-    /// What the first order of steps leads to that goes wrong, or how many orders there are.
+    /// Returns the first problem that an order of steps leads to, or the number of orders.
     private static func explore(_ pair: Pair, _ steps: [Pair.Step], left: Int) -> (problem: String?, count: Int) {
         if left == 0 { return (nil, 1) }
         var count = 0
@@ -260,7 +260,7 @@ import Testing
         #expect(machine.subscriberCount == 0)
     }
 
-    /// The woken subscribers; nil if the element was refused.
+    /// Returns the woken subscribers, or `nil` if the element was refused.
     private func woken(_ action: Machine.SendAction) -> [String]? {
         if case .resume(let waiters, _) = action { waiters } else { nil }
     }
@@ -314,7 +314,7 @@ struct NaiveBroadcast {
             }
         }
 
-        /// One is missing from here on; a value that is here is the one.
+        /// Records that one element is missing at an index. If a value is there, it's the missing one.
         private mutating func miss(at index: Int) {
             if index < waiting.endIndex { waiting.remove(at: index) }
             if index > 0, case .missed(let count) = waiting[index - 1] {

@@ -9,12 +9,12 @@ import Testing
     let recorder = Recorder<String>()
     let broadcast = Broadcast<Int, Unplugged>()
 
-    /// Starts a task that notes what a subscription gives, and lets it come as far as it can.
+    /// Starts a task that records a subscription's elements, and runs it until it waits or ends.
     @discardableResult
     private func note(
         _ name: String, _ subscription: consuming Broadcast<Int, Unplugged>.Subscription
     ) -> Task<Void, Never> {
-        // The task alone is to hold the subscription.
+        // Only the task holds the subscription.
         let task = executor.spawn { [recorder, subscription = consume subscription] in
             do throws(Unplugged) {
                 for try await delivery in subscription {
@@ -366,7 +366,7 @@ import Testing
 @Suite struct `Broadcast: sharing a sequence` {
     struct Unplugged: Error {}
 
-    /// Counts up to a number, and then fails if requested; not `Sendable`.
+    /// Counts up to a number, and then throws if requested. Not `Sendable`.
     final class Counter: AsyncSequence, AsyncIteratorProtocol {
         var count = 0
         let limit: Int
@@ -494,7 +494,7 @@ import Testing
         broadcast.send(1)
         broadcast.finish()
         await showing
-        // Whether the subscription or the element came first is open; nothing else is.
+        // Only whether the subscription or the element came first is undetermined.
         #expect(await screen.shown.allSatisfy { $0 == 1 })
     }
 }
@@ -550,7 +550,7 @@ import Testing
     @Test(.timeLimit(.minutes(15)))
     func `subscribers that come and go at any time get elements without a gap`() async {
         let broadcast = Broadcast<Int, Never>(replay: 3)
-        // One element is sent for each that a subscriber is about to wait for.
+        // For each element that a subscriber is about to wait for, one is sent.
         let wishes = AsyncQueue<Int>()
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {

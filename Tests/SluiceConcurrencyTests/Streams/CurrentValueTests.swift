@@ -10,7 +10,7 @@ import Testing
     let recorder = Recorder<String>()
     let current = CurrentValue(0)
 
-    /// Starts a task that notes what it sees, and lets it come as far as it can.
+    /// Starts a task that records what it sees, and runs it until it waits or ends.
     @discardableResult
     private func follow(_ name: String, _ values: CurrentValue<Int>.Values) -> Task<Void, Never> {
         let task = executor.spawn { [recorder] in
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    /// All orders of eight steps: a change, the end, and two subscribers that ask; if one is to wait, it gives up.
+    /// Tries all orders of eight steps: a change, the end, and two subscribers that call `next`. If one must wait, it gives up.
     @Test
     func `every order of eight steps matches the naive model`() {
         func explore(_ machine: Machine, _ model: Model, _ seen: [UInt64], _ left: Int) -> Int {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) @MainActor struct `The latest value` {
     struct Unplugged: Error {}
 
-    /// A sequence with elements that the test sends; neither it nor its elements are `Sendable`.
+    /// A sequence of elements that the test sends. Neither the sequence nor its elements are `Sendable`.
     final class Sequence: AsyncSequence, AsyncIteratorProtocol {
         final class Element {
             let number: Int
@@ -191,8 +191,8 @@ import Testing
         #expect(latest.failure == nil && !latest.isFollowing)
     }
 
-    /// Waits until a property that `read` reads has changed. A change is announced before it happens, but on the main actor, on which this
-    /// test continues.
+    /// Waits until a property that `read` reads has changed. Observation reports a change before it happens, but on the main actor, so this
+    /// test continues after it.
     private func change(of read: () -> Void) async {
         let changes = AsyncStream<Void>.makeStream()
         withObservationTracking(read) { changes.continuation.yield() }

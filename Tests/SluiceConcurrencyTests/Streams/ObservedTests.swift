@@ -10,7 +10,7 @@ import Testing
         var volume = 5
     }
 
-    /// Its setter takes effect long after the change was reported, and lets the test act in between.
+    /// A counter whose setter takes effect long after the change was reported, so that the test can act in between.
     @MainActor final class SlowCounter: Observable {
         private let registrar = ObservationRegistrar()
         private var stored = 0
@@ -99,7 +99,7 @@ import Testing
         #expect(await last.value == 1_000)
     }
 
-    /// What the standard library does, where it exists.
+    /// Compared with the standard library's `Observations`, where available.
     @Test func `the last value is the same as that of Observations`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let player = Player()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// Loops over a shared sequence; the test says when the base gives an element, and waits until each has been taken.
+/// Loops over a shared sequence. The test decides when the base yields an element, and waits until each has been taken.
 @Suite(.timeLimit(.minutes(15))) struct `A shared sequence` {
     struct Unplugged: Error {}
 
@@ -14,7 +14,7 @@ import Testing
 
         var count = Int.max
         var fails = false
-        /// Signalled when the base suspends after its first element, until it is cancelled; nil if it doesn't.
+        /// Signalled when the base suspends after its first element, until it is cancelled. `nil` if it shouldn't suspend.
         var paused: Signal?
         var cancelled: Signal?
         let events: Recorder<String>
@@ -95,7 +95,7 @@ import Testing
         for expected in 1...3 { #expect(try await fast.next() == expected) }
         #expect(events.values.count == 3)
 
-        // The fourth comes only when the slow loop has taken the first.
+        // The fourth element comes only after the slow loop has taken the first.
         let waiting = Task { [fast = Unchecked(fast)] in
             var fast = fast.value
             return try await fast.next()
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// On all threads: loops come, leave and are cancelled, and every loop gets a run without gaps.
+    /// On all threads, loops start, leave and are cancelled. Every loop gets elements without gaps.
     @Test(arguments: [1, 2, 7])
     func `no loop sees a gap, whatever the others do`(buffer: Int) async {
         for round in 0..<40 {
@@ -253,7 +253,7 @@ import Testing
     }
 }
 
-/// Moves an iterator to the one task that uses it from then on.
+/// Moves an iterator to the only task that uses it from then on.
 private struct Unchecked<Value>: @unchecked Sendable {
     // No lock: one task at a time uses the value.
     let value: Value
@@ -270,7 +270,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
 
     typealias Machine = SharedStateMachine<Int, Unplugged, String, String>
 
-    /// What a loop gets, as a word; a loop that has to wait suspends under its name.
+    /// Returns what a loop gets, as a word. A loop that must wait suspends under its name.
     private func next(_ machine: inout Machine, _ loop: UInt64, _ name: String) -> String {
         switch machine.next(loop) {
         case .deliver(let element, _, let go): return "\(element)" + (go.map { " lets \($0) on" } ?? "")
@@ -492,7 +492,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
             loops[number] = nil
             let action = machine.leave(number)
             resume(producer: action.go)
-            // The last loop stops the producer, which ends with the next thing that it does.
+            // The last loop stops the producer, which ends at its next step.
             if loops.isEmpty, producer != .notStarted { isOver = true }
             if let stop = action.stop {
                 if stop != -1 || !isOver { Issue.record("the producer is stopped too early") }
@@ -535,7 +535,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
                     loops[number]?.ticket = nil
                 }
             case 8:
-                // A cancelled loop leaves; the last one stays for a while, so that there is something to test.
+                // A cancelled loop leaves. The last loop stays for a while, so that there is something to test.
                 guard let number, let loop = loops[number], loops.count > 1 || step > 1_500 else { continue }
                 if let ticket = loop.ticket {
                     let waiter = machine.cancel(ticket)

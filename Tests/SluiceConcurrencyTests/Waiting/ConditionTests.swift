@@ -56,7 +56,7 @@ import Testing
         #expect(await condition.wait() == .abandoned)
     }
 
-    /// Makes a condition with a signal that only these recorders hold.
+    /// Creates a condition whose signal only these recorders hold.
     private func makeCondition(_ recorders: [Recorder<Signal>]) -> Condition {
         let (condition, signal) = Condition.makeCondition()
         for recorder in recorders { recorder.note(signal) }
@@ -117,7 +117,7 @@ import Testing
         late.cancel()
         executor.runUntilIdle()
 
-        // Without an await, which would wait forever if one of them did.
+        // Without awaiting the tasks: if one of them waited forever, so would the test.
         #expect(cancelled.values == ["early", "late"])
         signal.signal()
         executor.runUntilIdle()
@@ -135,7 +135,7 @@ import Testing
         #expect(try await task.value == .signalled)
     }
 
-    /// Trap: a signal gets lost on a waiter that is cancelled at the same time.
+    /// Pitfall: a signal gets lost on a waiter that is cancelled at the same time.
     @Test
     func `cancelling during a signal still resumes every other task`() async {
         for _ in 0..<3_000 {
@@ -217,7 +217,7 @@ import Testing
         executor.runUntilIdle()
 
         #expect(clock.sleeperCount == 0)
-        // Ends a sleep that was left, so that this fails and does not hang.
+        // Ends any remaining sleep, so that the test fails and doesn't hang.
         clock.advance(by: .seconds(3))
         executor.runUntilIdle()
         #expect(try await task.value == .signalled)
@@ -296,8 +296,8 @@ import Testing
         }
     }
 
-    /// Trap: notify-all resumes tasks that came after it, or not all that waited before. Here no task stays behind, whenever
-    /// it came.
+    /// Pitfall: notify-all resumes tasks that came after it, or misses some that were waiting. Here, no task is left waiting, whenever it
+    /// came.
     @Test
     func `on all threads, signal, cancellation and deadline together leave no task waiting`() async {
         for _ in 0..<500 {
@@ -389,12 +389,12 @@ import Testing
         case join(String)
         case suspend(String)
         case wait(uninterrupted: String)
-        /// Cancellation or deadline; does nothing for a task that has not joined.
+        /// Cancellation or a deadline. Does nothing for a task that hasn't joined.
         case leave(String, WaitEnd<Condition.Outcome>)
         case complete(Condition.Outcome)
     }
 
-    /// What should happen, written down as simply as possible: a list of names, and what each was told.
+    /// The expected behavior, as simple as possible: a list of names, and the outcome of each.
     struct Model {
         var outcome: Condition.Outcome?
         var waiting: [String] = []
@@ -420,7 +420,7 @@ import Testing
         }
     }
 
-    /// Trap: a signal is lost on a waiter that is cancelled at the same time.
+    /// Pitfall: a signal gets lost on a waiter that is cancelled at the same time.
     @Test(
         arguments: [
             [
@@ -483,7 +483,7 @@ import Testing
 
 // MARK: - Interleavings
 
-/// Calls `visit` with each order in which the steps of several tasks can happen, each task's own steps in their order.
+/// Calls `visit` with each order in which the steps of several tasks can happen. Each task's own steps stay in order.
 func forEachInterleaving<Step>(of tasks: [[Step]], _ visit: ([Step]) -> Void) {
     func extend(_ order: [Step], _ positions: [Int]) {
         var isComplete = true

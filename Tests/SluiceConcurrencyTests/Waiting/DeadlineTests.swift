@@ -8,7 +8,7 @@ import Testing
 
     struct BodyFailed: Error {}
 
-    /// Waits until it is cancelled, and fails then.
+    /// Waits until it is cancelled, and then throws.
     @Sendable
     static func hang() async throws {
         let (condition, signal) = Condition.makeCondition()
@@ -229,7 +229,7 @@ import Testing
 
 // MARK: Isolation
 
-/// What compiles here, and that the bodies run where their callers are.
+/// Checks what must compile, and that bodies run in their callers' isolation.
 extension `A body with a deadline` {
     final class NotSendable {
         var count = 0
@@ -320,7 +320,7 @@ extension `A body with a deadline` {
         }.value
     }
 
-    /// The actor is never free while the body runs: code that cancels it must not need the actor.
+    /// The actor is never free while the body runs, so the code that cancels the body must not need the actor.
     @Test @MainActor
     func `a body that keeps its actor busy is cancelled`() async {
         let limit = ContinuousClock.now.advanced(by: .seconds(20))
@@ -350,18 +350,18 @@ extension ManualClock {
 
 // MARK: - Waits of any duration
 
-/// Every wait with a timeout or a deadline, with the longest and the shortest that there are.
+/// Every wait that takes a timeout or a deadline, with the longest and the shortest possible ones.
 @Suite(.timeLimit(.minutes(15))) struct `Bounded waits of any duration` {
     static let endless: [Duration] = [
         .seconds(Int64.max), .seconds(Int64.max / 1_000_000_000), Duration(attoseconds: .max),
     ]
     static let over: [Duration] = [.zero, .seconds(-1), .seconds(Int64.min), Duration(attoseconds: .min)]
 
-    /// A wait for something that isn't there until `end` is called.
+    /// A wait that can't succeed until `end` is called.
     struct Wait: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: @Sendable (Duration) async throws -> Void
-        /// Lets the wait succeed; called once.
+        /// Lets the wait succeed. Called once.
         let end: @Sendable () -> Void
 
         init(
@@ -372,12 +372,12 @@ extension ManualClock {
         }
     }
 
-    /// Holds a permit until it is called.
+    /// Acquires a permit. The returned function releases it.
     private static func hold(_ limiter: ConcurrencyLimiter) -> @Sendable () -> Void {
         Holder(limiter.tryAcquire()).release
     }
 
-    /// A permit isn't copyable, so that a closure can't give it up.
+    /// Holds a permit for a closure, which can't consume one itself because permits aren't copyable.
     private final class Holder: @unchecked Sendable {
         // Used by one thread at a time.
         private var permit: ConcurrencyLimiter.Permit?
@@ -485,7 +485,7 @@ extension ManualClock {
         }
     }
 
-    /// The nanoseconds until such a deadline don't fit into the numbers of the continuous clock.
+    /// The number of nanoseconds until the deadline doesn't fit into the continuous clock's integers.
     @Test
     func `a deadline too far away for the clock's sleep doesn't trap`() async throws {
         let executor = ManualExecutor()
@@ -530,9 +530,9 @@ extension ManualClock {
     }
 }
 
-// MARK: - Beside the standard library
+// MARK: - Next to the standard library
 
-/// The functions that SE-0526 proposes, as they were in its review of May 2026.
+/// The functions that SE-0526 proposed in its review of May 2026.
 private func withDeadline<Return: ~Copyable, Failure: Error, C: Clock>(
     _ expiration: C.Instant, tolerance: C.Instant.Duration? = nil, clock: C = ContinuousClock(),
     body: () async throws(Failure) -> Return
@@ -543,7 +543,7 @@ private func withDeadline<Return: ~Copyable, Failure: Error>(
 ) async throws(Failure) -> Return { try await body() }
 
 @Suite struct `withDeadline next to SE-0526's function` {
-    /// It's enough that this compiles.
+    /// The test is that this compiles.
     @Test func `no call is ambiguous`() async throws {
         let clock = ContinuousClock()
         let ours = [

@@ -34,7 +34,7 @@ import Testing
         #expect(recorder.values == ["a", "c", "d", "b"])
     }
 
-    /// Trap: notify-all also wakes tasks that come after it.
+    /// Pitfall: notify-all also wakes tasks that come after it.
     @Test
     func `a change that is undone immediately wakes the tasks that already waited, and no later ones`() {
         let recorder = Recorder<String>()
@@ -122,7 +122,7 @@ import Testing
         executor.runUntilIdle()
 
         #expect(monitor.state == 0)
-        // Releases the tasks that still wait, so that a monitor that forgot the cancellation fails and does not hang.
+        // Ends any remaining waits: if the monitor missed the cancellation, the test should fail and not hang.
         monitor.withState { $0 = 9 }
         executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -277,7 +277,7 @@ import Testing
     }
 }
 
-// MARK: What is promised about isolation and ownership
+// MARK: Isolation and ownership
 
 extension `A monitor` {
     final class NotSendable {
@@ -320,7 +320,7 @@ extension `A monitor` {
         deinit { whenGone() }
     }
 
-    /// If one were destroyed under the lock, its deinit, which uses the monitor, would trap.
+    /// If a capture were destroyed under the lock, its deinit, which uses the monitor, would trap.
     @Test
     func `a predicate's captures are destroyed outside the lock, whether served or cancelled`() {
         let states = Recorder<Int>()
@@ -359,10 +359,10 @@ extension `A monitor` {
 @Suite struct `The state machine of a monitor` {
     typealias Machine = MonitorStateMachine<Int, String>
 
-    /// What one waits for, of a state that is a number.
+    /// What a task waits for. The state is a number.
     enum Wish: CaseIterable {
         case takeOne, takeTwo, isTwo, isZero
-        /// Takes one and brings three: it may serve tasks that were passed over.
+        /// Takes one and adds three, which may serve tasks that were passed over.
         case trade
 
         var changesState: Bool { self != .isTwo && self != .isZero }
@@ -416,12 +416,12 @@ extension `A monitor` {
     enum Step {
         case enter(String, Wish)
         case suspend(String)
-        /// Does nothing for a task that has not come.
+        /// Does nothing for a task that hasn't arrived.
         case leave(String)
         case add(Int)
     }
 
-    /// What should happen, written down as simply as possible.
+    /// The expected behavior, as simple as possible.
     struct Model {
         var state = 0
         var waiting: [(name: String, wish: Wish)] = []

@@ -216,7 +216,7 @@ import TestSupport
         deinit { whenGone() }
     }
 
-    /// If it were destroyed under the lock, its deinit, which uses the promise, would trap.
+    /// If the value were destroyed under the lock, its deinit, which uses the promise, would trap.
     @Test
     func `a value that arrives too late is destroyed outside the lock`() async throws {
         let (promise, resolver) = Promise<Tracked?, any Error>.makePromise()

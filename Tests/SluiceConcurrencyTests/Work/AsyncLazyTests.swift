@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// Step by step on a manual executor; each attempt of the work waits for a separate signal.
+/// Step by step on a manual executor. Each attempt to run the work waits for a separate signal.
 @Suite struct `A lazy value` {
     struct Broken: Error {}
 
@@ -181,7 +181,7 @@ import Testing
         #expect(released == nil)
     }
 
-    /// On all threads: callers, failures and cancellation meet.
+    /// Callers, failures and cancellations race on all threads.
     @Test func `any number of callers get one value, despite failures and cancellations`() async {
         for round in 0..<200 {
             let attempts = Recorder<Int>()
@@ -206,7 +206,7 @@ import Testing
 @Suite struct `The lazy value's state machine` {
     typealias Machine = LazyStateMachine<Int, String>
 
-    /// What a caller does next, as a word.
+    /// Returns what a caller does next, as a word.
     private func enter(_ machine: inout Machine, isCancelled: Bool = false) -> String {
         switch machine.enter(isCancelled: isCancelled) {
         case .loaded(let value): "\(value)"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// What the loop and the work may do, step by step, without tasks.
+/// The steps of the loop and of the work, without tasks.
 @Suite struct `ConcurrentMapState: reading ahead and ending` {
     struct Broken: Error, Equatable {}
 
@@ -89,7 +89,7 @@ import Testing
 @Suite struct `concurrentMap, on async sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
-    /// Transforms that note that they begin and wait for their gates, unless they are cancelled.
+    /// Transforms that record that they begin, and then wait for their gates unless they are cancelled.
     struct Work: Sendable {
         let begun: [(condition: Condition, signal: Signal)]
         let gates: [(condition: Condition, signal: Signal)]

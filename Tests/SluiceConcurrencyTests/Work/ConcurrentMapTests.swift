@@ -60,7 +60,7 @@ import Testing
                     started.note(number)
                     if number == 1 { throw Broken(number: number) }
                     await gate.wait()
-                    // Bodies that notice their cancellation come later, with other errors.
+                    // Bodies that notice the cancellation fail later, with other errors.
                     if Task.isCancelled { throw Broken(number: number) }
                 }
                 return []
@@ -176,7 +176,7 @@ import Testing
 @Suite struct `concurrentForEach, on async sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
-    /// Counts up without end, and notes what was taken.
+    /// Counts up forever, and records what was taken.
     struct Counter: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let taken: Recorder<Int>
         var number = 0
@@ -232,12 +232,12 @@ import Testing
         open.signal()
         executor.runUntilIdle()
 
-        // Without an await, which would wait forever if the error did.
+        // Without awaiting the task: if the error were stuck, so would the test be.
         #expect(noted.values == ["\(Broken(number: 1))"])
         withExtendedLifetime(continuation) {}
     }
 
-    /// Returns 1 immediately, and 2 when the test allows it, also in a cancelled task.
+    /// Returns 1 immediately, and 2 when the test allows it, even in a cancelled task.
     struct Late: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let mayCome: Condition
         var number = 0
@@ -295,7 +295,7 @@ import Testing
         #expect(noted.values == ["ended, cancelled: true", "\(Broken(number: 9))"])
     }
 
-    /// Ends with an error when the condition is signalled.
+    /// Throws when the condition is signalled.
     struct Failing: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let mayFail: Condition
         var number = 0

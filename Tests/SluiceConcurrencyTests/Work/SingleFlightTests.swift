@@ -71,10 +71,10 @@ import Testing
                 }
             }
         }
-        // Both wait now, for certain: an operation that ends before a cancelled caller waits gives it the value.
+        // Makes sure that both wait: if the operation ended before a cancelled caller waited, the caller would get the value.
         executor.runUntilIdle()
         await gate.arrivals(1)
-        // When the one that started it is cancelled
+        // When the caller that started it is cancelled
         callers[0].cancel()
         executor.runUntilIdle()
         // Then
@@ -335,12 +335,12 @@ import Testing
 @Suite struct `Any order of events matches the naive single flight` {
     typealias Machine = SingleFlightStateMachine<Int, Int, String, Int>
 
-    /// A caller, and where its wait is.
+    /// A caller, and the stage of its wait.
     private struct Caller {
         let ticket: Machine.Ticket
         let flight: Int
         var isSuspended = false
-        /// What it must be told, once that is known.
+        /// The outcome that it must get, once known.
         var expected: String?
         var told: String?
     }
