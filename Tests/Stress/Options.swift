@@ -3,11 +3,11 @@ struct Options: Sendable {
     var rounds = 10_000
     var seed = UInt64.random(in: 1...999_999)
     var filters: [String] = []
-    /// Seconds without a step after which a scenario counts as hung.
+    /// Seconds without progress after which a scenario counts as hung.
     var stall = 60
     var wantsList = false
     var wantsHelp = false
-    /// An inserted fault that must be found; nil for the real scenarios.
+    /// An inserted fault that must be found. `nil` for the real scenarios.
     var fault: String?
 
     static let help = """

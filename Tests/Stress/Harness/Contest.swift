@@ -2,9 +2,9 @@ import TestSupport
 
 /// How a wait ended.
 enum Ending: Hashable, Sendable {
-    /// It got what it waited for.
+    /// The task got what it waited for.
     case served
-    /// It gave up.
+    /// The task gave up.
     case cancelled
 }
 
@@ -28,7 +28,7 @@ struct Contest: Sendable {
         self.check = check
     }
 
-    /// Two scenarios of one contest: the waiter waits already, or comes while both act.
+    /// Two scenarios of one contest: the waiter is already waiting, or it arrives while both act.
     static func scenarios(
         _ name: String, claim: String, sides: (String, String) = ("served", "cancelled"),
         _ make: @escaping @Sendable () async -> Contest
@@ -45,7 +45,7 @@ struct Contest: Sendable {
 }
 
 extension Heat {
-    /// All waiters wait; then two tasks go from contest to contest, one to serve and one to cancel.
+    /// Once all waiters wait, two tasks go from contest to contest: one serves, and one cancels.
     func suspended(_ make: @Sendable () async -> Contest) async throws {
         let arrived = Counter()
         var contests: [Contest] = []
@@ -112,23 +112,23 @@ extension Heat {
 
 /// The delay of one side of a race, so that either side wins often.
 ///
-/// If both sides start at the same moment, but one takes longer to have an effect, the other always wins. When time passes, for example, a
-/// sleeping task wakes first, and only then grants the token; a cancellation takes effect immediately. The difference depends on the
-/// machine and its load, so the lead adapts to the results:
+/// If both sides start at the same moment, but one takes longer to have an effect, the other always wins. For example, when time passes,
+/// a sleeping task must wake before it grants the token, but a cancellation takes effect immediately. The difference depends on the machine
+/// and its load, so the lead adapts to the results:
 ///
 ///     heat       first won    lead
-///      1           2 of 256       64     the second side is held back by up to twice as many turns of a loop
+///      1           2 of 256       64     the second side is delayed by up to twice as many turns of a loop
 ///      2          11 of 256      128
 ///      3          90 of 256      128     both win: this is where the two meet
 struct Lead: Sendable {
-    /// The number of turns that the second side is delayed; negative for the first side.
+    /// The number of turns by which the second side is delayed. Negative if the first side is.
     private(set) var turns = 0
 
     private static let least = 64
-    /// A fifth of a millisecond or so.
+    /// About 0.2 ms.
     private static let most = 1 << 16
 
-    /// Delays the side that won more than three of four rounds.
+    /// Delays the side that won more than three out of four rounds.
     mutating func adapt(firstWon: Int, secondWon: Int) {
         if firstWon * 3 < secondWon {
             turns = Self.next(turns)
@@ -137,7 +137,7 @@ struct Lead: Sendable {
         }
     }
 
-    /// Twice as much to the one side, half as much on the other.
+    /// Doubles the delay of the second side, or halves that of the first.
     private static func next(_ turns: Int) -> Int {
         if turns >= 0 { return min(most, max(least, turns * 2)) }
         return turns > -2 * least ? 0 : turns / 2
@@ -157,7 +157,7 @@ extension Heat {
         guard turns > 0 else { return }
         for turn in 1...Int.random(in: 1...2 * turns, using: &random) {
             blackHole(turn)
-            // Part of the race: tasks that the other side has started get a thread, even if no second processor is free.
+            // Part of the race: gives a thread to tasks that the other side has started, even if no second processor is free.
             if turn.isMultiple(of: 1_024) { await Task.yield() }
         }
     }

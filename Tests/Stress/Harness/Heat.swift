@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// Some rounds of a scenario that are prepared together, and their progress.
+/// A batch of rounds of a scenario that are prepared together, and their progress.
 final class Heat: Sendable {
     let scenario: String
     let number: Int
@@ -22,10 +22,10 @@ final class Heat: Sendable {
     /// The rounds of the two racers, which the watchdog reports.
     let firstAt = Counter()
     let secondAt = Counter()
-    /// Waits that have ended.
+    /// The number of waits that have ended.
     let ended = Counter()
-    /// How often a racer waited at a line for the other, and how often it found it on another thread, immediately or a moment
-    /// later. The two are equal on two free processors.
+    /// How often a racer waited at a starting line for the other, and how often the other arrived soon, on another thread. On two free
+    /// processors, the two counts are equal.
     let linedUp = Counter()
     let sideBySide = Counter()
     /// A remark about the scenario, for the table.
@@ -39,7 +39,7 @@ final class Heat: Sendable {
         self.lead = lead
     }
 
-    /// Grows with every step of a racer or waiter.
+    /// Increases with every step of a racer or waiter.
     var steps: Int { firstAt.value &+ secondAt.value &+ ended.value &+ firstWon.value &+ secondWon.value }
 
     var description: String {
@@ -49,7 +49,7 @@ final class Heat: Sendable {
         """
     }
 
-    /// Two tasks go through all rounds side by side, lined up before each of them.
+    /// Runs all rounds in two tasks side by side, which line up before each round.
     ///
     ///     first    ── 0 ─┬──── 1 ─┬── 2 ─ …        a random delay on either side of each line, so that either may be
     ///     second   ──── 0 ┴─ 1 ───┴─── 2 ─ …       ahead by some nanoseconds, or by its lead
@@ -62,7 +62,7 @@ final class Heat: Sendable {
         }
     }
 
-    /// The number of turns that a racer waits for the other. If no second processor is free, it waits only now and then.
+    /// The number of turns that a racer waits for the other. If no second processor is free, it waits long only in some rounds.
     func patience(_ round: Int, found: Bool) -> Int {
         found || round.isMultiple(of: 16) ? 100_000 : 1_000
     }
@@ -83,15 +83,15 @@ final class Heat: Sendable {
     }
 }
 
-/// Spins until another thread has acted. Yields its thread if that takes long, so that it is
-/// correct, but slow, on one processor. Returns whether it was short.
+/// Spins until another thread has acted. Yields its thread if that takes long, so that it works on one processor, if slowly.
+/// Returns whether the wait was short.
 @discardableResult
 func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
     var turns = 0
     while !happened() {
         turns += 1
         if turns > patience {
-            // The other thread has no processor, or the task that is waited for has no thread.
+            // The other thread has no processor, or the other task has no thread.
             sched_yield()
             await Task.yield()
         }
@@ -99,7 +99,7 @@ func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
     return turns <= patience
 }
 
-/// Some turns of a loop, up to about the time that one side of a race takes.
+/// Spins for a random time, up to about as long as one side of a race takes.
 func delay(_ random: inout SeededRandom) {
     let turns = random.next() % 4 == 0 ? 0 : random.next() % 300
     for turn in 0..<turns { blackHole(turn) }
@@ -118,11 +118,11 @@ final class Counter: Sendable {
     @discardableResult
     func add(_ amount: Int = 1) -> Int { atomic.add(amount, ordering: .sequentiallyConsistent).newValue }
 
-    /// Keeps the larger of both.
+    /// Keeps the larger of the two values.
     func keepMaximum(_ value: Int) { _ = atomic.max(value, ordering: .sequentiallyConsistent) }
 }
 
-/// A text that is rarely written.
+/// Text that is rarely written.
 final class Remark: Sendable {
     private let state = Guarded("")
 

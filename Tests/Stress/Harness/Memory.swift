@@ -31,8 +31,8 @@ struct Memory: Sendable {
         return fields.count > 1 ? fields[1] * sysconf(Int32(_SC_PAGESIZE)) : 0
     }
 
-    /// From malloc_info(3), which Swift's module of the C library omits, as it omits mallinfo2(3). Its output ends with the sums of all
-    /// arenas:
+    /// From malloc_info(3), which is missing from Swift's module of the C library, as is mallinfo2(3). Its output ends with the sums of
+    /// all arenas:
     ///
     ///     <total type="fast" count="0" size="0"/>             free
     ///     <total type="rest" count="12" size="104184"/>       free

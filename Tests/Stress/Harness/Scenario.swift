@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An operation that is repeated under a race, and a claim that must hold each time.
+/// A race that is repeated many times, and a claim that must hold each time.
 struct Scenario: Sendable {
     /// The group, a slash, and the two sides, such as `limiter/release against cancel`. `--filter` matches it.
     let name: String
@@ -37,7 +37,7 @@ struct Outcome: Sendable {
     var rounds = 0
     var firstWon = 0
     var secondWon = 0
-    /// How often two racers were lined up, and how often on two threads.
+    /// How often two racers lined up, and how often on two threads.
     var linedUp = 0
     var sideBySide = 0
     var seconds = 0.0
@@ -45,7 +45,7 @@ struct Outcome: Sendable {
     var problems: [String] = []
 }
 
-/// A round broke its claim.
+/// The error of a round that broke its claim.
 struct Broken: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -57,7 +57,7 @@ func claim(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
 }
 
 extension Scenario {
-    /// Fewer rounds than this may all have one outcome by chance.
+    /// With fewer rounds, all may have the same outcome by chance.
     private static let enoughForBoth = 10_000
 
     /// Runs heats until the rounds are done or a claim is broken.
@@ -145,9 +145,9 @@ struct Table {
 
 // MARK: - The watchdog
 
-/// Ends the program with a report when a scenario makes no step for too long.
+/// Ends the program with a report when a scenario makes no progress for too long.
 ///
-/// A thread and no task, because it must run even if all threads of the pool spin or wait.
+/// A thread rather than a task, because it must run even if all threads of the pool spin or wait.
 final class Watchdog: Sendable {
     private let watched = Guarded<Heat?>(nil)
 

@@ -13,7 +13,7 @@ enum Catalog {
 
 // MARK: - Faults
 
-/// Inserted faults. Each must be reported, or the checks don't work.
+/// Inserted faults. If one isn't reported, the checks don't work.
 extension Catalog {
     static var faults: [Scenario] {
         [

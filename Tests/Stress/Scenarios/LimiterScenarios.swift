@@ -26,7 +26,7 @@ enum LimiterScenarios {
                     while heat.ended.value < 16 {
                         limiter.cancelWaiting()
                         if resizing { limiter.resize(to: Int.random(in: 1...5, using: &random)) }
-                        // Part of the race: some come to wait meanwhile.
+                        // Part of the race: other tasks start to wait.
                         for _ in 0..<8 { await Task.yield() }
                     }
                 }
@@ -80,7 +80,7 @@ enum LimiterScenarios {
                     }
                 }
             }
-            // One after the other enters and leaves while others are cancelled.
+            // Tasks enter and leave one by one while others are cancelled.
             await heat.race(
                 { round in if round == 1 { signal.signal() } },
                 against: { round in
@@ -90,7 +90,7 @@ enum LimiterScenarios {
                 let ran = (try? await task.value) != nil
                 (ran ? heat.firstWon : heat.secondWon).add()
             }
-            // The last task's own reference goes when it does, a moment after its value is there.
+            // The last task's reference is released when the task is destroyed, a moment after its value is available.
             await spin { remains == nil }
         }
     }
@@ -150,7 +150,7 @@ enum LimiterContests {
         }
     }
 
-    /// The limit grows instead of a place being given back.
+    /// The limit grows, and no place is released.
     private static var resize: [Scenario] {
         scenarios("limiter/resize against cancel") { limiter, holder in
             contest(limiter) {
@@ -163,8 +163,8 @@ enum LimiterContests {
         }
     }
 
-    /// Two of three places are taken, the head wants all three and the next only one. One place is given back as the head is
-    /// cancelled: whichever comes last, the next then fits, though the other place stays taken.
+    /// Two of three places are taken. The first task in line needs all three, and the next one needs only one. One place is released as
+    /// the first task is cancelled. Whichever happens last, the next task then fits, even though the other place stays taken.
     private static var cancelledHead: Scenario {
         Scenario(
             "limiter/release against cancel of a heavy head", claim: "the lighter one behind gets its place",
@@ -225,7 +225,7 @@ enum LimiterContests {
         }
     }
 
-    /// The last body ends while the wait for that is cancelled, or its deadline comes.
+    /// The last body ends as `waitUntilIdle` is cancelled, or as its deadline passes.
     private static var idleDeadline: [Scenario] {
         let claimed = "told or not, never both; idle at the end"
         return Contest.scenarios("limiter/idle against cancel", claim: claimed, sides: ("idle", "cancelled")) {
@@ -236,7 +236,7 @@ enum LimiterContests {
             }
     }
 
-    /// With a clock, the deadline ends the wait, otherwise the cancellation of its task.
+    /// With a clock, the deadline ends the wait. Otherwise cancellation does.
     private static func idleContest(clock: ManualClock?) -> Contest {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let holder = Holder(limiter.tryAcquire())
@@ -298,7 +298,7 @@ enum LimiterContests {
     }
 }
 
-/// A holder of a place, which gives it back when told to.
+/// Holds a place until it is told to release it.
 final class Holder: @unchecked Sendable {
     // `lock` protects `permit`.
     private let lock = NSLock()
@@ -319,7 +319,7 @@ final class Holder: @unchecked Sendable {
 enum KeyedLimiterScenarios {
     static var all: [Scenario] { [release, load] }
 
-    /// Each key's only place is given back while the task that waits for it is cancelled.
+    /// Each key's only place is released as the task that waits for it is cancelled.
     private static var release: Scenario {
         Scenario(
             "keyed limiter/release against cancel", claim: "one outcome; the next gets the place; idle at the end",
@@ -327,7 +327,7 @@ enum KeyedLimiterScenarios {
         ) { heat in
             let limiter = KeyedLimiter<Int>(perKey: 1, total: 1_000)
             let gates = (0..<heat.rounds).map { _ in Condition.makeCondition() }
-            // How many holders are about to leave.
+            // The number of holders that are about to leave.
             let leaving = Counter()
             let holders = (0..<heat.rounds).map { key in
                 Task {
@@ -405,7 +405,7 @@ enum KeyedLimiterScenarios {
                 group.addTask {
                     while heat.ended.value < 16 {
                         limiter.cancelWaiting(for: 1)
-                        // Part of the race: some come to wait meanwhile.
+                        // Part of the race: other tasks start to wait.
                         for _ in 0..<8 { await Task.yield() }
                     }
                 }
@@ -420,7 +420,7 @@ enum KeyedLimiterScenarios {
 
 // MARK: - Rate limiters
 
-/// One token a second, and none is there at first.
+/// One token per second, and none at the start.
 enum RateLimiterScenarios {
     static var all: [Scenario] { cancel + cancelWaiting + [cancelledHead] }
 

@@ -1,14 +1,14 @@
 import SluiceConcurrency
 
-/// Five waiters for each round asked for, a million by default, suspended 50,000 at a time and all cancelled. One object
-/// serves all: what a cancelled waiter leaves behind adds up.
+/// Five waiters for each requested round, a million by default, are suspended 50,000 at a time and all cancelled. All use one object, so
+/// whatever a cancelled waiter leaves behind adds up.
 enum MemoryScenarios {
     static var all: [Scenario] { [condition, queue, limiter] }
 
     private static let atOnce = 50_000
 
-    /// How much more may be left after the last than after the first 50,000: half a byte for each waiter of a million, and
-    /// more than what malloc's caches vary by.
+    /// How much more memory may be in use after the last 50,000 than after the first: half a byte per waiter with a million waiters, and
+    /// more than malloc's caches vary.
     private static let tolerance = 512 << 10
 
     private static var condition: Scenario {

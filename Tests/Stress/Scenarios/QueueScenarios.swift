@@ -65,7 +65,7 @@ enum QueueScenarios {
         }
     }
 
-    /// Two wait; the first is cancelled as an element comes, which must then go to the second.
+    /// Two consumers wait. The first is cancelled as an element arrives, which must then go to the second.
     private static var twoConsumers: Scenario {
         Scenario(
             "queue/enqueue against cancel of the first of two", claim: "the second gets what the first does not",
@@ -90,7 +90,7 @@ enum QueueScenarios {
             await heat.race({ queues[$0].enqueue(7) }, against: { first[$0].cancel() })
             for round in queues.indices {
                 let got = try? await first[round].value
-                // One is left for the second in any case.
+                // If the first got the element, the second gets another one.
                 if got != nil { queues[round].enqueue(7) }
                 try claim(try await second[round].value == 7, "the second got something else")
                 try claim(queues[round].count == 0, "an element is left")
@@ -120,7 +120,7 @@ enum QueueScenarios {
         }
     }
 
-    /// Concurrent producers and consumers; consumers are cancelled and come again; the last reference goes away at the end.
+    /// Concurrent producers and consumers. Consumers are cancelled and replaced, and the queue is released at the end.
     private static var load: Scenario {
         Scenario(
             "queue/drop under load, consumers cancelled", claim: "every element arrives once, in its producer's order",
@@ -153,7 +153,7 @@ enum QueueScenarios {
         }
     }
 
-    /// Takes all that it can; in small tasks that are cancelled after a while, if asked to.
+    /// Takes all elements that it can. If requested, does so in small tasks that are cancelled after a while.
     private static func consume(
         _ elements: AsyncQueue<Int>.Elements, _ each: Int, _ producers: Int, _ inPieces: Bool, _ heat: Heat,
         _ sum: Counter
@@ -187,7 +187,7 @@ enum QueueScenarios {
 
 // MARK: - Bounded queues
 
-/// Producers that wait for a place.
+/// Producers that wait for space.
 enum BoundedQueueScenarios {
     static var all: [Scenario] { place + removing + deadline + finish + priority + [finishing, load] }
 
@@ -231,7 +231,7 @@ enum BoundedQueueScenarios {
         }
     }
 
-    /// A waiting producer learns of the end, once.
+    /// A waiting producer gets the end, once.
     private static var finish: [Scenario] {
         Contest.scenarios(
             "queue/finish against cancel of send",
@@ -255,7 +255,7 @@ enum BoundedQueueScenarios {
         }
     }
 
-    /// There is a place, but for how long?
+    /// There is space, but the queue is about to be finished.
     private static var finishing: Scenario {
         Scenario(
             "queue/finish against send", claim: "the element is in the queue if send returned, and not if it threw",
@@ -302,7 +302,7 @@ enum BoundedQueueScenarios {
         }
     }
 
-    /// Producers, some of which are cancelled, and consumers, at a capacity of 2.
+    /// Consumers, and producers that are sometimes cancelled, with a capacity of 2.
     private static var load: Scenario {
         Scenario(
             "queue/send under load, producers cancelled", claim: "what was sent arrives once; never over capacity",
@@ -316,7 +316,7 @@ enum BoundedQueueScenarios {
                         for await element in queue.elements {
                             taken.add(element)
                             most.keepMaximum(queue.count)
-                            // Part of the race: a consumer that always takes immediately leaves no producer to wait.
+                            // Part of the race: if a consumer always took elements immediately, no producer would wait.
                             for _ in 0..<element % 4 { await Task.yield() }
                         }
                     }
@@ -343,7 +343,7 @@ enum BoundedQueueScenarios {
             let element = producer * count + number + 1
             let task = Task { try await queue.send(element) }
             if number.isMultiple(of: 2) {
-                // Part of the race: the producer is cancelled before it runs, as it starts to wait, or as it is let in.
+                // Part of the race: the producer is cancelled before it runs, as it starts to wait, or as it is admitted.
                 for _ in 0..<number / 2 % 4 { await Task.yield() }
                 task.cancel()
             }

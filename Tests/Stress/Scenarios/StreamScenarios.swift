@@ -61,7 +61,7 @@ enum BroadcastScenarios {
         }
     }
 
-    /// A subscription goes away, unused, while an element is sent.
+    /// A subscription is released unused while an element is sent.
     private static var drop: Scenario {
         Scenario(
             "broadcast/send against drop", claim: "the other subscriber gets the element; one that left is forgotten",
@@ -83,7 +83,7 @@ enum BroadcastScenarios {
         }
     }
 
-    /// Four follow to the end; others come, take some and leave, or are cancelled.
+    /// Four subscribers stay to the end. Others come, take some elements, and leave or are cancelled.
     private static var load: Scenario {
         Scenario(
             "broadcast/subscribers come and go under load",
@@ -153,7 +153,7 @@ enum BroadcastScenarios {
 enum SharedScenarios {
     static var all: [Scenario] { element + end }
 
-    /// An element comes while one of two loops is cancelled.
+    /// An element arrives while one of two loops is cancelled.
     private static var element: [Scenario] {
         Contest.scenarios(
             "shared/element against cancel", claim: "the other loop gets the element; no loop is left behind",

@@ -37,7 +37,7 @@ enum ConditionScenarios {
         }
     }
 
-    /// Signalled while many waiters come, of which every second is cancelled.
+    /// The condition is signalled while many waiters arrive. Every other one is cancelled.
     private static var crowd: Scenario {
         Scenario(
             "condition/signal against a crowd that comes", claim: "every waiter is let go, and only once",
@@ -75,7 +75,7 @@ enum ConditionScenarios {
 
 // MARK: - Promises, monitors and deadlines
 
-/// Waits for a value, for a state, and for whatever comes first.
+/// Promises, monitors, and conditions and bodies with a deadline.
 enum PromiseScenarios {
     static var all: [Scenario] { promise + conditionDeadline + monitor + body + [claim] }
 
@@ -157,7 +157,7 @@ enum PromiseScenarios {
             }
     }
 
-    /// Two claim what is there once; the first to wait is cancelled.
+    /// Two tasks claim a single value. The first one to wait is cancelled.
     private static var claim: Scenario {
         Scenario(
             "monitor/withState against cancel of the first of two", claim: "the second claims what the first does not",
@@ -184,7 +184,7 @@ enum PromiseScenarios {
             await spin { arrived.value == heat.rounds * 2 }
             await heat.race({ round in monitors[round].withState { $0 += 1 } }, against: { first[$0].cancel() })
             for round in monitors.indices {
-                // The second task may have claimed it and left nothing for the first, which then was cancelled.
+                // The second task may have claimed the value and left nothing for the first, which was then cancelled.
                 let got = (try? await first[round].value) != nil
                 if got { monitors[round].withState { $0 += 1 } }
                 _ = try await second[round].value

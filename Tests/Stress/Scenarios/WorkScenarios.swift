@@ -4,7 +4,7 @@ import TestSupport
 enum SingleFlightScenarios {
     static var all: [Scenario] { [finishing] }
 
-    /// Two ask for one key; one is cancelled as the operation ends.
+    /// Two callers use one key. One is cancelled as the operation ends.
     private static var finishing: Scenario {
         Scenario(
             "single flight/end of the operation against cancel",
@@ -14,7 +14,7 @@ enum SingleFlightScenarios {
             let flights = SingleFlight<Int, Int>()
             let gates = (0..<heat.rounds).map { _ in Condition.makeCondition() }
             let joined = Counter()
-            // How many operations are about to end.
+            // The number of operations that are about to end.
             let ending = Counter()
             func caller(_ round: Int) -> Task<Int, any Error> {
                 Task {
@@ -82,7 +82,7 @@ enum LazyScenarios {
         }
     }
 
-    /// The first attempt fails while the caller that would try next is cancelled.
+    /// The first attempt fails while the caller that would retry next is cancelled.
     private static var failure: [Scenario] {
         Contest.scenarios(
             "lazy/failure against cancel of the next", claim: "the next tries, or leaves the turn to a later caller",
