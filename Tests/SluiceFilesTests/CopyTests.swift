@@ -148,7 +148,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         let path = Guarded("")
         let times = Guarded(0)
         let grow: @Sendable () -> Void = {
-            // Grows at each call. If the copy never ended, it should fail and not hang.
+            // The file grows at each call. If the copy never ended, the test should fail and not hang.
             guard
                 times.withLock({
                     $0 += 1; return $0 < 1000

@@ -142,7 +142,7 @@ extension FaultedOperation {
                     return contents(of: directory.appending(path: "file")).starts(with: pattern(300))
                         ? nil : "what was there is gone"
                 }
-                // The directory, which was only read. If the file is gone after the lock was taken, it is opened again.
+                // The directory, which was only read. If the file is gone after the lock was taken, it is reopened.
                 .ignoring(.close, at: 0).believing(.status, ENOENT, ENOTDIR)
             }
         }
@@ -307,7 +307,7 @@ extension FaultedOperation {
             return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
                 ? nil : "the checkpoint is neither old nor new"
         }.believingCheckpoints().ignoring(.close, at: 0, 2, 3)
-            // The empty file that shows which rights a new file gets. Its name is unique, and there may be no room for it.
+            // The empty file that reveals the rights of a new file. Its name is unique, and there may be no room for it.
             .believing(.open, EEXIST, ENOSPC, EDQUOT).ignoring(.unlink, at: 1),
         Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
             let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)

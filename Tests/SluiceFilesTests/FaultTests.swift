@@ -215,16 +215,16 @@ func expectSame(_ found: Data, _ wanted: Data) throws(WrongResult) {
 // MARK: - Running
 
 extension FaultedOperation {
-    /// Faults that must not make an operation fail: the engine tries again, waits, or has nothing to do.
+    /// Faults that must not make an operation fail: the engine retries, waits, or has nothing to do.
     private static func isPassedOver(_ fault: Fault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.read, EAGAIN), (.write, EAGAIN), (.writeVector, EAGAIN): true
         // The inline lane reports no errors, because another lane starts over.
         case (.inlineOpen, _), (.inlineRead, _), (.inlineIsLocal, _): true
-        // The readiness lane waits and tries again; without non-blocking calls, it opens the file again.
+        // The readiness lane waits and retries; without non-blocking calls, it reopens the file.
         case (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): true
-        // Nothing depends on the flag that it removes.
+        // Nothing depends on the flag that the call removes.
         case (.readinessSetFlags, _): true
         // A file system without this operation: see `Kernel.syncDirectory`.
         case (.syncDirectory, EINVAL): true
@@ -332,7 +332,7 @@ extension FaultedOperation {
             return
         }
         var outcome = Outcome(fault: fault, error: nil, calls: calls)
-        // A lease on a file: an existing file is opened again, to wait for the end of the lease.
+        // A lease on a file: an existing file is reopened, to wait for the end of the lease.
         let isLease = fault.call == .open && fault.error == EWOULDBLOCK
         let isBelieved = believed[fault.call]?.contains(fault.error) == true || isLease
         let isIgnored = ignored[fault.call].map { $0?.contains(fault.ordinal) ?? true } == true

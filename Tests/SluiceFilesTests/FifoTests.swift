@@ -134,7 +134,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
             let file = directory.appending(path: "file")
             try pattern(10).write(to: file)
             let opened = Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) } }
-            // The only thread is free between two attempts, so other operations use it.
+            // The only thread is free between two attempts, so other operations can use it.
             for _ in 0..<20 {
                 let read = try await Data(asyncContentsOf: file, using: io)
                 #expect(read == pattern(10))

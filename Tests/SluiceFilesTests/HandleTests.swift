@@ -132,7 +132,7 @@ func put(_ text: String, _ descriptor: CInt) {
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             put("typed", ends.theirs)
             #expect(try await line == Data("typed".utf8))
-            // More than it holds, while no program reads.
+            // More than the terminal holds, while no program reads.
             let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             #expect(io.statistics.runningCount == 0 && io.statistics.finishedCount == 0)
@@ -271,7 +271,7 @@ func put(_ text: String, _ descriptor: CInt) {
         #expect(result == -Int(EPIPE) && after == (isBlocked ? 1 : 0))
     }
 
-    /// If the non-blocking call is missing, a pipe is opened again, but only in the direction in which its owner opened it.
+    /// If the non-blocking call is missing, a pipe is reopened, but only in the direction in which its owner opened it.
     @Test(arguments: [nil, ENOSYS, EPERM])
     func `using a closed descriptor, or the wrong direction, is an error`(missing: CInt?) async throws {
         var calls = SystemCalls.system
@@ -295,7 +295,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    // In a child process: other tests would open the number again.
+    // In a child process: other tests would reuse the number.
     @Test func `closing a handle during a read ends the read`() async {
         await #expect(processExitsWith: .success) {
             try await withIO { io, _ in
@@ -308,7 +308,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    // In a child process: other tests would open the number again.
+    // In a child process: other tests would reuse the number.
     @Test func `closing a handle during a read is noticed even if the lane's thread slept without a timeout before`()
         async
     {

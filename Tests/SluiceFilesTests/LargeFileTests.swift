@@ -200,7 +200,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
 // MARK: - Buffers
 
 #if os(Linux)
-/// A number of KiB in /proc/self/status.
+/// Returns a number of KiB from /proc/self/status.
 private func contentsOfLine(_ name: String) throws -> Int {
     let status = try String(contentsOf: URL(filePath: "/proc/self/status"), encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name) })
@@ -385,7 +385,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             try await FileIO.shared.withTemporaryDirectory { directory in
                 let url = directory.appending(path: "file")
                 try Data(count: 20 << 20).write(to: url)
-                // Four at a time, a hundred times: the memory of dropped results is freed.
+                // Four at a time, a hundred in all: the memory of dropped results is freed.
                 for _ in 0..<25 {
                     try await withThrowingTaskGroup(of: Int.self) { group in
                         for _ in 0..<4 {

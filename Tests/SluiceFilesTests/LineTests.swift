@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// The lines of a text, found in another way: from the whole text, byte by byte.
+/// Finds the lines in a different way: from the whole text, byte by byte.
 private func expectedLines(_ text: [UInt8], _ endings: LineEndings) -> [String] {
     var text = text[...]
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
@@ -24,7 +24,7 @@ private func expectedLines(_ text: [UInt8], _ endings: LineEndings) -> [String] 
     return lines.map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The lines of a text that arrives in these pieces.
+/// Returns the lines of text that arrives in these pieces.
 private func split(
     _ pieces: [[UInt8]], _ endings: LineEndings, _ invalid: InvalidUTF8 = .repaired, limit: Int = 1000
 ) throws -> [String] {
@@ -116,7 +116,7 @@ private struct Pieces: AsyncSequence {
         }
     }
 
-    /// A text cut wherever a bit is set.
+    /// Cuts text wherever a bit is set.
     private static func cut(_ text: [UInt8], _ cuts: Int) -> [[UInt8]] {
         var pieces: [[UInt8]] = [[]]
         for (index, byte) in text.enumerated() {

@@ -143,7 +143,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    // In a child process: other tests would open the number again.
+    // In a child process: other tests would reuse the number.
     @Test func `a wait for a descriptor that is closed elsewhere ends`() async {
         await #expect(processExitsWith: .success) {
             for poller in Poller.allCases {
@@ -452,11 +452,11 @@ struct `Faults of the readiness lane` {
         call.documentedErrors.flatMap { error in (0..<3).map { LaneFault(call: call, ordinal: $0, error: error) } }
     }
 
-    /// Failures after which the lane continues: it tries again, waits, or uses another way.
+    /// Failures after which the lane continues: it retries, waits, or makes a different call.
     private static func isPassedOver(_ fault: LaneFault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
-        // The call has no non-blocking form. This isn't about the file that was opened again.
+        // The call has no non-blocking form. This doesn't apply to the reopened file.
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): fault.ordinal == 0
         case (.readinessMakeQueue, ENOSYS), (.readinessMakeQueue, EPERM): true
         case (.readinessRemoveInterest, _), (.readinessReopen, _): true
@@ -502,7 +502,7 @@ struct `Faults of the readiness lane` {
                 let reader = open(url.path, O_RDONLY | O_CLOEXEC)
                 let writer = open(url.path, O_WRONLY | O_CLOEXEC)
                 defer { for descriptor in [holder, reader, writer] { close(descriptor) } }
-                // A foreign FIFO, which is opened again, waited for and read; then a full one.
+                // The caller's FIFO, which is reopened, waited for and read; then a full one.
                 otherSide.fills(holder)
                 do {
                     let read = try await io.read(upToCount: 3, descriptor: reader, name: "\(directory.path)/fifo")

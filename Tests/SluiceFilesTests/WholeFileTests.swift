@@ -48,7 +48,7 @@ import Testing
         var calls = SystemCalls.system
         let target = Guarded("")
         calls.read = { descriptor, buffer in
-            // Before each of the first three reads another process appends.
+            // Another process appends before each of the first three reads.
             if rounds.withLock({
                 $0 += 1; return $0
             }) <= 3 {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `no read or write requests more than Linux transfers in one call`() async throws {
-        // 3 GiB. Only the sizes of the requests matter.
+        // 3 GiB, because only the sizes of the requests matter.
         let largest = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { _, bytes in
@@ -292,7 +292,7 @@ import Testing
             let options = FileWriteOptions(temporaryName: "file.part")
             await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
             #expect(same(contents(of: url), pattern(50)))
-            // A temporary that could not be locked belongs to another process.
+            // A temporary file that couldn't be locked belongs to another process.
             #expect(names(in: directory) == (call == .lock ? ["file", "file.part"] : ["file"]))
         }
     }
