@@ -43,8 +43,8 @@ extension URL {
     ///   which runs in the caller's isolation, must check for cancellation itself.
     /// - Failure: An error from `body`, or a ``FileError``: ``FileError/Code/unsupported`` if the file system has no locks;
     ///   ``FileError/Code/notRegularFile``; ``FileError/Code/tooManyLinks`` for a symbolic link, which isn't followed;
-    ///   ``FileError/Code/permissionDenied``, also for an exclusive lock on a file that may be read but not written (NFS requires a file
-    ///   that is open for writing).
+    ///   ``FileError/Code/permissionDenied``, including for an exclusive lock on a file that may be read but not written (NFS requires a
+    ///   file that is open for writing).
     public func withFileLock<R>(
         _ lock: FileLock = .exclusive, permissions: FilePermissions = .newFile, using files: FileIO = .shared,
         _ body: () async throws -> R

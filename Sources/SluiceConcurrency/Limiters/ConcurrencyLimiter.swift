@@ -50,7 +50,7 @@ public final class ConcurrencyLimiter: Sendable {
         ///     let limiter = ConcurrencyLimiter(concurrency: 4, order: .newestFirst)       // for the images of a list
         ///
         /// The image that just scrolled into view then comes before those that have scrolled out of it. If tasks keep arriving faster than
-        /// places become free, the oldest never get one: cancel the tasks whose results aren't needed any more.
+        /// places become free, the oldest never get one: cancel the tasks whose results aren't needed anymore.
         case newestFirst
     }
 

@@ -12,9 +12,9 @@ import SluiceLock
 ///         cid: running 1, waiting 5   ┴─▶  turns: bob, cid
 /// ```
 ///
-/// A key is in `turns` if its next task would fit into the key's own limit. Capacity that is given back goes to the first key in `turns`,
-/// which then goes to the end. If the next task of this key is too heavy for the free capacity, the other keys wait behind it, so that
-/// small requests don't starve a large one. After each event, the next task of the first key in `turns` doesn't fit into the total.
+/// A key is in `turns` if its next task would fit into the key's own limit. Released capacity goes to the first key in `turns`, which then
+/// goes to the end. If the next task of this key is too heavy for the free capacity, the other keys wait behind it, so that small requests
+/// don't starve a large one. After each event, the next task of the first key in `turns` doesn't fit into the total.
 ///
 /// **Priorities** order the line of a key, never the turns. If the priority of a waiting task is raised, the task moves within the line,
 /// to the end of its new level.

@@ -339,7 +339,7 @@ struct LimiterStorage: ~Copyable, Sendable {
 
     // MARK: With the lock
 
-    /// Performs an event of the machine. The word is crowded meanwhile, so all other tasks wait for the lock.
+    /// Performs an event of the machine. Until it ends, the word is crowded, so all other tasks wait for the lock.
     private func change<Value: Sendable>(_ event: (inout Machine, inout LimiterWord) -> Value) -> Value {
         machine.withLock { machine in
             // Acquiring: the work of tasks that have left happens before anything done by a task that finds the limiter idle.

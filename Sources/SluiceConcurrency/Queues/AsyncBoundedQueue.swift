@@ -251,7 +251,7 @@ extension AsyncBoundedQueue where Element: Sendable {
 
     /// The pending elements, in order.
     ///
-    /// O(n), outside the lock. If the queue changes meanwhile, the change copies the elements, under the lock.
+    /// O(n), outside the lock. If the queue changes in the meantime, the change copies the elements under the lock.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 

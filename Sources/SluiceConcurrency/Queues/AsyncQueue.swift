@@ -155,7 +155,7 @@ extension AsyncQueue where Element: Sendable {
 
     /// The pending elements, in order.
     ///
-    /// O(n), outside the lock. If the queue changes meanwhile, the change copies the elements, under the lock.
+    /// O(n), outside the lock. If the queue changes in the meantime, the change copies the elements under the lock.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 
@@ -164,7 +164,7 @@ extension AsyncQueue where Element: Sendable {
     ///     for await pending in queue.changes { list.show(pending) }
     ///
     /// Use it for a user interface that shows the queue. The sequence yields only the newest state: a slow observer gets one snapshot for
-    /// all changes that happened meanwhile. Any number of tasks can observe the queue, each at its own pace.
+    /// all changes since the last one. Any number of tasks can observe the queue, each at its own pace.
     ///
     /// The sequence ends when the queue is finished and empty, when the last reference to the queue is released, or when the iterating task
     /// is cancelled. A queue without observers pays nothing. Each snapshot is O(n).

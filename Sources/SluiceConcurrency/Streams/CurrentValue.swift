@@ -10,7 +10,7 @@ public import SluiceLock
 /// It is like a `CurrentValueSubject` of Combine that drops intermediate values, or a watch channel of tokio.
 ///
 /// **Order.** A subscriber receives the current value first, and then the newest value whenever it changes: never an older value, and never
-/// the same change twice. It skips values that were replaced meanwhile. If every value matters, use a ``Broadcast``.
+/// the same change twice. It skips values that were replaced before it received them. If every value matters, use a ``Broadcast``.
 ///
 /// **Cancellation.** A subscriber that is cancelled or leaves its loop is removed immediately. Other subscribers aren't affected.
 ///

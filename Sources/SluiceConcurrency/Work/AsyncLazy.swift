@@ -6,8 +6,8 @@ import SluiceLock
 ///
 ///     let songs = try await database.value.songs()        // in any number of tasks
 ///
-/// The first caller of ``value`` runs the work in its own task and isolation. Other callers wait meanwhile. All of them get the value,
-/// and later calls return it without waiting.
+/// The first caller of ``value`` runs the work in its own task and isolation. Other callers wait for it. All of them get the value, and
+/// later calls return it without waiting.
 ///
 /// | | the value is created by | kept |
 /// |---|---|---|

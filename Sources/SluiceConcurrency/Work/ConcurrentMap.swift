@@ -148,8 +148,8 @@ private func runConcurrently<Element: Sendable, Output: Sendable>(
 /// Runs work that calls a body in child tasks, cancels the work when the body first fails, and throws the first error.
 ///
 /// The work may be waiting for something other than the body, so it runs in a child task. This function waits for the first failure of
-/// the body or the end of the work, whichever comes first. An error of its own that ends the work early is passed to `failure`, because
-/// it makes the running bodies fail too.
+/// the body or the end of the work, whichever comes first. If an error of its own ends the work early, the work records the error in
+/// `failure`, because the running bodies are then cancelled and fail too.
 private func runInterruptibly<Element: Sendable>(
     _ body: @escaping @Sendable (Element) async throws -> Void,
     work:

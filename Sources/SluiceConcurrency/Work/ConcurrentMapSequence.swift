@@ -147,7 +147,7 @@ struct ConcurrentMapState<Output: Sendable>: Sendable {
         return taken - received < concurrency ? true : nil
     }
 
-    /// Returns the position of an element that was taken from the base; `nil` if an error came meanwhile.
+    /// Returns the position of an element that was taken from the base; `nil` if an error came in the meantime.
     mutating func take() -> Int? {
         guard takesMore else { return nil }
         defer { taken += 1 }

@@ -216,7 +216,7 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
     private func start(
         _ ticket: Machine.Ticket, _ priority: TaskPriority, _ operation: @escaping @Sendable () async throws -> Value
     ) {
-        // A task inherits the base priority of the one that creates it, which may have been raised since it began.
+        // A new task would inherit the base priority of this one, whose priority may have been raised since it began.
         let task = Task(priority: priority) {
             let result: Result<Value, any Error>
             do {
@@ -227,7 +227,7 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
             let outcome = Outcome.finished(result)
             for waiter in self.machine.withLock({ $0.finished(ticket, outcome) }) { waiter.resume(returning: outcome) }
         }
-        // Callers may have joined meanwhile.
+        // Callers may have joined in the meantime.
         let wanted = machine.withLock { $0.started(ticket, task) }
         if let wanted, wanted > priority { Self.escalate(task, to: wanted) }
     }

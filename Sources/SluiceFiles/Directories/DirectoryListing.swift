@@ -91,7 +91,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
         self.open = open
     }
 
-    /// Starts at the first entry. The directory is opened again.
+    /// Starts at the first entry. The directory is reopened.
     public func makeAsyncIterator() -> Iterator { Iterator(state: .notOpened(self)) }
 
     /// An iterator over the entries.

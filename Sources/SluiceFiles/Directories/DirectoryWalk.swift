@@ -52,7 +52,7 @@ public struct DirectoryWalk: AsyncSequence, Sendable {
     let options: WalkOptions
     let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
 
-    /// Starts at the top. All directories are opened again.
+    /// Starts at the top. All directories are reopened.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// An iterator over the entries.

@@ -145,7 +145,7 @@ extension FileIO {
             self.lanes = lanes
         }
 
-        /// The smallest stack that can run every operation, plus closures of yours that don't need much: 256 KiB.
+        /// The smallest stack that can run every operation, and closures of yours that need little stack: 256 KiB.
         public static var minimumStackSize: Int { 256 << 10 }
 
         /// The number of processors, but at least 4 and at most 16.

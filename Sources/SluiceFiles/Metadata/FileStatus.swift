@@ -275,7 +275,7 @@ extension FileIO {
 
     /// Changes the owner of a file, its group, or both. An ID that is `nil` stays the same.
     ///
-    /// Only root can change the owner. The owner can change the group to another one that it belongs to. The set-user-ID and
+    /// Only root can change the owner. The owner can change the group to any group that the owner belongs to. The set-user-ID and
     /// set-group-ID bits of a program are cleared, so set the mode afterwards. See chown(2).
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.

@@ -235,7 +235,7 @@ import Testing
 
     /// On all threads, a raised task admits itself and others in a handler that the runtime calls.
     @Test
-    func `raised tasks that admit each other lose no task`() async throws {
+    func `no task is lost when raised tasks admit each other`() async throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let limiter = ConcurrencyLimiter(concurrency: 4, order: .priority)
         for round in 0..<500 {

@@ -362,7 +362,7 @@ import Testing
 
 @Suite struct `RateLimiter: many tasks` {
     @Test(arguments: 1...60)
-    func `in any order of jobs, every task is served, refused or cancelled, and no token is given twice`(seed: UInt64) {
+    func `in any order of jobs, every task is served, refused or cancelled, without excess tokens`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()

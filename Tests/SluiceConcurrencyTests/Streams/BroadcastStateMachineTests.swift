@@ -451,7 +451,7 @@ struct NaiveBroadcast {
     }
 
     @Test
-    func `a broadcast and its subscriptions don't keep each other alive`() {
+    func `a broadcast and its subscriptions release their elements when both are gone`() {
         final class Probe: Sendable {}
         weak var element: Probe?
         do {

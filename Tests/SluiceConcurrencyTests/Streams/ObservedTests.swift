@@ -100,7 +100,7 @@ import Testing
     }
 
     /// Compared with the standard library's `Observations`, where available.
-    @Test func `the last value is the same as that of Observations`() async {
+    @Test func `a loop reaches the same value as Observations`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let player = Player()
         let ours = Task { @MainActor in

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `releasing the signal resumes the waiting tasks with abandoned`() async throws {
+    func `releasing the signal resumes the waiting tasks as abandoned`() async throws {
         let signals = [Recorder<Signal>(), Recorder<Signal>()]
         let condition = makeCondition(signals)
         let recorder = Recorder<Condition.Outcome>()
