@@ -369,7 +369,7 @@ struct RateLimiterExplorer {
 
     /// Consumes 1,000,000 tokens at rates that don't divide the period. The last one arrives exactly when it should.
     @Test(arguments: [(7, Duration.seconds(3)), (999_983, .seconds(1)), (1, .nanoseconds(333))])
-    func `a million consumes are timed exactly, however often it is refilled`(rate: Int, period: Duration) async {
+    func `a bucket times a million consumes exactly, however often refilled`(rate: Int, period: Duration) async {
         let (time, tokens) = await offPool { () -> (Int128, Int) in
             var bucket = TokenBucket(rate: rate, per: period, burst: 2)
             _ = bucket.take(2)
