@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: traps.indices)
-    func `a programmer's error traps`(index: Int) async {
+    func `a programming error traps`(index: Int) async {
         await #expect(processExitsWith: .failure, "\(Self.traps[index].reason)") { [index] in
             try await `Hostile values for SluiceCache`.traps[index].body()
         }

@@ -16,13 +16,13 @@ import Testing
     }
 
     @Test(arguments: traps.indices)
-    func `a programmer's error traps`(index: Int) async {
+    func `a programming error traps`(index: Int) async {
         await #expect(processExitsWith: .failure, "\(Self.traps[index].reason)") { [index] in
             try await `Hostile values for SluiceConcurrency`.traps[index].body()
         }
     }
 
-    @Test func `every function that takes such values is called`() throws {
+    @Test func `every function that takes hostile values is called`() throws {
         let (missing, unknown) = try HostileCall.uncovered("SluiceConcurrency", Self.calls.map(\.name))
         #expect(missing.isEmpty && unknown.isEmpty)
     }

@@ -172,7 +172,8 @@ final class Kernel: Sendable {
             try renameUnique(aside, to: destination, existing: .replace)
             try unlink(aside)
         } catch {
-            if error.systemError == ENOENT { return }  // By then, the destination named another file, which is replaced.
+            // By then, the destination named another file, which is replaced.
+            if error.systemError == ENOENT { return }
             try? renameUnique(aside, to: source, existing: .fail)
             throw error.with(operation: "give the name '\(destination)' to", path: source)
         }
