@@ -9,9 +9,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The inside of a ``DownloadCoordinator``: the queue, its rules, and the engine while a caller needs one.
+/// The internals of a ``DownloadCoordinator``: the queue, its rules, and the engine while a caller needs one.
 ///
-/// Tasks hold the core, not the coordinator. So the last reference to a coordinator can go away while its queue runs, which stops what
+/// Tasks hold the core, not the coordinator. So a coordinator can be released while its queue runs, and that stops the background run that
 /// ``DownloadCoordinator/start()`` began.
 ///
 /// ```text
@@ -64,17 +64,17 @@ final class CoordinatorCore: Sendable {
         self.onPhase = onPhase
     }
 
-    /// If a store isn't shared, no other process can take over its jobs. Their leases could only expire while this process is suspended,
-    /// and it would then run the jobs twice.
+    /// If a store isn't shared, nobody else can take over its jobs. If their leases expired while this process was suspended, it would run
+    /// the jobs twice.
     var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
 
-    /// The number of downloads that this process can run concurrently. Each has a task that waits for it from the start.
+    /// The number of downloads that this process can run concurrently. A run creates a worker task for each.
     var places: Int { min(limits.total, 10_000) }
 
-    /// The directory of relative targets.
+    /// The base directory for relative targets.
     var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
 
-    /// The engine's run, if the queue runs.
+    /// The engine's run, if the queue is running.
     var current: CoordinatorRun? { state.withLock { $0.engine?.run } }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -175,7 +175,7 @@ final class CoordinatorCore: Sendable {
         try await store.close()
     }
 
-    /// Keeps the queue running. While it fails, it is restarted after pauses that grow from a second to a minute.
+    /// Keeps the queue running. After a failure, restarts it with a backoff that grows from a second to a minute.
     private func keepRunning() async {
         var pause = Duration.seconds(1)
         while !Task.isCancelled {
@@ -199,7 +199,7 @@ final class CoordinatorCore: Sendable {
 
     private func setFailure(_ error: (any Error)?) {
         let hasChanged = state.withLock { state in
-            // Most events find no failure.
+            // Usually there is no failure to clear.
             guard state.failure != nil || error != nil else { return false }
             state.failure = error
             return true
@@ -207,8 +207,8 @@ final class CoordinatorCore: Sendable {
         if hasChanged { observers.changes.note() }
     }
 
-    /// The store has answered, so its failure is over. A failure of this worker is over when there is nothing to do, or when the next
-    /// download succeeds.
+    /// The store has responded, so a failure of the store is over. A failure of this worker is over when there is nothing left to do, or
+    /// when the next download succeeds.
     func noteAnswer(isEmpty: Bool) {
         guard let failure, isEmpty || failure is QueueStoreError else { return }
         setFailure(nil)
@@ -217,7 +217,7 @@ final class CoordinatorCore: Sendable {
     // MARK: Files
 
     func checkWriting(in directory: URL) async throws {
-        // An unstructured task, because a cancellation between the two steps would leave the probe file behind.
+        // Unstructured, because a cancellation between the two steps would leave the probe file behind.
         try await Task { try await probeWriting(in: directory) }.value
     }
 
@@ -235,7 +235,8 @@ final class CoordinatorCore: Sendable {
 /// One caller of the engine: what it wants, and how to notify it.
 final class RunCaller: Sendable {
     let end: DownloadCoordinator.RunEnd
-    /// Whether the caller is waiting for a list of downloads, which then fail rather than wait for long. It filters its events itself.
+    /// Whether the caller is waiting for a list. The list's downloads fail instead of waiting for long, and the caller filters its own
+    /// events.
     let isAwaited: Bool
     let onEvent: @Sendable (DownloadEvent) -> Void
     let onWarning: @Sendable (QueueStoreError) -> Void

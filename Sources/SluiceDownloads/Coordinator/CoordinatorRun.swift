@@ -17,24 +17,24 @@ import Foundation
 ///   └──────────────── turn: settlements in, claims out ◀── settled ────────────────┘
 /// ```
 ///
-/// One task at a time settles and claims in the store on behalf of all tasks. Meanwhile, the others only add their settlements. So an idle
-/// worker gets its next job right away, and many small files share a transaction. That task touches no file: if a file system hangs, it
-/// stops the worker that uses it, not everyone else's turn.
+/// One task at a time takes a turn at the store: it settles and claims jobs for all tasks. Meanwhile, the others only add their
+/// settlements. So an idle worker gets its next job right away, and many small files share a transaction. The task that takes the turn
+/// touches no files: a file system that hangs blocks only the worker that uses it.
 final class CoordinatorRun: Sendable {
     let core: CoordinatorCore
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<WorkItem>()
     private let wakes = ChangeSignal()
     let directories: DirectoryMaker
-    /// The directory of relative targets.
+    /// The base directory for relative targets.
     private let directory: URL
 
     /// What the workers do.
     private enum WorkItem: Sendable {
-        /// Decides what can be decided about claimed jobs without the server.
+        /// Prepares claimed jobs, as far as that is possible without the server.
         case prepare([DownloadAttempt])
         case attempt(DownloadAttempt)
-        /// Removes the checkpoints of jobs whose outcomes the store has recorded, and reports their ends.
+        /// Removes the checkpoints of jobs whose outcomes the store has recorded, and reports that the jobs have ended.
         case conclude([SettledJob])
     }
 
@@ -65,7 +65,7 @@ final class CoordinatorRun: Sendable {
         for signal in state.withLock({ $0.removeCallers() }) { signal.signal() }
     }
 
-    /// Whether all callers are waiting for lists, whose downloads fail rather than wait for long.
+    /// Whether every caller is waiting for a list. A list's downloads fail instead of waiting for long.
     var isAwaited: Bool { state.withLock { $0.isAwaited } }
 
     /// Stops the downloads that no caller wants anymore. They keep their partial files. For a caller that leaves, returns a condition that
@@ -212,7 +212,7 @@ final class CoordinatorRun: Sendable {
         return state.withLock { $0.reach.noteFailure(of: job.host, isSilent: isSilent, error, now: now) }
     }
 
-    /// Whether no worker of the store reaches the host.
+    /// Whether no worker of the store can reach the host.
     func isUnreachableForAll(_ host: String) async -> Bool {
         guard core.store.isShared else { return true }
         let hosts = try? await core.store.snapshot(listing: 0).hosts
@@ -301,7 +301,8 @@ final class CoordinatorRun: Sendable {
             let told = settled
             settled = []
             await take(turn, told, sent: sent)
-            // A caller whose batch is empty returns, whatever the others do. If the claim filled the room, the whole queue isn't empty.
+            // A caller whose batch is empty returns, whatever the others do. If all the room is taken, the whole queue isn't empty, so
+            // don't check it.
             if claimedCount == claims.first?.count { remaining.removeAll { $0.batch == nil } }
         } while !remaining.isEmpty
         if claimedCount == 0, let claim = claims.first, claim.count > 0, !claim.avoiding.isEmpty { noteNoOtherHost() }
@@ -418,7 +419,7 @@ final class CoordinatorRun: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Receives what other processes announce.
+    /// Receives announcements from other processes.
     private func listen() async {
         while !Task.isCancelled {
             do {
@@ -441,7 +442,7 @@ final class CoordinatorRun: Sendable {
         }
     }
 
-    /// Prunes the history while the run works, in steps, so that a long history holds up neither the run nor other workers.
+    /// Prunes the history in steps while the queue runs, so that a long history doesn't hold up this run or other workers.
     private func prune() async {
         let configuration = core.configuration
         var isReported = false
@@ -472,7 +473,7 @@ final class CoordinatorRun: Sendable {
 
 // MARK: - The clock
 
-/// The clock and the intervals of a core. The clock is monotonic, because the time of day can be set.
+/// A core's clock and intervals. The clock is monotonic, because the system clock can be set.
 struct CoordinatorTiming: Sendable {
     let clock: any Clock<Duration>
     /// The time in milliseconds since the value was created.

@@ -13,7 +13,7 @@ struct CoordinatorState {
         case unwanted
     }
 
-    /// What a run does from time to time. Each has its own task, because the store may be slow.
+    /// The periodic work of a run. Each kind has its own task, because the store may be slow.
     enum TimedTask: Int, CaseIterable {
         /// Looks for jobs when a delay is over, or when another process may have changed the queue.
         case look
@@ -31,10 +31,10 @@ struct CoordinatorState {
         var total: Int
         var lease: Int64
 
-        /// Whether other workers can get a job whose lease has expired.
+        /// Whether other workers can claim a job whose lease has expired.
         var isShared: Bool { poll != nil }
         var renewal: Int64 { max(1, lease / 3) }
-        /// The time for which a worker relies on a lease.
+        /// How long a worker relies on a lease.
         var reliance: Int64 { max(1, lease / 3 * 2) }
     }
 
@@ -54,13 +54,13 @@ struct CoordinatorState {
     /// Jobs that are claimed and not yet settled with the store.
     private var active: [JobID: Active] = [:]
     private var settled: [SettledJob] = []
-    /// Leases that the store gave to this worker without the worker knowing, because the answer to the claim was lost.
+    /// Leases that the store granted without this worker knowing, because the response to its claim was lost.
     private var unknown: Set<JobLease> = []
     private var isTakingTurn = false
     private var wantsAnother = false
     /// Whether the current turn has noted what is due next.
     private var isAnswered = false
-    /// Whether there was a request to stop a job that the current turn may have claimed.
+    /// Whether someone asked to stop a job that the current turn may have claimed.
     private var hasMissedStop = false
     /// Whether a caller left during the current turn, which may have claimed jobs that only this caller wanted.
     private var hasMissedDeparture = false
@@ -87,7 +87,7 @@ struct CoordinatorState {
     private var batches: [JobID: Set<String>] = [:]
     /// The number of conclusions that haven't reported the ends of their jobs yet.
     private var concluding = 0
-    /// How often a job's resolution has named another host without an attempt in between.
+    /// How many times in a row a job has been resolved to another host, without an attempt in between.
     private var moves: [JobID: Int] = [:]
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
@@ -99,7 +99,7 @@ struct CoordinatorState {
 
     // MARK: Callers
 
-    /// A caller of the engine. One whose downloads have ended stays until it has left.
+    /// A caller of the engine. It stays after its downloads have ended, until it leaves.
     private struct Caller {
         let caller: RunCaller
         var isComplete = false
@@ -153,7 +153,7 @@ struct CoordinatorState {
         return hasMissedDeparture
     }
 
-    /// What failures mean depends on the most patient caller.
+    /// The most patient caller decides how to handle failures.
     private mutating func changeRules() {
         isAwaited = !open.contains { !$0.isAwaited }
         reach.rules.waitsForNetwork = open.contains { !$0.isAwaited }
@@ -187,7 +187,7 @@ struct CoordinatorState {
         for job in jobs where active[job.id] != nil { batches[job.id] = Set(job.members.compactMap(\.batch)) }
     }
 
-    /// The callers that get an event. A caller's list knows its downloads.
+    /// The callers that get an event. A caller that waits for a list gets every event; it knows which downloads are its own.
     mutating func listeners(to event: DownloadEvent) -> [RunCaller] {
         let known = event.download.flatMap { batches[$0] }
         // A job that this worker has got again is still running.
@@ -296,7 +296,7 @@ struct CoordinatorState {
         return active[job]?.task
     }
 
-    /// A resolution has named another host. Returns how many did so before, without an attempt in between.
+    /// Notes that a job was resolved to another host. Returns how many times in a row that had happened before.
     mutating func noteMove(_ job: JobID) -> Int {
         defer { moves[job, default: 0] += 1 }
         return moves[job] ?? 0
@@ -363,7 +363,7 @@ struct CoordinatorState {
         return active.values.compactMap(\.task)
     }
 
-    /// The store couldn't be reached. The outcomes are recorded later. Returns whether to report the outage, which happens once.
+    /// Keeps outcomes for later, because the store couldn't be reached. Returns whether to report the outage, which is reported only once.
     mutating func postpone(_ untold: [SettledJob], now: Int64) -> Bool {
         var untold = untold
         for index in untold.indices { untold[index].settlement.mayBeRecorded = true }
@@ -440,8 +440,7 @@ struct CoordinatorState {
     /// Returns the time to wait; `nil` to wait until woken.
     mutating func arm(_ task: TimedTask, now: Int64) -> Int64? {
         var time = requested.contains(task) ? now : time(of: task)
-        // A turn that hasn't noted yet what is due next also looks for what is overdue. After it has, whatever comes due needs another
-        // turn.
+        // Until the turn has noted what is due next, it also picks up what is overdue. After that, whatever comes due needs another turn.
         let isLookedFor = isTakingTurn && (!isAnswered || wantsAnother)
         if task == .look, let due = time, due <= now, isLookedFor, !requested.contains(task) { time = nil }
         if task == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
@@ -456,7 +455,7 @@ struct CoordinatorState {
 
     mutating func request(_ tasks: TimedTask...) { requested.formUnion(tasks) }
 
-    /// What is due matters only while jobs can be claimed. Otherwise the loop would spin until a job ends, which starts a turn anyway.
+    /// Due times matter only while jobs can be claimed. Otherwise the loop would spin until a job ends, which starts a turn anyway.
     private func time(of task: TimedTask) -> Int64? {
         switch task {
         case .look:

@@ -68,8 +68,7 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    /// The first time, the job only waits for room at the new host. If the next resolution names yet another host, it is retried with
-    /// backoff.
+    /// The first time, the job only waits for room at the new host. If the next resolution names yet another host, the job backs off.
     private func moved(to host: String) -> SettledJob {
         let before = run.state.withLock { $0.noteMove(id) }
         guard before > 0 else { return settled(.moved(host: host), .released(download: id)) }
@@ -143,7 +142,7 @@ struct DownloadAttempt: Sendable {
                 run.state.withLock { $0.reach.withdraw(job.host) }
                 return waitsForHost(error)
             }
-            // The host's other jobs are claimed then, and fail too.
+            // Unblocks the host, so that its other jobs are claimed and fail too.
             var settled = settled(.failed(error), .finished(download: id, outcome: .failed(error)))
             settled.settlement.host = .reached
             return settled
@@ -174,7 +173,7 @@ struct DownloadAttempt: Sendable {
         return settled
     }
 
-    /// The longest that the queue backs off from a host because the host asked for it.
+    /// The longest backoff that a host can ask for.
     private static let maximumParking = Duration.seconds(86_400)
 
     /// What an error says about the host.
@@ -192,7 +191,7 @@ struct DownloadAttempt: Sendable {
         return waits(for: pause, error, .postponed(by: pause), report(on: error))
     }
 
-    /// Lets the job wait, without using up an attempt.
+    /// Makes the job wait, without using up an attempt.
     private func waits(
         for delay: Duration, _ error: TransferError, _ outcome: JobSettlement.Outcome, _ report: HostReport? = nil
     ) -> SettledJob {
@@ -281,12 +280,12 @@ extension DownloadAttempt {
 
 // MARK: - Creating directories
 
-/// Creates the directories of a run's downloads, each one once. Failures aren't remembered, because the next download may succeed.
+/// Creates each directory of a run's downloads once. Failures aren't remembered, because the next download may succeed.
 final class DirectoryMaker: Sendable {
     private let files: FileIO
     private let made = Lock<Set<URL>>([])
 
-    /// Beyond this number, directories are created again.
+    /// How many directories to remember. After that, they are created again.
     private static let maximumKnown = 10_000
 
     init(files: FileIO) { self.files = files }
@@ -308,7 +307,7 @@ final class DirectoryMaker: Sendable {
         return nil
     }
 
-    /// Creates a directory again that another program removed. Returns whether it exists now.
+    /// Recreates a directory that another program removed. Returns whether it exists now.
     func makeAgain(_ directory: URL) async -> Bool {
         made.withLock { _ = $0.remove(directory) }
         return await make(directory) == nil && !Task.isCancelled

@@ -159,7 +159,7 @@ extension DownloadCoordinator {
         return "list " + digest.finish().prefix(16).hexadecimal
     }
 
-    /// Returns the ends of jobs that another process worked on, because that process's events don't arrive here.
+    /// Returns the ends of jobs that other processes ran, because their events don't arrive here.
     private func endsElsewhere(
         of positions: [JobID: Int], _ requests: [DownloadRequest]
     ) async throws -> [(index: Int, event: DownloadEvent)] {
@@ -232,7 +232,7 @@ public struct DownloadSummary: Sendable {
         case unfinished, done, skipped, cancelled, failed
     }
 
-    /// The caller's list holds the requests anyway, so a million results cost a byte each.
+    /// The caller keeps its list anyway, so each result costs only a byte.
     private var requests: [DownloadRequest] = []
     private var kinds: [Kind] = []
 

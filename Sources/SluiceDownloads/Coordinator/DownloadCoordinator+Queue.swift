@@ -98,7 +98,7 @@ extension DownloadCoordinator {
         public var continuingCount: Int
         /// The downloads that are being cancelled or paused, but run until their workers have stopped them. Empty if the method waited.
         public var stopping: [QueuedDownload.ID]
-        /// The IDs in the selection that belong to no download, or to none that the selected user has requested, in their order.
+        /// The selected IDs that belong to no download, or to one that the selected user hasn't requested, in their original order.
         public var unknown: [QueuedDownload.ID]
 
         /// Creates a report, for previews and tests of a user interface.
@@ -250,9 +250,10 @@ extension DownloadCoordinator {
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
     ///
-    /// They keep their IDs, members and priorities, and their failed attempts no longer count. Their handles wait for the new attempt, and new
-    /// ``DownloadHandle/events()`` report it. All members of a download are active again, even if one user's downloads were selected. A download continues from its partial file
-    /// if that still exists. It isn't retried if another unfinished download writes the same file.
+    /// They keep their IDs, members and priorities, and their failed attempts no longer count. Their handles wait for the new attempt, and
+    /// new ``DownloadHandle/events()`` report it. All members of a download become active again, even if you selected only one user's
+    /// downloads. A download continues from its partial file if that still exists. It isn't retried if another unfinished download writes
+    /// the same file.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult
@@ -293,7 +294,7 @@ extension DownloadCoordinator {
     /// - Throws: ``QueueStoreError``.
     @discardableResult
     @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> ChangeReport {
-        // Before the change, because removed downloads have no numbers.
+        // Look before the change, because removed downloads have no numbers.
         let unknown = try await unknownIDs(in: selection)
         let count = try await store.remove(selection)
         if count > 0 { observers.forgetOutcomes() }
@@ -432,7 +433,7 @@ extension DownloadCoordinator {
     /// The sequence ends when the task is cancelled. It throws ``QueueStoreError``, with the code `eventsRemoved` if events after the
     /// cursor have been removed.
     ///
-    /// - Parameter cursor: The last event to leave out; `nil` to begin with the oldest event that the queue has kept.
+    /// - Parameter cursor: The event after which the sequence begins; `nil` to begin with the oldest event that the queue has kept.
     public func events(after cursor: QueueEvent.Cursor? = nil)
         -> some AsyncSequence<QueueEvent, any Error> & Sendable
     {

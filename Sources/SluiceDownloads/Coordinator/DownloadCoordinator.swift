@@ -344,7 +344,7 @@ extension DownloadCoordinator {
         /// The maximum number of running downloads from one host and port; `nil` for no limit.
         public var perHost: Int?
         /// The maximum number of running downloads for one user; `nil` for no limit. Requests without a user aren't counted. If a user
-        /// leaves a download that others have requested, too, it counts for one of them, who can then be over the limit for a while.
+        /// leaves a download that others have also requested, it counts for one of them, who can then be over the limit for a while.
         public var perUser: Int?
 
         /// Creates limits.
@@ -386,7 +386,7 @@ extension DownloadCoordinator {
         public var maximumFailures: Int
         /// How long to wait before the next attempt.
         public var pause: Duration
-        /// How long after the first failed connection the host's downloads wait before they fail.
+        /// How long the host's downloads keep waiting, after the first failed connection, before they fail.
         public var patience: Duration
 
         /// Creates a rule.

@@ -5,7 +5,7 @@ import SluiceLock
 /// Notifies a queue's observers in this process: snapshots wait for any change, and handles for the end of one job.
 final class QueueObservers: Sendable {
     private struct State {
-        /// The jobs whose ends handles are waiting for. An entry stays until its job ends.
+        /// The jobs that handles are waiting for. An entry stays until its job ends.
         var ends: [JobID: (condition: Condition, signal: Signal)] = [:]
         var events: [JobID: [ObjectIdentifier: Events]] = [:]
         /// The outcomes of jobs that handles exist for.
@@ -54,13 +54,13 @@ final class QueueObservers: Sendable {
         known?.note(outcome)
     }
 
-    /// The store refused an outcome.
+    /// Forgets an outcome that the store refused.
     func revokeOutcome(of job: JobID) {
         let known = state.withLock { $0.outcomes[job]?.outcome }
         known?.revoke()
     }
 
-    /// Jobs were removed from the queue, so that their handles have no result.
+    /// Forgets all outcomes, because jobs were removed from the queue and their handles have no result.
     func forgetOutcomes() {
         let outcomes = state.withLock { $0.outcomes.values.compactMap(\.outcome) }
         for outcome in outcomes { outcome.forget() }
@@ -110,12 +110,12 @@ final class QueueObservers: Sendable {
         changes.note()
     }
 
-    /// The selected members of a job were cancelled, and the job continues for others.
+    /// Notes that the selected members of a job were cancelled, and the job continues for others.
     func noteEnd(of selection: QueuedDownload.Selection, in job: JobID) {
         noteEnd(in: job) { selection.means($0) }
     }
 
-    /// A job was cancelled, but continues for members that requested it afterwards.
+    /// Notes that a job was cancelled, but continues for members that requested it afterwards.
     func noteEnd(in job: JobID, keeping members: [QueuedDownload.Member]) {
         noteEnd(in: job) { gone in !members.contains { $0.user == gone.user && $0.batch == gone.batch } }
     }

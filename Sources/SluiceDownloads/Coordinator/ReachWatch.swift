@@ -18,7 +18,7 @@ struct ReachWatch {
         case waitsForHost
         case givesUp
         case waitsForNetwork(Int64)
-        /// The run was without a network for too long.
+        /// The run had no network for too long.
         case endsRun
     }
 
@@ -26,7 +26,7 @@ struct ReachWatch {
         var breaker: DownloadCoordinator.CircuitBreaker?
         /// Whether the run waits for the network. It doesn't if a caller is waiting for a list.
         var waitsForNetwork = true
-        /// Whether the run ends after it had no network for ``networkPatience``. It doesn't if it ends only by cancellation.
+        /// Whether the run ends after ``networkPatience`` without a network. A run that ends only when it is cancelled doesn't.
         var endsWithoutNetwork = false
     }
 
@@ -112,7 +112,7 @@ struct ReachWatch {
     /// The hosts whose jobs may not be claimed.
     var avoided: Set<String> { nextTry != nil && triesOthers ? silent : [] }
 
-    /// Only silent hosts have jobs, so one of them is tried now.
+    /// Only silent hosts have jobs, so try one of them now.
     mutating func noteNoOtherHost(now: Int64) {
         guard nextTry != nil, triesOthers else { return }
         // The next attempt doubles the pause again.

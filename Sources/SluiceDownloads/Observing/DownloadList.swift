@@ -55,7 +55,7 @@ public final class DownloadList {
 
     @ObservationIgnored private var meter = TransferMeter()
     @ObservationIgnored private var following: Following?
-    /// Ticks while downloads run, because no snapshots arrive while no bytes do.
+    /// Ticks while downloads run, because without new bytes there are no new snapshots.
     @ObservationIgnored private var ticking: Following?
     @ObservationIgnored private let timing: ListTiming
     @ObservationIgnored private let currentRunFailure: @Sendable () -> (any Error)?
@@ -155,8 +155,8 @@ extension DownloadList {
         public var receivedBytes: Int64
         /// The size of the running downloads in bytes; `nil` if a size is unknown, or if no download runs.
         public var totalBytes: Int64?
-        /// The rate at which bytes arrive in this process, as a moving average: after three seconds, a byte counts about a third. `nil` if
-        /// no download runs.
+        /// The rate at which bytes arrive in this process, as a moving average: a byte that arrived three seconds ago counts about a third.
+        /// `nil` if no download runs.
         public var bytesPerSecond: Int64?
         /// The estimated time until no download waits or runs, in whole seconds, at the current rate.
         ///

@@ -58,11 +58,11 @@ struct ClaimRule {
 protocol ClaimSource {
     associatedtype WaitingJob: ClaimableJob
 
-    /// Takes the next line, in the order of their first jobs, if its first job comes before `head`. No line comes twice.
+    /// Takes the next line if its first job comes before `head`. Lines come in the order of their first jobs, and none comes twice.
     mutating func nextLine(before head: LineHead?) throws -> LineHead?
 
-    /// The first job of a line; with a batch, the first job that has an active member in it. `head` was the first, but is no longer in the
-    /// line or isn't in the batch.
+    /// The first job of a line; with a batch, the first job with an active member in the batch. `head` was the first, but has left the line
+    /// or isn't in the batch.
     func next(after head: LineHead, in batch: String?) throws -> LineHead?
 
     /// Notes how many jobs of a host may run, if that isn't known yet.
@@ -100,7 +100,7 @@ struct LineHead: Comparable {
     var job: Int64
     var line: Line
 
-    /// The job to claim first compares least.
+    /// The job to claim first is the smallest.
     static func < (one: Self, other: Self) -> Bool {
         (other.priority, one.job) < (one.priority, other.job)
     }
@@ -117,7 +117,7 @@ struct RunningCounts {
     private(set) var total = 0
     private var ofHost: [String: Int] = [:]
     private var ofUser: [String: Int] = [:]
-    /// The number of jobs that may run from hosts that aren't well.
+    /// The number of jobs that may run from each unhealthy host.
     var hostLimits: [String: Int] = [:]
 
     mutating func add(host: String, user: String) {

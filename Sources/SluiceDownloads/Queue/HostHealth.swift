@@ -10,7 +10,7 @@ package enum HostReport: Sendable, Hashable {
 
 /// What is known about a host that may be unhealthy, as a pure value. Times are in milliseconds.
 package struct HostHealth: Sendable, Hashable {
-    /// No job of the host is claimed until then.
+    /// No job of the host is claimed before this time.
     var until: Int64
     /// The number of connections that failed in a row.
     var failures = 0
@@ -41,6 +41,6 @@ package struct HostHealth: Sendable, Hashable {
     /// The number of jobs that may run, or `nil` if there is no limit.
     func limit(now: Int64) -> Int? { until > now ? 0 : isOpen ? 1 : nil }
 
-    /// How long the entry of a host without reports is kept.
+    /// How long to keep a host's entry after its last report.
     package static let memory: Int64 = 86_400_000
 }

@@ -55,7 +55,7 @@ struct JobMembers: Sendable, Hashable {
 
     // MARK: Changing
 
-    /// If there is a member with the same user and batch, it gets the higher priority and is resumed.
+    /// A member with the same user and batch gets the higher priority and is resumed.
     mutating func join(_ element: Element) {
         guard let index = all.firstIndex(where: { $0.user == element.user && $0.batch == element.batch }) else {
             return all.append(element)
@@ -83,7 +83,7 @@ struct JobMembers: Sendable, Hashable {
         all.first { !$0.member.isPaused && running.room(host: host, user: $0.user, under: limits) > 0 }
     }
 
-    /// The user to charge a running job to, which is now charged to `charged`.
+    /// The user to charge a running job to, if it is currently charged to `charged`.
     func charge(_ charged: String, _ running: RunningCounts) -> String {
         let users = activeUsers
         if users.isEmpty || users.contains(charged) { return charged }

@@ -303,7 +303,7 @@ struct MemoryQueueState {
         }
     }
 
-    /// When the next delay, lease or host pause ends. The delays of paused jobs count, too, because that is simpler than leaving them out.
+    /// When the next delay, lease or host pause ends. For simplicity, the delays of paused jobs count, too.
     func nextDue(now: Int64) -> Int64? {
         let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
         let pauses = hosts.values.lazy.map(\.until).filter { $0 > now }.min()
@@ -513,7 +513,7 @@ extension MemoryQueueState: ClaimSource {
 
     func next(after head: LineHead, in batch: String?) -> LineHead? { first(of: head.line, in: batch) }
 
-    /// They are all known already.
+    /// All limits are already known.
     func learnLimit(of host: String, _ running: inout RunningCounts) {}
 
     func passed(_ head: LineHead, _ rule: inout ClaimRule) {}

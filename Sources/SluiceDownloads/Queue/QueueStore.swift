@@ -123,7 +123,7 @@ package protocol QueueStore: Sendable {
     /// Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int
 
-    /// Returns the jobs with these numbers, in this order. Jobs that were removed are left out.
+    /// Returns the jobs with these numbers, in this order. Removed jobs are skipped.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
 
     /// Returns the first `count` selected jobs with numbers greater than `id`, ordered by number.
@@ -442,7 +442,7 @@ package struct QueueTime: Sendable {
     /// The time of day, which can be set at any moment.
     static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    /// A clock for a queue that only this process uses. It starts at the time of day, but isn't affected when that is set.
+    /// A clock for a queue that only this process uses. It starts at the time of day, but setting the system clock doesn't affect it.
     static func steady(from start: Int64 = system.now(), _ clock: some Clock<Duration> = .continuous) -> QueueTime {
         let began = clock.now
         return QueueTime { start + began.duration(to: clock.now).milliseconds }
@@ -450,7 +450,7 @@ package struct QueueTime: Sendable {
 }
 
 extension Duration {
-    /// Rounded up, so that a delay is never shortened, and limited to a number that a time can be added to.
+    /// Rounded up, so that no delay is shortened, and clamped, so that adding it to a time can't overflow.
     package var milliseconds: Int64 {
         let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
         let most = Int128(Int64.max / 4)

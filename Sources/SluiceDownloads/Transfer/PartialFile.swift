@@ -13,8 +13,8 @@ import Foundation
 /// ```text
 /// a new file                        the rest of an old one
 /// ─────────────────────────────     ─────────────────────────────────
-/// cut off what is there             cut off what is not trusted
-/// replace the checkpoint            replace the checkpoint, if the boot is another
+/// truncate to zero                  truncate to the trusted bytes
+/// replace the checkpoint            replace the checkpoint, if the system has rebooted
 /// append …                          append …
 /// sync, replace the checkpoint …    sync, replace the checkpoint …
 /// ```
@@ -38,7 +38,7 @@ final class PartialFile {
     /// Whether the bytes in the file and the checkpoint belong to the same state of the server's file. False until the transfer has
     /// decided what to do with the existing bytes.
     private var isAdopted = false
-    /// Whether the file was passed on for publishing, which closes it.
+    /// Whether the file has been handed over for publishing, which closes it.
     private var isClosed = false
 
     private let sync = BackgroundSync()
@@ -72,8 +72,8 @@ final class PartialFile {
         return PartialFile(opened, for: transfer)
     }
 
-    /// Returns the path of a user's own file that has the name of the partial file or the checkpoint. We can tell because a partial file's
-    /// checkpoint is there before its first byte.
+    /// Returns the path of a user's own file that has the name of the partial file or the checkpoint. We can tell because a partial file
+    /// gets its checkpoint before its first byte.
     private static func foreignFile(_ opened: CheckpointedFile.Opened, _ request: DownloadRequest) -> String? {
         if opened.isCheckpointed {
             return opened.isOwn ? nil : request.checkpointTarget.path(percentEncoded: false)
@@ -95,7 +95,7 @@ final class PartialFile {
         try await empty()
         isAdopted = true
         checkpoint = nil
-        // Even without a validator, so that the partial file can be told from a user's file with the same name.
+        // Even without a validator, so that we can tell the partial file from a user's file with the same name.
         try await store(
             Checkpoint(
                 url: urlDigest, validator: validator.map { StoredValidator($0) }, total: total, synced: 0,
@@ -302,10 +302,10 @@ extension DownloadRequest {
 /// ```text
 /// which bytes of the partial file count
 /// ─────────────────────────────────────────────────────────────────────────────
-/// another file than the one named here     none: it was copied, or created again
+/// not the file named here                  none: it was copied, or created again
 /// same file, same boot                     all: one locked writer appended them in order, and the page cache
 ///                                          outlives a killed process
-/// same file, another boot or unknown       `synced`: what was on the disk when the checkpoint was written
+/// same file, different or unknown boot     `synced`: what was on the disk when the checkpoint was written
 /// ```
 struct Checkpoint: Codable, Equatable {
     /// The version of the format. Checkpoints of other versions are ignored.

@@ -159,8 +159,8 @@ extension TargetFacts {
 
     private static let batch = 256
 
-    /// The same in batches, for any number of requests. Passes on each result with the offset of its request. Ends early if the task is
-    /// cancelled.
+    /// The same in batches, for any number of requests. Calls `body` with each result and the offset of its request. Ends early if the task
+    /// is cancelled.
     static func of(
         _ requests: some RandomAccessCollection<DownloadRequest>, using files: FileIO,
         forEach body: (_ offset: Int, TargetFacts) -> Void

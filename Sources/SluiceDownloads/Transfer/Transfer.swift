@@ -31,7 +31,7 @@ struct Transfer {
     let files: FileIO
     let existing: ExistingFile
     let durability: Durability
-    /// Whether an earlier attempt may have left a partial file. If false, that saves a lookup.
+    /// Whether an earlier attempt may have left a partial file. If false, the transfer skips a lookup.
     var mayResume = true
     /// Whether an earlier attempt at this job may have published the file and died before that was recorded. If the target is that file, or
     /// a small file with the same bytes, the transfer is complete.

@@ -1,7 +1,7 @@
 import GRDB
 import SluiceDatabase
 
-/// What it takes to change a job's state, read from its row.
+/// The parts of a job's row that are needed to change its state.
 struct JobRow {
     var id: Int64
     var host: String
@@ -74,7 +74,7 @@ extension Database {
             return
         }
         if row.state == .ready { try leaveLines(row) }
-        // A paused job with a delay waits for the rest of it.
+        // A job that was paused during a delay waits for the rest of it.
         try run(
             """
             UPDATE job SET priority = ?,
@@ -143,7 +143,7 @@ extension Database {
         return try Row.fetchOne(cachedStatement(sql: query), arguments: [job.host, user, job.isUnresolved])
     }
 
-    /// The first job in a lane's line or, with a batch, the first one that has an active member in it. If there is none, that reads the
+    /// The first job in a lane's line or, with a batch, the first one that has an active member in it. If there is none, this reads the
     /// whole line.
     func head(of lane: Int64, in batch: String? = nil) throws -> (rank: Int, job: Int64)? {
         let isWanted = batch == nil ? "" : "AND \(Self.hasActiveMember)"

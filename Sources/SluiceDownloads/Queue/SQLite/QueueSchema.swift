@@ -70,7 +70,7 @@ enum QueueSchema {
                 """)
     }
 
-    /// Members, lines and paused jobs. The jobs move to a new table, because SQLite doesn't remove a column that refers to another table.
+    /// Members, lines and paused jobs. The jobs move to a new table, because SQLite can't drop a column that references another table.
     private static let version2: @Sendable (Database) throws -> Void = { database in
         try database.execute(
             sql: """
@@ -189,7 +189,7 @@ enum QueueSchema {
                 """)
     }
 
-    /// Counts of jobs and lines of batches, so that neither a snapshot, pruning nor a batch reads all jobs.
+    /// Counts of jobs, and lines for batches, so that snapshots, pruning and batches don't have to read all jobs.
     private static let version3: @Sendable (Database) throws -> Void = { database in
         try database.execute(
             sql: """

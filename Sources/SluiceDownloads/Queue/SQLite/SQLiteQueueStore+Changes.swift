@@ -340,7 +340,7 @@ extension SQLiteQueueStore {
             // Both start with the oldest.
             let gone = many.count > old.count ? many : old
             for id in gone { try database.delete(id, now: now) }
-            // More than promised, because a list of many requests has many events.
+            // Keep more than promised, because a list of many requests has many events.
             let end = try database.lastEvent.addingClamped(-10 * Int64(keptEvents))
             let next = try min(end, database.firstEvent.addingClamped(4 * most - 1))
             try database.run("DELETE FROM event WHERE number <= ?", [next])

@@ -342,7 +342,7 @@ private struct Heads: SQLiteClaimSource {
         }
     }
 
-    /// The previous streams end here.
+    /// Replaces the current streams.
     private mutating func read(_ streams: [HeadStream]) throws {
         (self.streams, entries) = (streams, Heap())
         for stream in streams.indices { try advance(stream) }
