@@ -28,7 +28,7 @@ package enum LockWait {
     /// The mean pause after `tries` earlier ones, in microseconds.
     static func meanPause(_ tries: Int) -> Int { min(1000 + 100 * tries, 8000) }
 
-    /// The pauses whose means add up to ``limit``.
+    /// The number of pauses whose means add up to ``limit``.
     static let maximumCount: Int = {
         var (left, count) = (Int(limit / .microseconds(1)), 0)
         while left > 0 {

@@ -109,7 +109,7 @@ package struct SluiceDatabase: Sendable {
     /// Runs `body` in a transaction that concurrent tasks may share, and returns its result after the commit. Grouping small changes takes
     /// much less time than a transaction for each.
     ///
-    /// If another member of the group fails, `body` runs again, so it must not have any other effects that can't happen twice.
+    /// If another member of the group fails, `body` runs again, so its other effects must be safe to repeat.
     package func grouped<R: Sendable>(
         mayWrite: Bool, _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {

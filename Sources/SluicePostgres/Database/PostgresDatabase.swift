@@ -165,7 +165,7 @@ package final class PostgresDatabase: Sendable {
         let patience = PostgresValue.integer(Int64(configuration.lockTimeout / .milliseconds(2)))
         let find = PostgresStatement("SELECT pid::int8, state_change::text \(holder)", [.integer(lock), patience])
         let pause = PostgresStatement("SELECT pg_sleep(0.2)")
-        // The server also waits for a program that is just receiving its results, but then it isn't in the same state twice.
+        // The server also waits while a program receives its results, but then the session isn't in the same state twice.
         guard let found = try await withConnection({ try await $0.run([find, pause])[0].first }) else { return }
         let end = PostgresStatement(
             "SELECT pg_terminate_backend(pid) \(holder) AND pid = $3 AND state_change::text = $4",
@@ -191,7 +191,7 @@ package final class PostgresDatabase: Sendable {
         return try await connect()
     }
 
-    /// Opens a connection, even in a cancelled task. The time limit ends it.
+    /// Opens a connection. Cancellation doesn't stop that; only the time limit does.
     private func connect() async throws -> PostgresConnection {
         let opening = Task { [address, configuration, files] in
             try await PostgresConnection.open(address, timeout: configuration.connectTimeout, using: files)

@@ -143,7 +143,7 @@ extension PostgresQueueStore {
     }
 
     package func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
-        // More events than promised, because a list of many requests has many events.
+        // Keeps more events than promised, because a list of many requests has many events.
         let operation = call(
             "prune",
             [
@@ -224,7 +224,7 @@ extension QueuedDownload.Selection {
         case .user(let name, ids: _) where name.utf8.contains(0), .batch(let name) where name.utf8.contains(0),
             .host(let name) where name.utf8.contains(0):
             [columns, "ids", "", .integers([])]
-        // The function takes an empty list of IDs as no list.
+        // The function treats an empty list of IDs as no list, so it would select all of the user's jobs.
         case .user(_, ids: []): [columns, "ids", "", .integers([])]
         case .all, .state: [columns, "all", "", .integers([])]
         case .user(let user, let ids): [columns, "user", .text(user), .integers(ids?.map(\.rawValue) ?? [])]

@@ -105,7 +105,7 @@ extension PostgresQueueStore {
 }
 
 extension QueuedDownload {
-    /// The members as the view `download` has them.
+    /// A member, as the view `download` formats it.
     private struct StoredMember: Decodable {
         var user: String
         var batch: String

@@ -94,7 +94,7 @@ extension PostgresQueueStore {
     }
 
     package func releaseJobsOfDeadWorkers() async throws {
-        // The server only knows leases, and a claim first takes back the expired ones. This one takes no jobs.
+        // The server knows workers only by their leases. Each claim first takes back the expired ones, and this one claims no jobs.
         let nothing = JobClaim(worker: QueueWorker(name: ""), count: 0, limits: .init(), lease: .zero)
         try await write([claiming(nothing, token: 1, isAgain: false)], waitsForDisk: false)
     }
@@ -116,8 +116,8 @@ extension PostgresQueueStore {
     }
 }
 
-/// A claim whose transaction may have been committed although no answer came. Its worker doesn't know the jobs, so it would renew their
-/// leases without working on them.
+/// A claim whose transaction may have been committed, although no response arrived. Its worker doesn't know about the jobs, so it would
+/// renew their leases without working on them.
 struct LostClaim: Sendable, Hashable {
     var worker: String
     /// The tokens of its jobs follow this number.

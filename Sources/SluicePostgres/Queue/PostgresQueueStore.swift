@@ -55,7 +55,7 @@ package final class PostgresQueueStore: QueueStore {
     private let queue: String
     private let number: AsyncLazy<Int64>
     private let isClosed = Atomic(false)
-    /// Claims whose answers were lost, until their jobs are released.
+    /// Claims whose responses were lost, until their jobs are released.
     let lostClaims = Lock<[LostClaim]>([])
     /// A test's clock, or `nil` for the server's.
     private let time: QueueTime?

@@ -479,7 +479,7 @@ extension PostgresQueueSchema {
             RETURN cardinality(v_jobs);
         END $$
         """,
-        // Puts ended jobs back to waiting, and returns them. If several write the same file, only the first.
+        // Moves ended jobs back to waiting, and returns them. If several write the same file, only the first one is retried.
         """
         CREATE FUNCTION retry(p_queue int8, p_now int8, \(selection))
         RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$

@@ -208,7 +208,7 @@ extension PostgresQueueSchema {
         """
 
     private static let releaseFunction =
-        // Releases the jobs of claims whose answers were lost. Their tokens follow the ones in p_tokens, at most p_counts for each. No
+        // Releases the jobs of claims whose responses were lost. Their tokens follow the ones in p_tokens, at most p_counts for each. No
         // worker has started them.
         """
         CREATE FUNCTION release_claims(p_queue int8, p_now int8, p_worker text, p_tokens int8[], p_counts int8[])

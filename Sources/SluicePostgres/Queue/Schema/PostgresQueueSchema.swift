@@ -34,8 +34,8 @@ enum PostgresQueueSchema {
         jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions + copyFunctions
         + controlFunctions
 
-    /// The functions find jobs and events through indexes, however long the history is and whatever the statistics say, such as a few
-    /// failed jobs among many that are done. A claim can avoid hosts.
+    /// The functions find jobs and events through indexes, such as a few failed jobs among many that are done, however long the history is
+    /// and whatever the statistics say. A claim can avoid hosts.
     private static let version3 = [
         "CREATE INDEX job_to_retry ON job (queue, state, id) WHERE state IN (\(failed), \(cancelled))",
         // They have a new parameter.
@@ -50,15 +50,15 @@ enum PostgresQueueSchema {
         "DROP FUNCTION change", changeFunction,
     ]
 
-    /// A job leaves its lines without a look at other lanes, whatever the statistics say.
+    /// Removing a job from its lines doesn't look at other lanes, whatever the statistics say.
     private static let version5 = replacedFunctions
 
     private static let replacedFunctions =
         functions.filter { $0.contains("CREATE FUNCTION") }
         .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
 
-    /// Settings of the functions that operations call. Plans are made once per session, and must work even if the tables have no
-    /// statistics, or an empty queue's: the planner then assumes that a whole queue is one row. So each statement can run only one way.
+    /// Settings of the functions that operations call. Plans are made once per session, and must be good even without statistics
+    /// or with those of an empty queue: the planner then assumes that a whole queue is one row. So each statement can run only one way.
     ///
     /// - A lookup has an equality for each column of a key, and no other index begins with one of these columns.
     /// - Tables are joined with `CROSS JOIN LATERAL (… OFFSET 0)`, which the planner doesn't reorder.
@@ -265,7 +265,7 @@ extension PostgresQueueSchema {
         ORDER BY worker, id
         """
 
-    /// The first of the line of the lane of `head`.
+    /// The first job in the line of `head`'s lane.
     private static let firstInLine = """
         SELECT rank, job FROM line WHERE line.lane = head.lane ORDER BY rank, job LIMIT 1
         """
