@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite(.timeLimit(.minutes(15))) struct `Changes of the queue` {
+@Suite(.timeLimit(.minutes(15))) struct `Changes to the queue` {
     private typealias Report = DownloadCoordinator.ChangeReport
 
     private func coordinator(_ store: any QueueStore, _ time: VirtualTime = VirtualTime()) -> DownloadCoordinator {

@@ -45,7 +45,7 @@ import Testing
         let state = Self.state()
         _ = state.noteAnswer(due: 50)
         state.claimed([Self.claimed(1)], at: 0)
-        // All places are taken: the next end of a job starts a turn.
+        // There is no room left, so the next job to end starts a turn.
         #expect(state.arm(.look, now: 60) == nil)
     }
 
@@ -102,7 +102,7 @@ import Testing
         #expect(state.takes(.renew, now: 5))
         #expect(state.arm(.renew, now: 5) == 995)
         #expect(!state.endTurn(now: 5))
-        // A job of another worker is stopped by that.
+        // A job that belongs to another worker needs no renewal here.
         _ = state.stop(Self.lease(2).job, because: .paused)
         #expect(state.beginTurn(now: 10))
         _ = state.noteAnswer(due: nil)
@@ -147,7 +147,7 @@ import Testing
         #expect(!state.add(b))
     }
 
-    /// Nobody would tell a caller that joins later.
+    /// A caller that joined later would never be notified.
     @Test func `an engine that has ended with an error can't be joined`() {
         let state = Self.state()
         let (a, b) = (Self.caller("A"), Self.caller())
@@ -193,7 +193,7 @@ import Testing
         #expect(!state.takeMissedDeparture())
     }
 
-    /// Also a job that ran before its caller came, and whose end needs no further claim.
+    /// This includes a job that was already running when its caller joined, and that ends without another claim.
     @Test func `a caller of a batch gets the events of its batch's jobs`() {
         let state = Self.state()
         let (a, b, all) = (Self.caller("A"), Self.caller("B"), Self.caller())
@@ -285,7 +285,7 @@ import Testing
         state.stopExpiring(now: 2100)
         #expect(state.stopReason(of: Self.lease(1)) == .expiring)
         #expect(state.stopReason(of: Self.lease(2)) == nil)
-        // The answer arrives late, and counts from the time of the question.
+        // The response arrives late, but the lease counts from when the request was sent.
         state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
         #expect(state.arm(.guardLeases, now: 2200) == 900)
         #expect(state.stopReason(of: Self.lease(2)) == nil)

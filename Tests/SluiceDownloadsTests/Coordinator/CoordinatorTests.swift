@@ -11,7 +11,7 @@ import TestSupport
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `The coordinator` {
-    /// A response that begins, and continues when the test is over.
+    /// A response that starts, and then stalls until the test is over.
     @Sendable private static func stall(_ request: OriginRequest) async -> OriginResponse {
         OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
     }
@@ -25,7 +25,7 @@ import TestSupport
         }
     }
 
-    /// Runs the coordinator while `body` does.
+    /// Runs the coordinator while `body` runs.
     private func running(
         _ downloads: DownloadCoordinator, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         during body: () async throws -> Void
@@ -285,7 +285,7 @@ import TestSupport
             await #expect(throws: QueueStoreError.self) { try await run.value }
             await arrived.open()
             fails.flag.store(false, ordering: .relaxed)
-            // The failure over, another run finishes what was left.
+            // Once the store works again, another run finishes the rest.
             #expect(try await downloads.snapshot().count(in: .running) == 0)
         }
     }
@@ -357,7 +357,7 @@ import TestSupport
             try await downloads.run(until: .whenEmpty)
             for await _ in handle.events() { Issue.record("nothing happens any more") }
             #expect(try await handle.result.state == .done)
-            // A request that was not taken in says so.
+            // A request that wasn't added has no events, and its result throws.
             try await downloads.enqueue(try requests(2, origin, directory.appending(path: "x")))
             var other = try requests(1, origin, directory.appending(path: "x"))[0]
             other.url = try URL(fetchable: origin.url("/other"))
@@ -410,7 +410,7 @@ import TestSupport
                 let outcomes = await ends.value
                 guard case .done = outcomes.first else { return #expect(Bool(false), "\(outcomes)") }
                 #expect(try await second.result.state == .done)
-                // The cancelled request ends, too, and as cancelled.
+                // The cancelled request doesn't end as done.
                 for await event in firstEvents {
                     guard case .finished(_, .done) = event else { continue }
                     Issue.record("It was cancelled.")
@@ -431,11 +431,11 @@ import TestSupport
             #expect(second.id != first.id)
             let result = try await first.result
             #expect(result.id == first.id && result.state == .done && result.fileSize == 1000)
-            // The same for one that was cancelled before it ran.
+            // The same goes for a download that was cancelled before it ran.
             try await downloads.cancel(.all)
             let third = try await downloads.enqueue(request)[0]
             #expect(try await second.result.state == .cancelled)
-            // A download that was removed still has none.
+            // A removed download still has no result.
             try await downloads.run(until: .whenEmpty)
             try await downloads.remove(.all)
             let error = await #expect(throws: QueueStoreError.self) { try await third.result }
@@ -445,7 +445,7 @@ import TestSupport
 
     @Test func `a job with a lost lease is stopped and its outcome isn't recorded`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
-            // Given a transfer with a lease that has run out by the store's clock; the coordinator's clock stands still
+            // Given a transfer whose lease has expired by the store's clock; the coordinator's clock stands still
             let (time, storeTime) = (VirtualTime(), VirtualTime())
             let store = InterceptedStore(isShared: true, store: MemoryQueueStore(time: storeTime.queueTime))
             let transport = SilentTransport()
@@ -470,7 +470,7 @@ import TestSupport
                 try await time.sleeper(until: .seconds(5))
                 time.advance(by: .seconds(6))
                 try await transport.state.waitUnlessCancelled(where: { $0 == .stopped })
-                // Then what the new holder says counts
+                // Then the new holder's outcome counts
                 let done = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
                 #expect(try await store.takeTurn([done], claiming: nil).refused.isEmpty)
                 #expect(try await handle.result.fileSize == 1)
@@ -511,13 +511,13 @@ import TestSupport
     }
 }
 
-/// Answers one request with the beginning of a body, and is silent then, until the reader is cancelled.
+/// Answers one request with the start of a body, and then sends nothing until the reader is cancelled.
 private final class SilentTransport: Transport, ResponseBodySource {
     enum State { case asked, sent, silent, stopped }
 
-    /// Silent once the reader has the beginning and waits for more: cancelled before that, it would never ask.
+    /// Silent once the reader has the first bytes and waits for more. A reader that is cancelled earlier would never wait.
     let state = Monitor(State.asked)
-    /// Called before a reader that was cancelled hears of it.
+    /// Called before a cancelled reader gets the error.
     private let onStop: @Sendable () async -> Void
 
     init(onStop: @escaping @Sendable () async -> Void = {}) { self.onStop = onStop }
@@ -547,7 +547,7 @@ private final class SilentTransport: Transport, ResponseBodySource {
     }
 }
 
-/// A store with turns that fail while the flag is set.
+/// A store whose turns fail while the flag is set.
 private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
     let fails = Flag()
     let store = InterceptedStore { store, settlements, claim in

@@ -94,7 +94,7 @@ import Testing
                 waitsForNetwork: waitsForNetwork, endsWithoutNetwork: endsWithoutNetwork))
     }
 
-    @Test func `a host with an open circuit is waited for until its patience runs out`() {
+    @Test func `jobs wait for a host with an open circuit until the patience runs out`() {
         var watch = Self.watch()
         func fail(_ host: String, at now: Int64) -> ReachWatch.Verdict {
             watch.noteFailure(of: host, isSilent: false, Self.error, now: now)

@@ -35,7 +35,7 @@ import Testing
             try await writer.enqueue(Array(requests[300..<400]))
             for request in requests[400...] { try await writer.enqueue([request]) }
             #expect(try await reading.value == requests[300...].map(\.user))
-            // From the beginning, for a new reader.
+            // A new reader starts from the beginning.
             var count = 0
             for try await event in writer.events() {
                 count += 1
@@ -56,7 +56,7 @@ import Testing
         let other = Task { for try await _ in downloads.events() {} }
         try await downloads.close()
         await #expect(throws: QueueStoreError.self) {
-            // A reader that waits doesn't notice the end of a queue in memory by itself.
+            // A waiting reader doesn't notice by itself that an in-memory queue was closed.
             other.cancel()
             try await other.value
             for try await _ in downloads.events() {}

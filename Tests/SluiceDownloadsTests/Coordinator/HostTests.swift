@@ -14,7 +14,7 @@ import Testing
     ) -> DownloadCoordinator {
         var list = ListDownloader(transport: transport, limits: .init(total: 1))
         list.configuration.retries = retries
-        // No lease has to be renewed in these tests: whatever sleeps waits for a host.
+        // A lease so long that none is renewed in these tests: every sleep is a wait for a host.
         list.configuration.lease = .seconds(360_000)
         list.configuration.circuitBreaker = .init(maximumFailures: 2, pause: .seconds(30))
         return list.coordinator(time: time)
@@ -166,7 +166,7 @@ import Testing
             try await run(downloads, time)
             #expect(try await downloads.snapshot().counts == [.failed: 300])
             #expect(time.milliseconds - start == 3_600_000)
-            // Two that open the circuit, and one after each pause.
+            // Two requests open the circuit, and one follows after each pause.
             #expect(transport.count.withLock { $0 } == 122)
         }
     }

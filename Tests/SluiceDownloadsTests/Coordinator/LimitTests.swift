@@ -8,8 +8,8 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// All counted by the servers: a client's own count of its requests proves nothing.
-@Suite(.timeLimit(.minutes(15))) struct `Limits as the servers count them` {
+/// The servers do the counting, because a client's own count of its requests proves nothing.
+@Suite(.timeLimit(.minutes(15))) struct `Limits, as counted by the servers` {
     enum Store: CaseIterable { case memory, sqlite }
 
     private func open(_ kind: Store, in directory: URL) async throws -> any QueueStore {
@@ -25,7 +25,7 @@ import TestSupport
         return [user, request.headerFields[HTTPField.Name("Host")!] ?? "no host"]
     }
 
-    /// Answers as long as the gate is open.
+    /// Answers once the gate is open.
     private static func answer(_ gate: Gate) -> LoopbackOrigin.Handler {
         { _ in
             await gate.pass()
@@ -49,7 +49,7 @@ import TestSupport
                         store: DownloadStore(store), transport: transport,
                         limits: .init(total: 5, perHost: 3, perUser: 2),
                         configuration: .init(durability: .none, lease: .seconds(3600)))
-                    // One server under two names: its count is that of both.
+                    // One server under two names, so its count covers both hosts.
                     let hosts = ["127.0.0.1:\(origin.port)", "localhost:\(origin.port)"]
                     let requests = try (0..<180).map { number in
                         let user = "user-\(number % 4)"
@@ -66,7 +66,7 @@ import TestSupport
                 let metrics = origin.metrics
                 show(metrics, "\(kind), total 5, per host 3, per user 2")
                 #expect(metrics.requests == 180)
-                // Never more; and reached, as a limit that is not reached proves nothing.
+                // Each limit is reached and never exceeded. A limit that isn't reached proves nothing.
                 let users = metrics.peakByGroup.filter { $0.key.hasPrefix("user") }.values
                 let hosts = metrics.peakByGroup.filter { !$0.key.hasPrefix("user") }.values
                 #expect(metrics.peak == 5)

@@ -163,7 +163,7 @@ import Testing
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory)
             }
             for request in all.prefix(3) { try Data("old".utf8).write(to: request.target) }
-            // Given what an earlier attempt has left, beside one of them
+            // Given what an earlier attempt left beside one of them
             for url in [all[1].partialTarget, all[1].checkpointTarget] { try Data().write(to: url) }
             let store = MemoryQueueStore()
             let skipped = Recorder<Int64?>()
@@ -171,7 +171,7 @@ import Testing
                 if case .finished(let download, .skipped) = event { skipped.note(download?.rawValue) }
             }
             #expect(summary.skippedCount == 3 && summary.doneCount == 1 && summary.isComplete)
-            // The one with leftovers is a download, which removes them.
+            // The file with leftovers becomes a download, which removes them.
             #expect(skipped.values.count == 3 && skipped.values.compactMap(\.self) == [1])
             #expect(try names(in: directory) == ["a", "b", "c", "d"])
             #expect(origin.metrics.requestsByTarget == ["/d": 1])
@@ -185,7 +185,7 @@ import Testing
     func `a file that appears during its download is replaced only on request`(size: Int) async throws {
         let directoryBox = Guarded<URL?>(nil)
         try await downloading { _ in
-            // Another process makes the file between the check and the end.
+            // Another process creates the file between the check and the end of the download.
             if let directory = directoryBox.withLock({ $0 }) {
                 try? Data("other".utf8).write(to: directory.appending(path: "a"))
             }
@@ -642,7 +642,7 @@ import Testing
     }
 }
 
-/// A store in which another worker does and forgets all enqueued jobs before a worker here gets one.
+/// A store in which another worker completes and removes all enqueued jobs before a worker here can claim one.
 private func storeOfOthers() -> InterceptedStore {
     InterceptedStore(isShared: true) { store, settlements, claim in
         guard let claim else { return try await store.takeTurn(settlements, claiming: nil) }

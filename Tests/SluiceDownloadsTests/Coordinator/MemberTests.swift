@@ -53,7 +53,7 @@ import Testing
                 #expect(running.map(\.download.request.user) == [users[1 - leaver]])
                 await gate.open()
                 #expect(try await handles[1 - leaver].file == directory.appending(path: "song"))
-                // The one that left is cancelled, also after the end.
+                // The request of the user who left stays cancelled, even after the download has ended.
                 #expect(try await handles[leaver].result.state == .cancelled)
             }
             #expect(try names(in: directory) == ["song"])
@@ -112,9 +112,9 @@ import Testing
         }
     }
 
-    /// The job is claimed again in the transaction in which it stops, so nothing shows that it has stopped.
+    /// The transaction that stops the job also claims it again, so nothing shows that it stopped.
     @Test(arguments: [false, true])
-    func `a caller of a stop returns if the stop is revoked before it's recorded`(isCancelled: Bool) async throws {
+    func `cancel and pause return if the stop is revoked before it's recorded`(isCancelled: Bool) async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `A store that can't be reached` {
     private static let outage = QueueStoreError(.unavailable, subject: "queue", message: "The server is gone.")
 
-    /// A coordinator with one job, and a virtual time.
+    /// A coordinator with one job and a virtual clock.
     private struct Scene: Sendable {
         let coordinator: DownloadCoordinator
         let time: VirtualTime
@@ -99,7 +99,7 @@ import Testing
                 scene.time.advance(by: .seconds(1))
                 try await isOver.waitUnlessCancelled(where: \.self)
                 await gate.open()
-                // The pause before the store is asked again.
+                // The backoff before the store is retried.
                 try await scene.time.sleeper(until: .milliseconds(100))
                 scene.time.advance(by: .milliseconds(100))
                 try await group.next()
@@ -151,7 +151,7 @@ import Testing
                     isReported.withState { $0 = true }
                 }
             }
-            // Time stands still, so that only the end of the run asks the store again.
+            // Time stands still, so that only the end of the run retries the store.
             try await isReported.waitUnlessCancelled(where: \.self)
             isGone.withState { $0 = false }
             run.cancel()

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `stops only what no other caller wants when one leaves, and reports to each its own batch`()
+    @Test func `stops only what no other caller wants when one leaves, and reports to each caller its batch`()
         async throws
     {
         let gates = ["/a": Gate(), "/b": Gate()]
@@ -247,7 +247,7 @@ import Testing
             }
             #expect(try await handle.result.state == .done)
             #expect(downloads.failure == nil)
-            // Stopped and started again, as often as one likes.
+            // It can be stopped and started any number of times.
             await downloads.stop()
             await downloads.stop()
             let next = try await downloads.enqueue(try requests(["b"], origin, directory)[0])

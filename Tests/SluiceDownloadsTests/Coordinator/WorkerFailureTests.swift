@@ -84,7 +84,7 @@ import Testing
                 return -EROFS
             }
             calls.createDirectory = { path, mode in
-                // The other attempt has been refused too, and waits in order to check the directory. It ends without a check.
+                // The other attempt was refused, too, and is waiting to check the directory. It ends without the check.
                 if refusals.load(ordering: .relaxed) == 2, !isStopped.state {
                     isStopped.withState { $0 = true }
                     spin(until: isOtherWaiting)
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    /// The error of a task of the application's own that was cancelled. A job that waited again would be tried without end.
+    /// The application's code threw this because a task of its own was cancelled. A job that went back to waiting would be retried forever.
     @Test(arguments: ["resolve", "headerFields", "transport"])
     func `fails the download and continues if user code throws CancellationError`(source: String) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    /// A file system that hangs, such as a network mount without its server.
+    /// A hanging file system, such as a network mount whose server is gone.
     @Test func `continues other downloads while one download's directory hangs`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let (isReached, isReleased) = (Gate(), DispatchSemaphore(value: 0))
@@ -317,7 +317,7 @@ import Testing
         }
     }
 
-    /// As after a suspension of the machine, or when its clock is set: a store that no other process uses doesn't take back its jobs.
+    /// After the machine was suspended or its clock was set, a store that isn't shared doesn't take back its jobs.
     @Test func `keeps its jobs in an in-memory queue, however long it was suspended`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let storeTime = VirtualTime()

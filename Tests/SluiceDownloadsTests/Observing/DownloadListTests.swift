@@ -256,7 +256,7 @@ import Testing
     }
 }
 
-/// The snapshots and errors that a test sends to a list, and the clock of that list. Each sleep of the list lasts until ``tick(after:)``.
+/// The snapshots and errors that a test sends to a list, and the list's clock. Each of the list's sleeps lasts until ``tick(after:)``.
 final class SnapshotSource: AsyncSequence, Sendable {
     typealias Stream = AsyncThrowingStream<QueueSnapshot, any Error>
 

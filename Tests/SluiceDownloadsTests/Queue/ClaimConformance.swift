@@ -17,14 +17,14 @@ import Testing
             #expect(try await fixture.claimNames(5, limits: limits) == ["ann-2", "cleo", "ben"])
             #expect(try await fixture.claimNames(5, limits: limits) == [])
             #expect(try await fixture.claimNames(5, limits: limits, batch: "list") == [])
-            // Without the limit, in the usual order, and past the jobs that the batch doesn't want.
+            // Without a limit per user, jobs come in the usual order, and a claim for a batch gets past the other jobs.
             #expect(try await fixture.claimNames(2) == ["ann-5", "ann-8"])
             try await fixture.add("late", batch: "other")
             #expect(try await fixture.claimNames(2, batch: "other") == ["late"])
         }
     }
 
-    /// More full lanes than a claim passes one by one: of a host, of a user, and of both.
+    /// More full lanes than a claim passes over one by one: of a host, of a user, and of both.
     @Test(arguments: StoreKind.allCases, [(200, 1), (1, 200), (80, 80)])
     func `a claim finds the jobs with room behind any number of full lanes, in order`(
         _ kind: StoreKind, _ lanes: (users: Int, hosts: Int)
@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a claim that avoids a host gets none of its jobs`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
-            // More than a claim passes one by one.
+            // More than a claim passes over one by one.
             for number in 0..<80 { try await fixture.add("dead \(number)", host: "dead.example", user: "u\(number)") }
             for host in ["gone.example", "live.example"] { try await fixture.add(host, host: host, batch: "list") }
             func names(_ hosts: Set<String>, limit: Int? = nil, batch: String? = nil) async throws -> [String] {
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `hosts are counted by name and port, with the default port as none`(_ kind: StoreKind) async throws {
+    func `hosts are counted by name and port, and the default port can be omitted`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for host in ["a.example", "A.Example:443", "a.example:80", "a.example:8443", "b.example"] {
                 try await fixture.add(host.replacing(":", with: "-"), host: host)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `users are limited across hosts, requests without a user aren't`(_ kind: StoreKind) async throws {
+    func `users are limited across hosts, and requests without a user aren't`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for (name, user) in [("1", "ann"), ("2", "ann"), ("3", "bob"), ("4", nil), ("5", nil), ("6", "")] {
                 try await fixture.add(name, host: "h\(name).example", user: user)
@@ -213,22 +213,22 @@ import Testing
     }
 }
 
-/// Counts independently of the store what runs.
+/// Counts running jobs independently of the store.
 final class RunningCounter: Sendable {
     struct State {
         let limits: DownloadCoordinator.Limits
         var claimed: [String] = []
         var violations: [String] = []
-        /// The most jobs that ran at the same time.
+        /// The maximum number of jobs that ran concurrently.
         private(set) var most = 0
         private var running: [DownloadRequest] = []
 
-        /// Tasks that work, and those of them that hold jobs or wait for room.
+        /// The number of working tasks, and how many of them hold jobs or wait for room.
         fileprivate var workers = 0
         fileprivate var holding = 0
         fileprivate var waiting = 0
         fileprivate var settled = 0
-        /// Whether the store has been asked by every task since the last change: as many jobs run as it hands out.
+        /// Whether every task has asked the store since the last change, so that as many jobs run as it hands out.
         fileprivate var isFull: Bool { holding + waiting == workers }
 
         fileprivate init(limits: DownloadCoordinator.Limits) { self.limits = limits }
@@ -279,7 +279,7 @@ final class RunningCounter: Sendable {
 
     private func workOff(_ store: any QueueStore, as worker: QueueWorker) async throws {
         defer { monitor.withState { $0.workers -= 1 } }
-        // Not a lease that may run out: some stores have the system's clock.
+        // A lease that can't expire during the test, because some stores use the system clock.
         let claim = JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(3600))
         while true {
             let settled = monitor.state.settled
@@ -296,7 +296,7 @@ final class RunningCounter: Sendable {
                 continue
             }
             try await monitor.waitUnlessCancelled(where: { $0.isFull })
-            // Before the store knows: until it does, the jobs run.
+            // Before the store knows: from then on, it may hand out other jobs.
             monitor.withState { $0.end(jobs) }
             let settlements = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
             let answer = try await store.takeTurn(settlements, claiming: nil)
@@ -319,7 +319,7 @@ final class RunningCounter: Sendable {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a busy host's downloads wait until its delay ends, other hosts' downloads start`(_ kind: StoreKind)
+    func `a busy host's downloads wait until its delay ends, and other hosts' downloads start`(_ kind: StoreKind)
         async throws
     {
         try await StoreFixture.with(kind) { fixture in
@@ -333,7 +333,7 @@ final class RunningCounter: Sendable {
             #expect(host.map(\.name) == ["a.example"] && host[0].isUnreachable == false)
             #expect(host[0].notBefore.timeIntervalSince1970 == Double(fixture.time.milliseconds + 5000) / 1000)
             try await fixture.settle(turn.claimed[0], .done(bytes: 1))
-            // The job's own delay ends first, and then that of its host.
+            // The job's own delay ends first, then its host's.
             #expect(try await fixture.takeTurn(claiming: 9).nextDue == .seconds(1))
             fixture.time.advance(by: .seconds(1))
             #expect(try await fixture.takeTurn(claiming: 9) == JobTurn(nextDue: .seconds(4)))

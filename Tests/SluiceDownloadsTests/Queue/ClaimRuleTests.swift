@@ -88,7 +88,7 @@ private let now: Int64 = 1_000
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var waiting: [Waiting]
-        /// The hosts and users of the jobs that run.
+        /// The hosts and users of the running jobs.
         var running: [(host: String, user: String)] = []
         var health: [String: HostHealth] = [:]
         var count = 9

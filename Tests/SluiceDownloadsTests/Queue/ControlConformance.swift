@@ -18,14 +18,14 @@ import Testing
                 try await fixture.store.snapshot(listing: 9).ended.map(\.request.name).sorted()
                     == ["other", "shared", "single"])
             #expect(try await fixture.counts() == [.done: 3, .running: 1])
-            // What has not ended is in it still.
+            // Jobs that haven't ended are still in the batch.
             #expect(try await fixture.store.cancel(.batch("list")).cancelling.count == 1)
             _ = try await fixture.store.remove(.batch("other"))
             #expect(try await fixture.store.snapshot(listing: 9).ended.map(\.request.name) == ["single"])
         }
     }
 
-    /// One job that waits, one that waits for a delay, one that runs: of a batch and a user. Then one that is done.
+    /// A waiting, a delayed and a running job of one batch and user, and a job that is done.
     private static func filled(
         _ kind: StoreKind, _ test: (StoreFixture, _ running: ClaimedJob) async throws -> Void
     ) async throws {
@@ -116,7 +116,7 @@ import Testing
             _ = try await fixture.store.cancel(.all)
             #expect(try await fixture.enqueue(.named("running")) == EnqueuedJob(id: id, admission: .joined))
             #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [nil])
-            // Its worker may have heard of it already.
+            // Its worker may already know about the cancellation.
             #expect(try await fixture.settle(running, outcome))
             #expect(try await fixture.claim(9).map(\.lease.job) == [id])
         }
@@ -142,7 +142,7 @@ import Testing
             _ = try await fixture.claim()
             #expect(try await fixture.store.cancel(.batch("one")) == JobChange(continuing: [id]))
             #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [nil])
-            // By all other selections it is cancelled, whatever its batches.
+            // Any other selection cancels it, whatever its batches.
             #expect(try await fixture.store.cancel(.all).cancelling == [id])
         }
     }
@@ -288,7 +288,7 @@ import Testing
             #expect(try await fixture.job(id)?.request.priority == 0)
             #expect(try await fixture.store.cancel(.user("ann")) == JobChange())
             #expect(try await fixture.store.cancel(.user("ben")).stopped.map(\.id) == [id])
-            // The last member stays, so that the job can be tried again for it.
+            // The last member stays, so that the job can be retried for it.
             #expect(try await fixture.store.retry(.user("ben")) == [id])
         }
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite struct `Enqueuing in a store` {
-    /// Names that can't be compressed, so that an index on a server has them in full.
+    /// Names that can't be compressed, so that a server's index stores them in full.
     private static func name(_ length: Int) -> String {
         String((0..<length).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement()! })
     }
@@ -156,7 +156,7 @@ import Testing
             #expect(try await fixture.job(low)?.request.priority == 3)
             let claimed = try await fixture.claim(2)
             #expect(claimed.map(\.request.name) == ["low", "high"])
-            // Also while it runs: it comes back to the new place.
+            // This also works while it runs: it returns to its new place in line.
             try await fixture.enqueue(.named("high", priority: 5))
             for job in claimed { try await fixture.settle(job, .released) }
             #expect(try await fixture.claimNames(2) == ["high", "low"])
@@ -189,7 +189,7 @@ import Testing
             #expect(try await fixture.job(first) == nil)
             let job = try #require(try await fixture.job(again.id))
             #expect((job.failureCount, job.fileSize, job.message, job.state) == (0, nil, nil, .waiting))
-            // It is of its new batches only.
+            // It belongs only to its new batches.
             #expect(try await fixture.store.cancel(.batch("old")) == JobChange())
             #expect(try await fixture.claimNames(3) == ["b", "a"])
         }
@@ -222,7 +222,7 @@ import Testing
             let claimed = try await fixture.claim()
             #expect(try await fixture.enqueue(other) == conflict)
             #expect(try await fixture.counts() == [.running: 1])
-            // The one that is refused is in no batch.
+            // The refused request is in no batch.
             #expect(try await fixture.store.cancel(.batch("b")) == JobChange())
             try await fixture.settle(claimed[0], .done(bytes: 1))
             #expect(try await fixture.enqueue(other).admission == .added)
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    /// Whichever of the two was there first.
+    /// Whichever of the two came first.
     @Test(arguments: StoreKind.allCases, [["a", "z"], ["z", "a"]])
     func `a conflicting enqueue adds no job and removes none`(_ kind: StoreKind, _ hosts: [String]) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -258,7 +258,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Queues that are copied` {
+@Suite(.timeLimit(.minutes(15))) struct `Copied queues` {
     private static let kinds = StoreKind.allCases.filter { $0 != .memory }
 
     private func claim(_ store: any QueueStore, _ worker: QueueWorker, _ count: Int) async throws -> [ClaimedJob] {

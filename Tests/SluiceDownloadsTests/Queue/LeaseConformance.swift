@@ -36,7 +36,7 @@ import Testing
             #expect(turn.refused == [claimed.lease])
             let failures = try #require(try await fixture.job(id)).failureCount
             #expect(failures <= 1)
-            // Leases that never were, too.
+            // The same goes for a lease that never existed.
             #expect(try await !fixture.settle(JobLease(job: id, token: 0), outcome))
             #expect(try await !fixture.settle(JobLease(job: JobID(rawValue: 99), token: 1), outcome))
         }
@@ -93,7 +93,7 @@ import Testing
             let kinds = try await fixture.store.events(after: nil, atMost: 99).map(\.kind)
             #expect(
                 kinds == [.added, .started, .retrying, .started, .released, .started, .released, .started])
-            // One that is cancelled meanwhile doesn't wait.
+            // A job that is cancelled meanwhile doesn't wait.
             _ = try await fixture.store.cancel(.ids([id]))
             try await fixture.settle(last, .postponed(by: .seconds(9)))
             #expect(try await fixture.state(id) == .cancelled)
@@ -214,7 +214,7 @@ import Testing
             fixture.time.advance(by: .seconds(10))
             let settlement = JobSettlement(lease: job.lease, outcome: .retry(after: .seconds(7), message: "slow"))
             #expect(try await fixture.takeTurn([settlement], claiming: 1).nextDue == .seconds(7))
-            // A cancelled delay is nothing to wait for.
+            // A cancelled job's delay doesn't count.
             _ = try await fixture.store.cancel(.ids([job.lease.job]))
             #expect(try await fixture.takeTurn(claiming: 1).nextDue == .seconds(50))
         }
@@ -239,7 +239,7 @@ import Testing
             #expect(try await fixture.takeTurn(claiming: 9, batch: "no such").isEmpty)
             let rest = try await fixture.takeTurn(claiming: 9)
             #expect(rest.isEmpty == false && rest.claimed.count == 1)
-            // A claim of nothing tells it too.
+            // A claim for zero jobs says so, too.
             #expect(try await fixture.takeTurn(claiming: 0, batch: "list").isEmpty)
             try await fixture.add("late", batch: "list")
             let turn = try await fixture.takeTurn(claiming: 0, batch: "list")
@@ -271,7 +271,7 @@ import Testing
                 let error = await #expect(throws: QueueStoreError.self) { try await operation() }
                 #expect(error?.code == .closed)
             }
-            // Nothing to close is no failure.
+            // Closing a closed store isn't an error.
             try await store.close()
         }
     }

@@ -49,7 +49,7 @@ import Testing
         #expect(time.now() == 7250)
     }
 
-    /// A claim finds the next jobs without a look at every host; the model's test compares what it finds.
+    /// A claim finds the next jobs without looking at every host. The model tests check which jobs it finds.
     @Test func `hands out jobs by priority across many hosts, skipping full ones`() async throws {
         let store = MemoryQueueStore()
         let worker = try await store.attach()
@@ -64,7 +64,7 @@ import Testing
         #expect(try await claim(3) == ["200", "201", "202"])
         #expect(try await store.cancel(.ids([JobID(rawValue: 204)])).stopped.count == 1)
         _ = try await store.prioritize(.ids([JobID(rawValue: 100)]), priority: 2)
-        // The line of the host of the cancelled job goes on with its next one.
+        // The line of the cancelled job's host continues with its next job.
         #expect(try await claim(3) == ["99", "204", "205"])
         #expect(try await claim(100).count == 94)
         #expect(try await claim(100) == [])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Random operations on a store and on ``QueueModel``: whatever can be seen of the two has to be the same.
+/// Runs random operations on a store and on ``QueueModel``. All visible state must be the same.
 @Suite struct `Queue stores against the model` {
-    /// 2,000, or as many as `SLUICE_MODEL_STEPS` says.
+    /// 2,000, or the value of `SLUICE_MODEL_STEPS`.
     private static let steps =
         ProcessInfo.processInfo.environment["SLUICE_MODEL_STEPS"].flatMap(Int.init) ?? 2000
 
@@ -31,7 +31,7 @@ private struct Difference: Error {
     var description: String
 }
 
-/// What can be seen of a job.
+/// The visible state of a job.
 private struct Seen: Equatable {
     var number: Int
     var state: QueuedDownload.State
@@ -51,11 +51,11 @@ private struct Comparison {
     let workers: [QueueWorker]
     var random: SeededRandom
     var model = QueueModel()
-    /// The model's numbers of the store's jobs, and the other way.
+    /// The model's numbers for the store's jobs, and the reverse.
     private var numbers: [JobID: Int] = [:]
     private var ids: [Int: JobID] = [:]
     private var lastEvent: Int64 = 0
-    /// Leases that were handed out, also those that are not valid any more.
+    /// All leases that were handed out, valid or not.
     private var leases: [(model: QueueModel.Lease, store: JobLease)] = []
 
     init(fixture: StoreFixture, workers: [QueueWorker], seed: UInt64) {
@@ -75,7 +75,7 @@ private struct Comparison {
         if store != model { throw Difference(description: "\(what)\n  store: \(store)\n  model: \(model)") }
     }
 
-    /// The first difference of two lists, because whole lists are long.
+    /// Reports only the first difference between two lists, because whole lists are long.
     private func expect(_ store: [Seen], _ model: [Seen], _ what: String) throws {
         for (one, other) in zip(store, model) { try expect(one, other, what) }
         try expect(store.count, model.count, "count of \(what)")
@@ -162,7 +162,7 @@ private struct Comparison {
         var settlements: [JobSettlement] = []
         var refused: [JobLease] = []
         for _ in 0..<min(pick(4), leases.count) {
-            // Mostly late ones, which may be valid.
+            // Mostly recent ones, because they may still be valid.
             let lease = leases[leases.count - 1 - pick(min(leases.count, 6))]
             let outcome = pick(of: JobSettlement.Outcome.samples)
             var report: HostReport?
@@ -286,7 +286,7 @@ private struct Comparison {
             pausing: change.pausing.map { numbers[$0]! }, continuing: change.continuing.map { numbers[$0]! })
     }
 
-    /// Some that are there, and some that are not; some of them twice.
+    /// Existing and unknown numbers, some of them twice.
     private mutating func someNumbers() -> [Int] {
         guard let last = model.jobs.last?.number else { return [] }
         var numbers: [Int] = []

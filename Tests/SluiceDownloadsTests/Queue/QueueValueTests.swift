@@ -9,7 +9,7 @@ import Testing
 private let url = URL(string: "https://me:secret@a.example/song.mp3?token=1")!
 
 @Suite struct `A stored error` {
-    /// The codes of the committed API, since a code that isn't known when it is read would lose what it means.
+    /// The list of codes comes from docs/api. A code that isn't known when a stored error is read loses its meaning.
     @Test func `keeps the meaning of every code of SluiceHTTP and SluiceDownloads`() throws {
         var names: Set<String> = []
         for module in ["SluiceHTTP", "SluiceDownloads"] {

@@ -119,7 +119,7 @@ import Testing
             func left() async throws -> [String] {
                 try await fixture.store.snapshot(listing: 9).ended.map(\.request.name)
             }
-            // "1" ended 50 s ago: not longer than that.
+            // "1" ended exactly 50 s ago, so it stays.
             try await fixture.store.prune(olderThan: .seconds(50), keeping: 99)
             #expect(try await left() == ["5", "4", "3", "2", "1"])
             try await fixture.store.prune(olderThan: .seconds(1000), keeping: 2)

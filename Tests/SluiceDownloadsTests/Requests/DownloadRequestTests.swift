@@ -128,7 +128,7 @@ import Testing
     func `is downloaded into the directory of the worker that claims it`(_ kind: StoreKind) async throws {
         try await downloading(from: { OriginResponse(body: Array($0.target.utf8)) }) { list, origin, directory in
             try await StoreFixture.with(kind) { fixture in
-                // Given two coordinators with directories of their own, as on two machines
+                // Given two coordinators with different directories, as on two machines
                 let directories = ["one", "two"].map { directory.appending(path: $0) }
                 let coordinators = directories.map { directory in
                     var list = list
@@ -216,7 +216,7 @@ import Testing
                 at: directory.appending(path: "music"), withIntermediateDirectories: true)
             try Data().write(to: directory.appending(path: "music/a"))
             let urls = try ["/a", "/b"].map { try URL(fetchable: origin.url($0)) }
-            // The third one would write the file of the second.
+            // The third request would write the second one's file.
             let requests =
                 try urls.map { try DownloadRequest($0, below: "music") }
                 + [DownloadRequest(urls[0], to: directory.appending(path: "music"), name: "b")]
@@ -225,7 +225,7 @@ import Testing
             let first = try await downloads.download(requests)
             #expect(first.doneCount == 1 && first.failures[2]?.code == .targetTaken)
             #expect(existing == .skip ? first.skippedCount == 1 : first.failures[0]?.code == .fileExists)
-            // What is done isn't repeated, unless its file is gone.
+            // A finished download isn't repeated unless its file is gone.
             try FileManager.default.removeItem(at: directory.appending(path: "music/b"))
             let second = try await downloads.download(requests)
             #expect(second.doneCount == 1)
@@ -364,7 +364,7 @@ import Testing
                     asked += 1
                     return asked
                 }
-                // Stays with a host after a while.
+                // After a while, it always returns the same host.
                 let host = number < 50 && number.isMultiple(of: 2) ? "one" : "other"
                 return DownloadResolution(url: URL(string: "https://\(host).example/song")!)
             }

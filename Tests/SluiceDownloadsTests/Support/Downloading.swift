@@ -49,7 +49,7 @@ func withPatientTransport<Result>(_ body: (HTTPTransport) async throws -> Result
     return try await HTTPTransport.withTransport(configuration: patience, body)
 }
 
-/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens the gate.
+/// Waits until the gate holds as many of the origin's responses as a limit allows, expects no further request, and opens the gate.
 func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
     await gate.arrivals(limit)
     // A request above the limit would have been sent before these.
@@ -89,7 +89,7 @@ func names(in directory: URL) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
 }
 
-/// Answers requests with a closure that gets the request and its number, from 1 on.
+/// Answers requests with a closure that gets the request and its number, starting at 1.
 struct AnsweringTransport: Transport {
     typealias Answer = (status: HTTPResponse.Status, fields: HTTPFields)
 

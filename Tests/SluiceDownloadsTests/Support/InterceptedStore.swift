@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// A queue in memory with turns that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
+/// A queue in memory. A test can perform, fail or extend its turns, fail its renewals, and send announcements.
 final class InterceptedStore: QueueStore {
     typealias Turn =
         @Sendable (_ store: MemoryQueueStore, _ settlements: [JobSettlement], _ claim: JobClaim?) async throws ->
@@ -15,7 +15,8 @@ final class InterceptedStore: QueueStore {
     let enqueued = Recorder<EnqueueOptions>()
     /// What the store announces.
     let announcements = AsyncQueue<QueueAnnouncement>()
-    /// The queue, as other processes use it. By default its time stands still, so that no lease expires in a slow test.
+    /// The queue itself, for tests that act as another process. By default its time stands still, so that no lease expires in a slow
+    /// test.
     let store: MemoryQueueStore
     private let onTurn: Turn
     private let onRenewal: @Sendable () throws -> Void

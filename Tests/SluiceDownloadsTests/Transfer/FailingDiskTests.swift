@@ -11,7 +11,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(15))) struct `A transfer on a failing disk` {
     private static let content = bytes(900_000)
 
-    /// Gives `body` an engine over these calls, and expects that it leaves no descriptor open.
+    /// Calls `body` with an engine that uses these calls, and expects that it leaves no descriptor open.
     private func withFiles(
         _ change: (inout SystemCalls) -> Void, during body: (FileIO) async throws -> Void
     ) async throws {
@@ -80,7 +80,7 @@ import TestSupport
         }
     }
 
-    /// Besides the writes, at the end, and when it is cancelled: a sync that failed once succeeds the second time (fsync(2)).
+    /// The sync fails during the writes, at the end, or after a cancellation. After a failed sync, the next one succeeds (fsync(2)).
     @Test(arguments: [EIO, ENOSPC]) func `that fails a sync starts over from byte 0`(number: Int32) async throws {
         for policy in [CheckpointPolicy(bytes: 1, interval: .zero), CheckpointPolicy()] {
             try await serving { scene in
@@ -173,7 +173,7 @@ import TestSupport
         }
     }
 
-    /// The order that a power cut must find: see ``PartialFile``.
+    /// The order of operations that makes a power cut harmless: see ``PartialFile``.
     @Test(arguments: [Durability.none, .data])
     func `never leaves an old checkpoint with new bytes`(durability: Durability) async throws {
         let changed = bytes(900_000, seed: 3)

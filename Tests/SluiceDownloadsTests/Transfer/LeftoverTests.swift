@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// The next transfer starts again, and is right.
+    /// Expects that the next transfer starts over and gets the right bytes.
     private func expectFreshStart(_ scene: TransferScene, sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -37,7 +37,7 @@ import Testing
         #expect(scene.ranges.values == ["", ""], sourceLocation: sourceLocation)
     }
 
-    @Test func `that is empty and has no checkpoint is written to`() async throws {
+    @Test func `that is empty and has no checkpoint is reused`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             try Data().write(to: scene.request.partialTarget)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// What a loss of power leaves of a checkpoint, also of an empty partial file's.
+    /// What a power loss can leave of a checkpoint, even one for an empty partial file.
     @Test(arguments: [0, 1, 9, 12, 100], [false, true])
     func `with a checkpoint that is truncated or ends in zeros is discarded`(count: Int, isZero: Bool) async throws {
         for isEmpty in [false, true] {
@@ -71,12 +71,12 @@ import Testing
         }
     }
 
-    /// Both names are taken by a user, whose files keep their contents and their modes.
+    /// A user's own files have both names, and keep their contents and modes.
     @Test(arguments: [
         "{}", "not JSON", #"{"file":{"name":"song"}}"#, #"{"boot":"x"}"#, "[1]", String(repeating: " ", count: 20_000),
         String(repeating: "[", count: 10_000),
     ])
-    func `isn't a user's file next to one with the checkpoint's name, and both stay`(text: String)
+    func `never includes a user's files with the names of a partial file and its checkpoint`(text: String)
         async throws
     {
         try await TransferScene.with { _ in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `isn't a file next to a link with the checkpoint's name, and all stay`() async throws {
+    @Test func `never includes a file whose checkpoint is a link`() async throws {
         try await leaving { scene in
             let elsewhere = scene.directory.appending(path: "elsewhere")
             try FileManager.default.moveItem(at: scene.request.checkpointTarget, to: elsewhere)
@@ -126,7 +126,7 @@ import Testing
             try await leaving { scene in
                 if isCopy {
                     let bytes = try Data(contentsOf: scene.request.partialTarget)
-                    // Written beside it and renamed: another inode, the same bytes.
+                    // Written beside it and renamed: a different inode with the same bytes.
                     try bytes.write(to: scene.request.partialTarget, options: .atomic)
                 } else {
                     var checkpoint = try #require(scene.checkpoint)
@@ -276,7 +276,7 @@ import Testing
 
     /// Files of a user that have the names of partial files, such as those of older versions of this package.
     @Test(arguments: [1000, 900_000], ["a.bin.sluice.part", "a.bin.sluice.json"])
-    func `isn't a user's file with such a name, which stays`(size: Int, name: String) async throws {
+    func `never includes a user's file with such a name`(size: Int, name: String) async throws {
         try await TransferScene.with {
             .file(bytes(size), etag: "\"v1\"", request: $0)
         } during: { scene in
@@ -309,7 +309,7 @@ import Testing
                 try await scene.transfer(onReceived: { if $0 == 400_000 { Task { await arrived.pass() } } }).run()
             }
             await arrived.arrivals(1)
-            // What a killed process leaves: its files as they are now, under no lock.
+            // A killed process leaves its files as they are now, without a lock.
             let copies = ["a.bin.sluice.part", "a.bin.sluice.json"].map { scene.directory.appending(path: $0) }
             let bytes = copies.map { try? Data(contentsOf: $0) }
             running.cancel()
@@ -331,11 +331,11 @@ import Testing
     }
 }
 
-/// A process that is killed between a file's final name and its own record of it.
+/// A process that is killed after it gives a file its final name, and before it records that.
 @Suite(.timeLimit(.minutes(15))) struct `A file that may have been published` {
     private static let content = bytes(900_000)
 
-    /// Publishes without forgetting, as a process does that is killed there.
+    /// Publishes the file but keeps the checkpoint, like a process that is killed at that point.
     private func published(
         content: [UInt8] = content, etag: String? = "\"v1\"", isAnnounced: Bool = true, durability: Durability = .none,
         _ body: @escaping @Sendable (TransferScene) async throws -> Void
@@ -368,7 +368,7 @@ import Testing
     @Test func `is recognized if another worker publishes it during the request`() async throws {
         let other = Guarded<TransferScene?>(nil)
         try await TransferScene.with { request in
-            // A worker that has lost its lease, and doesn't know it, has the file first.
+            // A worker that doesn't know that it lost its lease publishes the file first.
             if let scene = other.withLock({ $0.take() }) { _ = try? await scene.transfer().run() }
             return OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
         } during: { scene in
@@ -424,7 +424,7 @@ import Testing
                 }
                 guard error?.code == .fileExists else { return #expect(Bool(false)) }
                 #expect(scene.target(is: Self.content))
-                // With a checkpoint of another file, that is known before the first byte.
+                // A checkpoint for another file settles this without a request.
                 #expect(scene.origin.metrics.requests == (isCopy ? 1 : 2))
             }
         }

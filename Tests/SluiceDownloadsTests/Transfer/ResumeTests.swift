@@ -10,7 +10,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite(.timeLimit(.minutes(15))) struct `A transfer that goes on` {
+@Suite(.timeLimit(.minutes(15))) struct `A transfer with a partial file` {
     private static let content = bytes(1_000_000)
 
     @Test(arguments: [Durability.none, .data, .full, .fullAndDirectory])
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `asks again if the server sends less than requested`() async throws {
+    @Test func `requests the rest if the server sends less than requested`() async throws {
         let content = bytes(303_500)
         try await TransferScene.with {
             .file(
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `confirms a file whose bytes are all there without fetching any`() async throws {
+    @Test func `completes a file whose bytes are all there without fetching any`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
         } during: { scene in
@@ -192,7 +192,7 @@ import Testing
         try await TransferScene.with { request in
             let whole = OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
             guard request.attempt == 1 else { return whole }
-            // Fewer bytes than one write after the last full one: they are in memory when the cancellation comes.
+            // The bytes after the last full write are still in memory when the cancellation arrives.
             return OriginResponse(
                 headerFields: whole.headerFields, announcedLength: 1_000_000,
                 steps: [.send(Array(Self.content.prefix(700_001))), .stall])
@@ -230,7 +230,7 @@ import Testing
                 }
             }
             #expect(summary.isComplete && summary.retryCount == 2)
-            // What the client had not taken from the connection when that closed is lost to it.
+            // Bytes that the client hadn't read when the connection closed are lost.
             let starts = scene.ranges.values.dropFirst().map { Int($0.dropFirst(6).dropLast()) ?? 0 }
             #expect(starts.count == 2 && starts.allSatisfy { $0 > 0 } && starts == starts.sorted())
             #expect(scene.target(is: Self.content))
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test func `writes valid checkpoints while bytes arrive`() async throws {
-        // Given a body with pieces that come when no sync is under way: a sync is looked at when bytes arrive
+        // Given a body whose pieces arrive only while no sync is running, because the transfer checks its sync when bytes arrive
         let isSyncing = Monitor(false)
         var calls = SystemCalls.system
         calls.syncData = { descriptor in
@@ -333,7 +333,7 @@ import Testing
             // Then
             #expect(seen.values.allSatisfy { $0[0] <= $0[1] && $0[0] % 300_000 == 0 }, "whole pieces that were there")
             #expect(seen.values.contains { $0[0] >= 300_000 })
-            // The last one says what there is.
+            // The last checkpoint covers all bytes of the partial file.
             #expect(synced() == present() && synced() ?? 0 >= 300_000)
         }
         await files.shutdown()
@@ -361,7 +361,7 @@ import Testing
             do {
                 try await scene.finish()
             } catch let error as TransferError {
-                // A range that was cut off is tried again, as any body is.
+                // A truncated range is retried, like any truncated body.
                 guard fault == .shorterThanRange, error.isTransient else { throw error }
                 #expect(scene.partialSize == 899_997)
                 try await scene.finish()
@@ -369,7 +369,7 @@ import Testing
             #expect(scene.target(is: expected))
             #expect(scene.names == ["a.bin"])
             #expect(scene.ranges.values[1] == "bytes=400000-")
-            // What is right is not asked for twice, what is wrong once more.
+            // Correct bytes aren't requested twice. A wrong response leads to one more request.
             let isServed =
                 [.ignoresIfRange, .atMost1000Bytes, .weakTag].contains(fault) && !isChanged && fault != .weakTag
             if isServed {
@@ -458,7 +458,7 @@ import Testing
     }
 }
 
-/// Answers with one body in equal pieces, each of which comes while it is not held.
+/// Answers with one body in equal pieces. No piece arrives while `isHeld` is true.
 private final class PiecewiseTransport: Transport, ResponseBodySource {
     private let left: Atomic<Int>
     private let size: Int

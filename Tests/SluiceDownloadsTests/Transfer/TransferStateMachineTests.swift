@@ -93,7 +93,7 @@ extension TransferStateMachine {
     static let rest = TransferStateMachine.Answer.rest(from: 500, total: 1000)
 
     static let cases: [Case] = [
-        // What fits.
+        // Responses that fit.
         Case(fields: Case.range("bytes 500-999/1000"), length: 500, expected: rest),
         Case(fields: Case.range("bytes 500-999/1000"), length: nil, expected: rest),
         Case(fields: Case.range("bytes 500-999/*"), expected: rest),
@@ -102,7 +102,7 @@ extension TransferStateMachine {
         Case(fields: Case.range("bytes 500-999/1000", ["ETag": "\"v1\""]), expected: rest),
         Case(fields: Case.range("bytes 500-999/1000", ["Content-Encoding": "identity"]), expected: rest),
         Case(fields: Case.range("bytes 500-999/1000", ["Content-Type": "audio/mpeg"]), expected: rest),
-        // What does not.
+        // Responses that don't.
         Case(fields: [:], length: 500, expected: .startAgain),
         Case(fields: Case.range("nonsense"), expected: .startAgain),
         Case(fields: Case.range("bytes */1000"), expected: .startAgain),
@@ -121,13 +121,13 @@ extension TransferStateMachine {
         Case(
             fields: Case.range("bytes 500-999/1000", ["Content-Type": "Multipart/ByteRanges; boundary=x"]),
             expected: .startAgain),
-        // The file changed, or ranges are not served.
+        // The file changed, or the server doesn't support ranges.
         Case(status: 200, fields: [:], length: 800, expected: .whole(announced: 800, nil)),
         Case(
             status: 200, fields: ["ETag": "\"v2\""], length: 1000,
             expected: .whole(announced: 1000, .entityTag("\"v2\""))),
         Case(status: 203, fields: [:], length: nil, expected: .whole(announced: nil, nil)),
-        // Nothing comes after what is there.
+        // There is nothing after the existing bytes.
         Case(status: 416, fields: Case.range("bytes */1000"), expected: .startAgain),
         Case(status: 416, fields: Case.range("bytes */500"), total: 1000, expected: .startAgain),
         Case(status: 416, fields: Case.range("bytes */500"), total: 500, expected: .complete(500)),
@@ -147,7 +147,7 @@ extension TransferStateMachine {
         let fields = HTTPFields(answer.fields.map { HTTPField(name: .init($0)!, value: $1) })
         #expect(try machine.responded(answer.status, fields, length: answer.length) == answer.expected)
         if answer.expected == .startAgain {
-            // Once: all of it is asked for, and a range in answer to that is a failure.
+            // This happens once: the whole file is requested, and a range response to that is an error.
             #expect(machine.question == .whole)
             let failure = #expect(throws: TransferFailure.self) {
                 try machine.responded(206, [.contentRange: "bytes 500-999/1000"])

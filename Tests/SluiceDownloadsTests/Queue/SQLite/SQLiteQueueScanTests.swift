@@ -7,8 +7,8 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite struct `Reading of an SQLite queue` {
-    /// The number of rows that scans of whole tables have read, by all statements of the connection since the last call.
+@Suite struct `Scans of an SQLite queue` {
+    /// The number of rows that full table scans have read, in all statements of the connection since the last call.
     private static func scannedRows(_ store: SQLiteQueueStore) async throws -> Int {
         try await store.read { database, _ in
             var count = 0
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    /// The steps of SQLite's machine that all statements have taken since the last call.
+    /// The number of steps of SQLite's virtual machine, in all statements since the last call.
     private static func steps(_ store: SQLiteQueueStore) async throws -> Int {
         try await store.read { database, _ in
             var count = 0
@@ -203,11 +203,11 @@ import Testing
             for _ in 0..<3 {
                 #expect(try await store.pruneSome(olderThan: .seconds(Int64.max), keeping: 1000))
                 let after = try await changed()
-                // A job, a member and an event for each, four events that are no longer kept, and counts.
+                // Each removed job changes a job, a member, a new event, four events past the limit, and counts.
                 #expect(after - before <= 9 * prunedAtOnce)
                 before = after
             }
-            // An entry of the index for each job that is removed, twice.
+            // Each removed job costs two scanned index entries.
             #expect(try await Self.scannedRows(store) < 8 * prunedAtOnce)
             _ = try await Self.steps(store)
             #expect(try await store.snapshot(listing: 1).counts == [.done: 100_000 - 3 * prunedAtOnce])
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    /// A damaged page has any values in its columns: NULL, which SQLite doesn't convert, and numbers that can't be added to.
+    /// A damaged page can contain any value: NULL, which SQLite doesn't convert, or numbers so large that adding to them overflows.
     @Test(arguments: [
         (
             "job",

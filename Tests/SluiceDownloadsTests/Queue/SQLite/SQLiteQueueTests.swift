@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceDatabase
 @testable import SluiceDownloads
 
-@Suite struct `SQLite queues that are shared` {
+@Suite struct `Shared SQLite queues` {
     private let everything = DownloadCoordinator.Limits(total: 99, perHost: nil)
 
     private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, _ count: Int = 1) async throws -> [ClaimedJob]
@@ -49,7 +49,7 @@ import Testing
             let count = 2 * changedAtOnce + 1
             let all = (1...Int64(count)).map { JobID(rawValue: $0) }
             let other = try await SQLiteQueueStore.open(at: url, time: .system, synchronous: .normal)
-            // Each transaction asks for the time.
+            // Each transaction reads the clock.
             let moments = Monitor(0)
             let time = QueueTime {
                 moments.withState { $0 += 1 }
@@ -78,8 +78,9 @@ import Testing
         }
     }
 
-    /// A program with the tables of version 2 knows no lines of batches, so a job that it has claimed still stands in one.
-    @Test func `a batch's job that an older program claimed but left in line is claimed again`() async throws {
+    /// A program that knows only version 2 of the tables doesn't maintain the lines of batches, so a job that it has claimed still stands
+    /// in one.
+    @Test func `a batch's job that an older program left in line is claimed again`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
@@ -102,7 +103,7 @@ import Testing
             _ = try await dying.enqueue([.named("a"), .named("b"), .named("c")], options: .init())
             let lost = try await claim(dying, dying.attach())
             let kept = try await claim(living, living.attach())
-            // Its lock goes, its jobs stay: as after a kill.
+            // As after a kill, its lock is gone and its jobs stay.
             try await dying.close()
             let heir = try await SQLiteQueueStore.open(at: url)
             let worker = try await heir.attach()
@@ -127,7 +128,7 @@ import Testing
             _ = try await dying.enqueue([.named("a"), .named("b")], options: .init())
             let lost = try await claim(dying, dying.attach())
             let kept = try await claim(living, living.attach())
-            // Its lock goes, its jobs stay: as after a kill.
+            // As after a kill, its lock is gone and its jobs stay.
             try await dying.close()
             try await living.releaseJobsOfDeadWorkers()
             let ids = [lost, kept].map { $0[0].lease.job }
@@ -142,7 +143,7 @@ import Testing
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             _ = try await store.enqueue([.named("a")], options: .init())
-            // In a cancelled task the lock's file is not made.
+            // In a cancelled task, the lock file isn't created.
             let unlocked = try await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await store.attach()
@@ -164,7 +165,7 @@ import Testing
             try await store.execute("INSERT INTO worker (name) VALUES ('dead')")
             let worker = try await store.attach()
             #expect(try lockFiles(beside: url) == ["queue.db-worker-\(worker.name)"])
-            // Also where the worker's task is cancelled, which is how it ends.
+            // Even in a cancelled task, which is how a worker ends.
             try await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await store.detach(worker)
@@ -220,7 +221,7 @@ import Testing
             (.SQLITE_READONLY_DIRECTORY, .notWritable), (.SQLITE_CANTOPEN, .notWritable), (.SQLITE_CORRUPT, .unusable),
             (.SQLITE_NOTADB, .unusable), (.SQLITE_MISUSE, .closed), (.SQLITE_NOMEM, .other), (.SQLITE_ERROR, .other),
         ] as [(ResultCode, QueueStoreError.Code)])
-    func `only a busy database is an outage, other SQLite errors end the run`(
+    func `only a busy database is an outage, and other SQLite errors end the run`(
         _ result: ResultCode, _ code: QueueStoreError.Code
     ) {
         let error = QueueStoreError(DatabaseFailure(DatabaseError(resultCode: result), path: "/queue.db"))
@@ -304,7 +305,7 @@ import Testing
             let dump = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "version-1.sql")
             let sql = try String(contentsOf: dump, encoding: .utf8)
             var configuration = Configuration()
-            // A dump has its tables in no particular order.
+            // A dump lists its tables in no particular order.
             configuration.foreignKeysEnabled = false
             let queue = try DatabaseQueue(path: url.path(percentEncoded: false), configuration: configuration)
             try await queue.write { database in

@@ -47,7 +47,7 @@ struct QueueModel {
         case conflict(Int)
     }
 
-    /// What is known about a host: no job until a time, failed connections in succession, and whether only one is tried.
+    /// What is known about a host: when its jobs may start, how many connections failed in a row, and whether only one job may try it.
     struct Host: Equatable {
         var until: Int64 = 0
         var failures = 0
@@ -117,7 +117,7 @@ struct QueueModel {
         return .added(lastNumber)
     }
 
-    /// After a change of an unfinished job's members.
+    /// Updates an unfinished job after its members have changed.
     private mutating func settleMembers(_ number: Int) {
         let job = jobs.first { $0.number == number }!
         if job.state == .running {
@@ -154,7 +154,7 @@ struct QueueModel {
         hosts[job.host] = host
     }
 
-    /// Whether the lease is valid.
+    /// Returns whether the lease is valid.
     mutating func settle(_ lease: Lease, _ outcome: JobSettlement.Outcome, now: Int64) -> Bool {
         guard jobs.contains(where: { $0.lease?.claim == lease.claim }) else {
             for index in jobs.indices where jobs[index].number == lease.job {

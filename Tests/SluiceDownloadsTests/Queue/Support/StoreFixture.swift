@@ -17,7 +17,7 @@ enum StoreKind: CaseIterable, Sendable {
     case sqlite
     case postgres
 
-    /// Without the package trait or without a server, the store on PostgreSQL is left out. In CI it isn't, and fails without a server.
+    /// Without the package trait or a server, the PostgreSQL store isn't tested. CI always tests it, and fails without a server.
     static let allCases: [StoreKind] = PostgresServer.isThere ? [.memory, .sqlite, .postgres] : [.memory, .sqlite]
 }
 
@@ -61,7 +61,7 @@ struct StoreFixture: Sendable {
             try await test(StoreFixture(store: store, time: time, worker: store.attach()))
         case .sqlite:
             try await withQueueFile { url in
-                // The tests cut no power, so thousands of syncs are skipped.
+                // No test simulates a power loss, so this skips thousands of syncs.
                 let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
                 try await test(StoreFixture(store: store, time: time, worker: store.attach()))
                 try await store.close()
@@ -69,7 +69,7 @@ struct StoreFixture: Sendable {
         case .postgres:
             #if PostgreSQL
             let url = try #require(PostgresServer.url, "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
-            // A queue of its own in the tables of all tests.
+            // A separate queue, in tables that all tests share.
             let store = PostgresQueueStore(
                 url, queue: "test \(UInt64.random(in: 0 ... .max))", namespace: "conformance", time: time.queueTime,
                 configuration: .init(connectTimeout: .seconds(60)))
@@ -144,7 +144,7 @@ struct StoreFixture: Sendable {
 }
 
 extension DownloadCoordinator.Limits {
-    /// More than the jobs of any test.
+    /// More jobs than any test has.
     static let none = DownloadCoordinator.Limits(total: 1_000_000, perHost: nil)
 }
 
@@ -176,7 +176,7 @@ extension JobSettlement.Outcome {
 }
 
 extension TransferError {
-    /// An error whose description is its message, as an earlier version has stored it.
+    /// An error whose description is its message, as an earlier version stored it.
     static func sample(_ message: String) -> TransferError {
         TransferError(line: message, parts: nil, url: URL(string: "https://a.example/")!)
     }

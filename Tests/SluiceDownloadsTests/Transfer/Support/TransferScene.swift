@@ -15,7 +15,7 @@ struct TransferScene: Sendable {
     let request: DownloadRequest
     /// The requested ranges, in order; "" for none.
     let ranges: Recorder<String>
-    /// The number of bytes of bodies that the origin sent.
+    /// The number of body bytes that the origin sent.
     let sent: Recorder<Int>
     let phases = Recorder<TransferPhase>()
 
