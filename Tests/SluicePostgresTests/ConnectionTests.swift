@@ -54,7 +54,7 @@ import Testing
         #expect(error?.remedy?.contains("Check the host in the URL") == true, "\(String(describing: error))")
     }
 
-    @Test func `the next host is tried if the first does not answer`() async throws {
+    @Test func `the next host is tried if the first doesn't respond`() async throws {
         let url = try Servers.url
         let port = try #require(URLComponents(string: url)?.port)
         let two = url.replacing("127.0.0.1:\(port)", with: "127.0.0.1:\(closedPort()),127.0.0.1:\(port)")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    // In a child process: other tests open descriptors too.
+    // In a child process, because other tests open descriptors, too.
     @Test func `connections leave no file descriptor open, however they end`() async {
         await #expect(processExitsWith: .success) {
             let wrong = try Servers.url { $0.password = "wrong-password" }
@@ -135,7 +135,7 @@ import Testing
                 _ = await cancelled.result
                 try await withDatabase(configuration: .init(retryTimeout: .zero)) { (database) async throws in
                     _ = try await database.run([PostgresStatement("SELECT 1")])
-                    // Its own session.
+                    // Terminates its own session.
                     _ = try? await database.run([PostgresStatement("SELECT pg_terminate_backend(pg_backend_pid())")])
                 }
                 let listener = try PostgresListener(PostgresDatabase(try Servers.url), channel: "descriptors")
@@ -156,7 +156,7 @@ private func closedPort() -> Int {
     return server.port
 }
 
-/// A socket that takes connections and sends nothing.
+/// A server that accepts connections and sends nothing.
 private final class SilentServer: Sendable {
     private let descriptor: CInt
     let port: Int
@@ -262,9 +262,9 @@ private final class SilentServer: Sendable {
         }
     }
 
-    @Test func `a commit without an answer is unknown, and retried only if that's harmless`() async throws {
+    @Test func `a commit without a response is retried only if the transaction is idempotent`() async throws {
         try await withTable(configuration: .init(concurrency: 1)) { (database, settings) async throws in
-            // A deferred trigger runs in COMMIT and terminates the session there, the first time.
+            // The first time, a deferred trigger terminates the session during COMMIT.
             _ = try await database.run(
                 [
                     PostgresStatement("CREATE SEQUENCE attempt"),
@@ -310,8 +310,8 @@ private final class SilentServer: Sendable {
                 try await Servers.control("kill")
                 await expectPostgresError(.connectionLost) { _ = try await statement.value }
                 connection.close()
-                // It can't be reached now, and the transaction is tried again until it can. It isn't one round trip, because a connection that
-                // is lost during that may be lost during the commit.
+                // The server can't be reached now, so this transaction is retried until it can. It takes several round trips, because a
+                // connection that is lost during a single one may be lost during the commit.
                 let insert = Task {
                     try await database.transaction(settings) { _ = try await $0.run([Self.insert]) }
                 }
@@ -334,8 +334,8 @@ private final class SilentServer: Sendable {
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Notifications of PostgreSQL` {
-    /// A channel of its own, with a name that must be quoted.
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `PostgreSQL notifications` {
+    /// A separate channel, whose name must be quoted.
     private let channel = "test \"\(UInt64.random(in: 0 ... .max))\""
 
     @Test func `a notification ends a wait, and duplicates in one transaction arrive once`() async throws {

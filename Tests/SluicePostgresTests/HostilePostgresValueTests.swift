@@ -24,7 +24,7 @@ import Testing
 
     static let calls: [HostileCall] = [
         HostileCall("DownloadStore.postgres(_:queue:namespace:using:)") { values in
-            // Nothing listens there. A text alone could name a real server.
+            // Nothing listens on this port. The hostile text alone could name a real server.
             let url = "postgres://127.0.0.1:1/" + values.text()
             let downloads = DownloadCoordinator(
                 store: .postgres(url, queue: values.text(), namespace: values.text()))

@@ -4,7 +4,7 @@ import SluicePostgres
 import TestSupport
 import Testing
 
-@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Schemas of PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `PostgreSQL schemas` {
     private func schema(_ name: String?, versions: Int) -> PostgresSchema {
         PostgresSchema(
             application: "test", namespace: name,

@@ -5,8 +5,8 @@ import SluicePostgres
 import TestSupport
 import Testing
 
-@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Statements of PostgreSQL` {
-    /// Both ways to the server.
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `PostgreSQL statements` {
+    /// Both ways to reach the server.
     enum Way: CaseIterable, Sendable {
         case direct, pooled
         var url: String { get throws { self == .direct ? try Servers.url : try Servers.pooler } }
@@ -92,7 +92,7 @@ import Testing
                 ("42501", .notPermitted), ("53100", .full), ("25006", .readOnly), ("22012", .other), ("08P01", .other),
             ] {
                 let raise = PostgresStatement("DO $$ BEGIN RAISE 'no' USING ERRCODE = '\(state)'; END $$")
-                // On a connection, because a database would try some of them again.
+                // On a connection, because a database would retry some of them.
                 let connection = try await PostgresConnection.open(database.address)
                 let error = await expectPostgresError(code) { _ = try await connection.run([raise]) }
                 #expect(error?.sqlState == state)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a server that doesn't answer times out, and its connection is discarded`() async throws {
+    @Test func `a server that doesn't respond times out, and its connection is discarded`() async throws {
         let connection = try await PostgresConnection.open(PostgresAddress(Servers.url))
         let error = await expectPostgresError(.timedOut) {
             _ = try await connection.run([PostgresStatement("SELECT pg_sleep(10)")], timeout: .milliseconds(100))
@@ -128,7 +128,7 @@ import Testing
     }
 }
 
-@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `Transactions of PostgreSQL` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `PostgreSQL transactions` {
     private struct Refused: Error {}
 
     private static let insert = "INSERT INTO note SELECT coalesce(max(id), 0) + 1 FROM note"
@@ -152,7 +152,7 @@ import Testing
                 await #expect(throws: PostgresError.self) { try await database.run(statements, in: settings) }
                 #expect(try await database.count(settings) == 0)
             }
-            // A body that ignores the error is rolled back too, and learns it.
+            // A body that ignores the error is rolled back, too, and the transaction throws.
             let error = await expectPostgresError(.other) {
                 try await database.transaction(settings) { connection in
                     _ = try await connection.run([one])
@@ -186,9 +186,9 @@ import Testing
 
     /// Each transaction counts the rows and inserts one with that number. Without the lock, or with a snapshot from before it, two would
     /// insert the same number.
-    @Test(arguments: `Statements of PostgreSQL`.Way.allCases)
+    @Test(arguments: `PostgreSQL statements`.Way.allCases)
     func `each of 64 concurrent transactions with a lock sees the ones before it`(
-        way: `Statements of PostgreSQL`.Way
+        way: `PostgreSQL statements`.Way
     ) async throws {
         try await withTable(way.url, configuration: .init(concurrency: 16)) { (database, settings) async throws in
             var locked = settings
@@ -228,7 +228,7 @@ import Testing
                 Task { try await database.run([PostgresStatement(Self.insert)], in: transaction) }
             }
             try await database.waitForWaiters(32, lock: lock)
-            // Each beat is a turn of a thread of the cooperative pool, and each status a job of the file pool.
+            // `suspend` needs the cooperative pool, and `status` needs the file pool.
             await suspend(times: 100)
             for _ in 0..<30 { _ = try await FileIO.shared.status(of: URL(filePath: "/")) }
             await gate.open()
@@ -281,7 +281,7 @@ import Testing
                 }
                 await suspend(times: round % 20)
                 task.cancel()
-                // Even one that was cancelled before it began is completed.
+                // Even a task that was cancelled before it began completes.
                 try await task.value
                 #expect(try await database.count(settings) == 2 * (round + 1))
             }

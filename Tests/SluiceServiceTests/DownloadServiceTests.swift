@@ -97,7 +97,7 @@ import UnixSignals
     }
 
     @Test func `a shutdown before the run, and a cancelled task, end the service without an error`() async throws {
-        // In each round the queue is opened again, and the cancellation comes before, while or after that.
+        // Each round reopens the queue, and the cancellation comes before, during or after that.
         for _ in 0..<20 {
             try await withDownloads(songs) { downloads, _ in
                 let service = service(downloads)
@@ -246,7 +246,7 @@ import UnixSignals
     private let one = QueuedDownload.ID(rawValue: 1)
     private let two = QueuedDownload.ID(rawValue: 2)
 
-    @Test func `counts received bytes without those of a partial file, and again after a new response`() {
+    @Test func `counts only bytes that arrive, and starts over after a new response`() {
         var tally = DownloadTally()
         #expect(tally.note(.started(download: one, attempt: 1), at: start) == .init(running: 1))
         #expect(tally.note(.responded(download: one, totalBytes: 100, resumedBytes: 40), at: start) == .init())

@@ -27,7 +27,7 @@ import Testing
         return (Array(results.dropFirst().dropLast()), rows)
     }
 
-    @Test(arguments: [1, 500]) func `does not grow with the number of waiting jobs and lanes`(_ users: Int) async throws
+    @Test(arguments: [1, 500]) func `doesn't grow with the number of waiting jobs and lanes`(_ users: Int) async throws
     {
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// A session plans its statements once. It does so for tables that had a single row when they were analyzed.
+    /// A session plans its statements once, in this test for tables that had a single row when they were analyzed.
     @Test func `doesn't grow in a session planned for a single job`() async throws {
         let namespace = "cost_tests"
         let store = PostgresQueueStore(try Servers.url, namespace: namespace)
@@ -80,8 +80,8 @@ import Testing
         }
     }
 
-    /// More full lanes than a claim passes one by one.
-    @Test func `does not grow with the number of full lanes on a few hosts`() async throws {
+    /// More full lanes than a claim passes over one by one.
+    @Test func `doesn't grow with the number of full lanes on a few hosts`() async throws {
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             var requests = (0..<1000).map { DownloadRequest.numbered($0, hosts: 1, users: 1000) }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `does not grow with the number of other machines' lanes`() async throws {
+    @Test func `doesn't grow with the number of other machines' lanes`() async throws {
         try await QueueFixture.with { fixture in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             let requests = (0..<1000).map { DownloadRequest.numbered($0, hosts: 2, users: 1000) }
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// Expects the table `running` to have what the table `job` says.
+    /// Expects the counts in the table `running` to match the table `job`.
     private static func expectCounts(_ fixture: QueueFixture) async throws {
         let counted = """
             SELECT kind, running.name, running.number FROM running JOIN queue ON queue.number = running.queue
@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-/// A long history, and what the operations of workers and people read beside it.
+/// How much the operations of workers and people read if the history is long.
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A PostgreSQL queue with a long history` {
     /// The rows that scans and indexes have returned for each table, in the transaction.
     private static let read = PostgresQueueStore.Operation(
@@ -198,7 +198,7 @@ import Testing
             .reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    /// Adds ended jobs by SQL: the store would take minutes.
+    /// Adds ended jobs with SQL, because the store would take minutes.
     private static func addHistory(_ fixture: QueueFixture, _ count: Int) async throws {
         _ = try await fixture.run([
             PostgresStatement(
@@ -244,7 +244,7 @@ import Testing
             try await store.prune(olderThan: .seconds(3600), keeping: 99_000)
             let snapshot = try await store.snapshot(listing: 1)
             #expect(snapshot.counts == [.done: 99_000])
-            // The latest stay.
+            // The latest job stays.
             #expect(snapshot.ended.map(\.id.rawValue) == [1_000_001])
             let events = try await store.events(after: nil, atMost: 200_000)
             #expect(events.last?.kind == .removed && events.count == 10 * keptEvents)
@@ -304,13 +304,13 @@ import Testing
                 PostgresStatement("SELECT sum(number)::int8 FROM running WHERE queue = \(number)"),
                 PostgresStatement("SELECT count(*) FROM running WHERE queue = \(number)"),
             ])
-            // Two jobs run: in all, and on one host and for one user each.
+            // For the two running jobs, the queue has one count, and so do each of the two hosts and two users.
             #expect(try left.map { try $0.scalar(as: Int.self) } == [0, 6, 5])
         }
     }
 
-    /// Operations, and the rows of each table that they may read: 400 where a table isn't named. A claim of a batch reads all of its batch, and a
-    /// change of many downloads may scan the lines, which is cheaper than a look-up for each if they are few.
+    /// Operations, and how many rows of each table they may read: 400 if a table isn't named. A claim for a batch reads its whole batch. A
+    /// change of many downloads may scan the lines if there are few, because that is cheaper than looking up each line.
     @Test(arguments: [false, true])
     func `is read only by operations that ask for it`(_ isAnalyzed: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
@@ -384,7 +384,7 @@ import Testing
                 ("cancel by numbers", store.call("change", ["cancel", waiting, "ids", "", some]), [:]),
                 ("retry by numbers", store.call("retry", [stopped, "ids", "", some]), [:]),
                 ("remove by numbers", store.call("remove", [ended, "ids", "", .integers([1_000_001])]), [:]),
-                // Those that haven't ended are looked through.
+                // Reads the downloads that haven't ended.
                 (
                     "pause a host's downloads",
                     store.call("change", ["pause", waiting, "host", "h5.example", none]),
@@ -401,7 +401,7 @@ import Testing
                     #expect(count <= allowed[table] ?? 400, "\(name): \(table) \(count)")
                 }
             }
-            // What lists downloads reads those that it lists.
+            // Listing downloads reads only the listed ones.
             let before = try await Self.rows(store, [])
             #expect(before.isEmpty || before.values.allSatisfy { $0 < 50 })
             let snapshot = try await store.snapshot(listing: 5)
@@ -456,7 +456,7 @@ import Testing
                 let explain = PostgresQueueStore.Operation(sql: "EXPLAIN \(query.sql)", parameters: query.parameters)
                 let plan = try await store.read([explain])[0].map { try $0.value(at: 0, as: String.self) }
                     .joined(separator: "\n")
-                // An index can be read from end to end, too.
+                // An index scan can read a whole index, too.
                 let results = try await store.read([Self.read, query, Self.read])
                 let rows = try [results[0], results[2]].map {
                     try $0.reduce(0) { $0 + (try $1.value("rows", as: Int.self)) }

@@ -18,7 +18,7 @@ import Testing
             try await QueueFixture.with(url, workers: 4) { fixture async throws in
                 let added = try await fixture.store.enqueue((0..<600).map { .numbered($0) }, options: .init())
                 let settled = Monitor<[JobID]>([])
-                // A store's first connection isn't tried again, and a busy machine may start a worker after the first kill.
+                // A store's first connection isn't retried, and a busy machine may start a worker after the first kill.
                 for store in fixture.stores { try await store.prepare() }
                 try await withThrowingTaskGroup { group in
                     for store in fixture.stores {
@@ -49,12 +49,12 @@ import Testing
         while true {
             let turn: JobTurn
             do {
-                // A lease that a crash has undone is refused, and its job is claimed again. A claim that was committed after its worker had
-                // given it up is found again when its lease ends.
+                // A lease that a crash has undone is refused, and its job is claimed again. If a claim was committed after its worker gave
+                // up on it, its job is claimed again once the lease expires.
                 turn = try await store.takeTurn(
                     settlements, claiming: JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(20)))
             } catch let error as QueueStoreError where error.isOutage {
-                // On a busy machine, the server needs more time to start than one operation retries. A run goes on, too.
+                // On a busy machine, the server may take longer to start than one operation keeps retrying. A run would continue, too.
                 for index in settlements.indices { settlements[index].mayBeRecorded = true }
                 continue
             }
@@ -67,7 +67,7 @@ import Testing
         try await store.detach(worker)
     }
 
-    @Test func `a turn whose commit got no answer is recognized when it's repeated`() async throws {
+    @Test func `a turn whose commit got no response is recognized when it's repeated`() async throws {
         try await QueueFixture.with { fixture async throws in
             let (store, worker) = (fixture.store, try await fixture.store.attach())
             _ = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
@@ -166,7 +166,7 @@ import Testing
 }
 
 /// A worker that doesn't know of a claim would renew its leases as long as it runs, and never work on the jobs.
-@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A claim whose answer was lost` {
+@Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A claim whose response was lost` {
     private static let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
 
     @Test(arguments: [true, false])
@@ -176,7 +176,7 @@ import Testing
             let added = try await store.enqueue((0..<4).map { .numbered($0) }, options: .init())
             let claim = JobClaim(worker: worker, count: 2, limits: Self.limits, lease: .seconds(3600))
             let known = try await store.takeTurn([], claim, token: 1_000, isAgain: false).claimed
-            // Committed, without an answer.
+            // Committed, but the response is lost.
             _ = try await store.takeTurn([], claim, token: 2_000, isAgain: false)
             store.note(LostClaim(worker: worker.name, token: 2_000, count: 2))
             if renews {
@@ -186,13 +186,13 @@ import Testing
             }
             let again = try await store.takeTurn([], claiming: claim).claimed
             #expect(again.map(\.lease.job) == added[2...].map(\.id))
-            // No worker has begun them, so no file of theirs can be there.
+            // No worker has started them, so none of their files can exist.
             #expect(again.map(\.mayBePublished) == [false, false])
             #expect(store.lost(by: worker) == [])
         }
     }
 
-    @Test func `is remembered if the retry gets no answer either`() async throws {
+    @Test func `is remembered if the retry gets no response either`() async throws {
         let store = PostgresQueueStore(
             try Servers.url, queue: "lost \(UInt64.random(in: 0 ... .max))", namespace: "lost_claim_tests",
             configuration: .init(retryTimeout: .zero))
@@ -200,7 +200,7 @@ import Testing
         let added = try await store.enqueue([.numbered(1)], options: .init())
         try await withDatabase { database in
             let settings = PostgresTransaction(namespace: "lost_claim_tests")
-            // It runs in COMMIT, and ends the session there.
+            // This trigger runs during COMMIT and ends the session.
             _ = try await database.run(
                 [
                     PostgresStatement(
@@ -227,11 +227,11 @@ import Testing
     }
 }
 
-/// A program that Control-Z, a debugger or a cut cable stops can hold the queue's lock, which all others need.
+/// A program that is stopped by Control-Z, a debugger or a cut cable can hold the queue's lock, which all others need.
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A program that stops while it holds the lock of a queue` {
     private static let begin = PostgresStatement("BEGIN")
 
-    /// A store that soon looks for the holder of the lock.
+    /// A store that starts looking for the lock's holder early.
     private func withStore(_ body: (PostgresQueueStore, _ lock: Int64) async throws -> Void) async throws {
         let queue = "stopped \(UInt64.random(in: 0 ... .max))"
         let store = PostgresQueueStore(
@@ -408,11 +408,11 @@ import Testing
     }
 }
 
-/// Which errors a worker waits out, and which end it.
+/// Which errors a worker waits out, and which ones end its run.
 @Suite struct `Errors of a queue on PostgreSQL` {
     @Test(
         arguments: [
-            // What passes by itself.
+            // Errors that pass by themselves.
             ("08000", .connectionLost, .unavailable), ("08003", .connectionLost, .unavailable),
             ("08006", .connectionLost, .unavailable), ("08P01", .connectionLost, .unavailable),
             ("25006", .readOnly, .unavailable), ("25P03", .connectionLost, .unavailable),
@@ -422,7 +422,7 @@ import Testing
             ("57014", .timedOut, .busy), ("57P01", .connectionLost, .unavailable),
             ("57P02", .connectionLost, .unavailable), ("57P03", .unavailable, .unavailable),
             ("57P05", .connectionLost, .unavailable),
-            // What a person has to change.
+            // Errors that somebody has to fix.
             ("22021", .other, .other), ("23505", .constraintViolated, .unusable),
             ("28000", .loginRefused, .notWritable),
             ("28P01", .loginRefused, .notWritable), ("3D000", .unknownDatabase, .unusable),

@@ -54,8 +54,8 @@ import Testing
         try await QueueFixture.with(try Servers.pooler, workers: 8) { try await Self.workOff($0, jobs: 200) }
     }
 
-    /// Two transactions, of which the second one waits for the first one's lock in its own statement: it then sees the queue from before
-    /// the first one's claim. The store's claim takes the lock in an earlier statement.
+    /// In one of the variants, a transaction waits for the lock in the same statement that claims. It then sees the queue as it was before
+    /// the other claim. The store takes the lock in an earlier statement.
     @Test(arguments: [true, false])
     func `a claim that takes its lock in the same statement exceeds the limit`(_ isWrong: Bool) async throws {
         try await QueueFixture.with { fixture async throws in
@@ -80,7 +80,7 @@ import Testing
                     try await database.waitForWaiters(1, lock: lock)
                     return try await connection.run([PostgresStatement(claim, [.text(fixture.queue)])])[0].changedRows
                 }
-                // It may come before the other one. Then it claims the first job, and the other one must find that.
+                // Otherwise the claim below might take the lock first, and the other one would see its result.
                 try await database.waitForHolder(of: lock)
                 let first =
                     isWrong
@@ -273,10 +273,10 @@ extension PostgresDatabase {
             #expect(
                 try await store.enqueue([other], options: .init(machine: "one"))
                     == [EnqueuedJob(id: first.id, admission: .conflict(with: song.url))])
-            // On a third machine the file has no job yet.
+            // On a third machine, the file has no job yet.
             let third = try await store.enqueue([other], options: .init(machine: "three"))[0]
             #expect(third.admission == .added)
-            // Also when they are tried again.
+            // They still differ when they are retried.
             #expect(try await store.cancel(.all).stopped.count == 3)
             #expect(try await store.retry(.all) == [first.id, second.id, third.id])
         }
@@ -315,7 +315,7 @@ extension PostgresDatabase {
                 [JobSettlement(lease: first.lease, outcome: .retry(after: .zero, stalled))], claiming: nil)
             let second = try await claim()
             #expect(try await store.jobs([job])[0].error == stalled)
-            // The function has another parameter since version 4.
+            // Since version 4, the function has another parameter.
             let settle = """
                 SELECT settle((SELECT number FROM queue WHERE name = $1), NULL, false, ARRAY[$2::int8], ARRAY[$3::int8],
                     ARRAY[\(JobState.failed)::int8], ARRAY[NULL::int8], ARRAY['h: It is gone.'], ARRAY[NULL::text], ARRAY[0::int8],

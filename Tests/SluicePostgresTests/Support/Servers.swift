@@ -10,7 +10,7 @@ import Testing
 enum Servers {
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Whether the tests run. In CI they run in any case, and fail without a server.
+    /// Whether the tests run. CI always runs them, and they fail without a server.
     static let areThere =
         environment["SLUICE_POSTGRES"] != nil || environment["CI"] != nil
         || environment["SLUICE_REQUIRE_SERVERS"] != nil
@@ -25,27 +25,27 @@ enum Servers {
         return value
     }
 
-    /// The URL in the variable, with a minute for each connection: on a machine with many processes, ten seconds aren't enough.
+    /// The variable's URL, with a connection timeout of a minute, because ten seconds aren't enough on a machine with many processes.
     private static func server(_ name: String) throws -> String { try variable(name) + "?connect_timeout=60" }
 
     static var url: String { get throws { try server("SLUICE_POSTGRES") } }
     static var pooler: String { get throws { try server("SLUICE_PGBOUNCER") } }
     private static let mortals = ConcurrencyLimiter(concurrency: 1)
 
-    /// Runs a test with the URL of the server that it kills. Other tests that do this wait.
+    /// Runs a test with the URL of the server that it kills. Only one test at a time does this.
     static func withMortal(_ test: (_ url: String) async throws -> Void) async throws {
         let url = try server("SLUICE_POSTGRES_MORTAL")
         try await mortals.run { try await test(url) }
     }
 
-    /// Kills the mortal server as a crash does, or starts it again.
+    /// Kills the mortal server, as in a crash, or starts it again.
     static func control(_ verb: String) async throws {
         let command = try variable("SLUICE_POSTGRES_CONTROL")
         let ended = try await ChildProcess.shell("\(command) \(verb)")
         try #require(ended.status == 0, "\(command) \(verb): \(ended)")
     }
 
-    /// The URL with another part: a password, port or database.
+    /// The URL with one part changed, such as the password, the port or the database.
     static func url(_ change: (inout URLComponents) -> Void) throws -> String {
         var parts = try #require(URLComponents(string: try url))
         change(&parts)
@@ -119,7 +119,7 @@ extension PostgresDatabase {
 }
 
 extension PostgresConnection {
-    /// The number of its process on the server.
+    /// The ID of its server process.
     func process() async throws -> Int64 {
         try #require(try await run([PostgresStatement("SELECT pg_backend_pid()")])[0].scalar())
     }
@@ -143,7 +143,7 @@ func expectPostgresError(
     }
 }
 
-/// Workers on one queue, each with a store and connections of its own.
+/// Workers on one queue, each with its own store and connections.
 struct QueueFixture: Sendable {
     let url: String
     let queue: String
@@ -184,7 +184,7 @@ extension DownloadRequest {
     }
 }
 
-/// Counts independently of the store what runs, by the numbers of the jobs.
+/// Counts running jobs independently of the store, by job number.
 final class Tally: Sendable {
     struct State {
         var running: [JobID: DownloadRequest] = [:]
@@ -219,7 +219,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Before the store knows: until it does, the jobs run.
+    /// Before the store knows: from then on, it may hand out other jobs.
     func end(_ jobs: [ClaimedJob]) {
         monitor.withState { state in
             for job in jobs {
