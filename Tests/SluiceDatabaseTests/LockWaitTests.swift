@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceDatabase
 
-@Suite struct `Waiting for a lock of another process` {
+@Suite struct `Waiting for another process's lock` {
     @Test func `the pauses add up to the limit, and none is much longer than a transaction`() {
         let pauses = (0..<LockWait.maximumCount).map { LockWait.meanPause($0) }
         let total = Duration.microseconds(pauses.reduce(0, +))
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// With the pauses of `sqlite3_busy_timeout`, one of these writers waits while the others commit hundreds of times.
-    @Test func `eight writers all come through`() async throws {
+    @Test func `eight concurrent writers all commit`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             let schema = DatabaseSchema(

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `what was written is there after closing and opening again`() async throws {
+    @Test func `written rows survive closing and reopening the database`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             let first = try await SluiceDatabase.open(at: url, schema: schema)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `the file is for its owner only, in WAL mode, and synchronous as asked`() async throws {
+    @Test func `the file is private to its owner, in WAL mode, and syncs as configured`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             let database = try await SluiceDatabase.open(at: url, schema: schema)
@@ -45,9 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a link is followed, and the file behind it has one name for all; one that leads nowhere is refused`()
-        async throws
-    {
+    @Test func `a link opens its file under the file's own path, and a dangling link is refused`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             let link = directory.appending(path: "link.db")
@@ -62,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction that throws leaves nothing`() async throws {
+    @Test func `a transaction that throws writes nothing`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let database = try await SluiceDatabase.open(at: directory.appending(path: "words.db"), schema: schema)
             await #expect(throws: CancellationError.self) {
@@ -76,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a write of a cancelled task is done all the same`() async throws {
+    @Test func `a write in a cancelled task still completes`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let database = try await SluiceDatabase.open(at: directory.appending(path: "words.db"), schema: schema)
             let task = Task {
@@ -89,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a newer version is refused and left as it is`() async throws {
+    @Test func `a newer version is refused and stays unchanged`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             var newer = schema
@@ -104,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an older version is brought to the newest`() async throws {
+    @Test func `an older version is migrated to the newest`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             let old = try await SluiceDatabase.open(at: url, schema: schema)
@@ -118,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a migration that fails leaves the old version`() async throws {
+    @Test func `a failed migration leaves the old version unchanged`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let url = directory.appending(path: "words.db")
             try await SluiceDatabase.open(at: url, schema: schema).close()
@@ -134,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `files that are not our databases are refused with their name`() async throws {
+    @Test func `files that aren't our databases are refused with an error that names them`() async throws {
         try await FileIO.shared.withTemporaryDirectory { directory in
             let text = directory.appending(path: "notes.txt")
             try await Data(repeating: 0x41, count: 5000).asyncWrite(to: text)
@@ -154,7 +152,7 @@ import Testing
     }
 }
 
-@Suite struct `Transactions in groups` {
+@Suite struct `Grouped transactions` {
     private struct Refusal: Error {}
 
     /// Calls `body` with a database that has a table of numbers.
@@ -176,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `have one commit, and each its result`() throws {
+    @Test func `share one commit, and each gets its own result`() throws {
         try withNumbers { (queue) throws in
             let group = TransactionGroup()
             let outcomes = Recorder<String>()
@@ -200,13 +198,13 @@ import Testing
         }
     }
 
-    @Test func `run alone if one of them fails`() throws {
+    @Test func `run one by one if one of them fails`() throws {
         try withNumbers { (queue) throws in
             let group = TransactionGroup()
             let outcomes = Recorder<String>()
             _ = group.add(inserting(1, outcomes))
             _ = group.add(inserting(2, outcomes, refusing: true))
-            // Not unique.
+            // Violates the UNIQUE constraint.
             _ = group.add(inserting(1, outcomes))
             _ = group.add(inserting(4, outcomes))
             queue.inDatabase { group.commit(in: $0, "numbers.db") }
@@ -215,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `of many tasks are all committed, and after the end all fail`() async throws {
+    @Test func `from many tasks are all committed, and fail once the database is closed`() async throws {
         let schema = DatabaseSchema(
             application: 78, migrations: [{ try $0.execute(sql: "CREATE TABLE number (n INTEGER UNIQUE) STRICT") }])
         try await FileIO.shared.withTemporaryDirectory { directory in
