@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// The wall clock of processes jumps by an hour while they work. Nothing may wait for an hour: the time limit of the tests is shorter.
+/// The wall clock of the processes jumps by an hour while they work. Nothing may wait that long: the time limit of the tests is shorter.
 @Suite struct `Workers whose clock jumps` {
     private static let limits = DownloadCoordinator.Limits(total: 4, perHost: 3, perUser: 2)
     private static let lanes = 2
@@ -58,7 +58,7 @@ import Testing
                 worker: worker, count: count, limits: .init(total: 9, perHost: nil), lease: .seconds(60)))
     }
 
-    @Test func `set back, the job of a dead worker is claimed after the time of a lease`() async throws {
+    @Test func `after the clock is set back, a dead worker's job is claimed after one lease duration`() async throws {
         try await withClock { now, store, workers in
             let lost = try await claim(store, workers[0]).claimed
             now.withLock { $0 -= 3_600_000 }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `set forward, all leases are over, and their tokens record nothing more`() async throws {
+    @Test func `after the clock is set forward, all leases expire and their tokens record nothing`() async throws {
         try await withClock { now, store, workers in
             let lost = try await claim(store, workers[0]).claimed[0]
             now.withLock { $0 += 3_600_000 }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `set back, a delay lasts until the clock has the time again`() async throws {
+    @Test func `after the clock is set back, a delay lasts until the clock reaches its end again`() async throws {
         try await withClock { now, store, workers in
             let claimed = try await claim(store, workers[0]).claimed[0]
             let retry = JobSettlement(
@@ -92,24 +92,24 @@ import Testing
             now.withLock { $0 -= 3_600_000 }
             #expect(try await claim(store, workers[1], count: 2).claimed.count == 1)
             #expect(try await claim(store, workers[1], count: 2).nextDue == .seconds(60))
-            // The store can't tell it from a long delay. A person can end it with a retry.
+            // The store can't tell this from a long delay. Somebody can end it with a retry.
             now.withLock { $0 += 3_605_000 }
             #expect(try await claim(store, workers[1], count: 2).claimed.map(\.lease.job).contains(claimed.lease.job))
         }
     }
 
-    /// With SQLite all workers are on one machine, whose clock jumps for all. With PostgreSQL the clock of one machine jumps.
+    /// With SQLite, all workers share a machine and its clock. With PostgreSQL, the clock of one machine jumps.
     @Test(.timeLimit(.minutes(15)), arguments: QueueKind.allCases, Self.jumps)
-    func `lose nothing and don't wait`(_ kind: QueueKind, _ seconds: Int64) async throws {
+    func `lose no job and don't wait for the clock`(_ kind: QueueKind, _ seconds: Int64) async throws {
         try await SharedQueue.with(kind) { queue in
             let clocks = try (0..<Self.lanes).map { try Clock(in: queue.directory, "\($0)") }
             let ledger = Ledger(limits: Self.limits)
             let songs = Songs(48, lanes: Self.lanes, seed: 5, ledger: ledger) { _ in
-                // When a third of the files has been requested and all places are taken.
+                // Wait until a third of the files has been requested and the limits are reached.
                 guard ledger.state.requests.count >= 16 else { return }
                 for clock in kind == .sqlite ? clocks : [clocks[0]] { try? clock.set(seconds) }
             }
-            // After the jump, these take two leases.
+            // After the jump, these downloads take as long as two leases.
             let long = Set(songs.songs.suffix(Self.lanes).map { "/\($0.name)" })
             try await LoopbackOrigin.serve {
                 let answer = await songs.answer($0)
@@ -139,7 +139,7 @@ import Testing
             switch kind {
             case .sqlite:
                 #expect(times.contains { $0 > 1800 }, "the clock didn't jump")
-                // A jump forward ends all leases once, so that a running file may be downloaded twice.
+                // A jump forward expires all leases once, so a running download may start twice.
                 let starts = history.counts(.started)
                 for job in history.jobs.values {
                     #expect(ledger.state.requests[job.request.name, default: 0] <= starts[job.id, default: 0])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Eight processes that work on one queue concurrently, each on a batch of its own. The limits hold for all of them together.
+/// Eight processes that work on one queue concurrently, each on its own batch. The limits hold for all of them together.
 @Suite struct `Eight processes on one queue` {
     private static let limits = DownloadCoordinator.Limits(total: 10, perHost: 4, perUser: 2)
     private static let lanes = 8
@@ -31,10 +31,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: QueueKind.allCases)
-    func `download every file once, and never exceed a limit as the server counts`(_ kind: QueueKind) async throws {
+    func `download every file once and never exceed a limit, as counted by the server`(_ kind: QueueKind) async throws {
         try await SharedQueue.with(kind) { queue in
             let ledger = Ledger(limits: Self.limits)
-            // The first answers wait until as many requests run as may run.
+            // The first responses wait until as many requests run as the limits allow.
             let songs = Songs(160, lanes: Self.lanes, seed: 1, ledger: ledger) { _ in
                 try? await ledger.waitUnlessCancelled { $0.peak >= Self.limits.total }
             }
@@ -47,16 +47,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)), arguments: QueueKind.allCases)
-    func `lose no job and repeat nothing that was done, however they are killed`(_ kind: QueueKind) async throws {
+    func `lose no job and repeat no finished download, however they are killed`(_ kind: QueueKind) async throws {
         try await SharedQueue.with(kind) { queue in
             var random = SeededRandom(seed: 2)
             var steps: [String] = []
-            // Half as many after the last step, when a process often holds no job.
+            // The last step gets half as many kills, because a process often holds no job by then.
             while steps.count < Self.kills {
                 steps += Self.steps.shuffled(using: &random) + Self.steps.dropLast().shuffled(using: &random)
             }
             let kills = steps.prefix(Self.kills).map { (step: $0, count: Int.random(in: 1...2, using: &random)) }
-            // Enough for each process to reach its step, and some more.
+            // Enough songs for each process to reach its step, and a few more.
             let songs = Songs(
                 5 * Self.kills + 6 * Self.lanes, lanes: Self.lanes, seed: 3, ledger: Ledger(limits: Self.limits))
             let tally = try await Self.work(queue, songs, kills: kills)
@@ -130,7 +130,7 @@ import Testing
         #expect(history.violations(of: limits) == [], "limits, as the store counts")
         #expect(history.lossesAndRepeats() == [])
         #expect(history.jobs.count == songs.songs.count)
-        // Each claim sends at most one request, and only a kill gives a job back.
+        // Each claim sends at most one request, and only a kill releases a job.
         let (starts, returns) = (history.counts(.started), history.counts(.released))
         for job in history.jobs.values {
             let requests = state.requests[job.request.name, default: 0]

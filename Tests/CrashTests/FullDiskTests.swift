@@ -21,7 +21,7 @@ import SluicePostgres
         URL(filePath: try #require(environment[variable]), directoryHint: .isDirectory)
     }
 
-    /// A file that takes the space of a file system.
+    /// A file that fills up a file system.
     private struct Balloon {
         let file: URL
 
@@ -42,13 +42,13 @@ import SluicePostgres
         func release() { unlink(file.path) }
     }
 
-    /// The jobs that a store has accepted, and the answers on a full disk.
+    /// The jobs that a store has accepted, and its errors while the disk is full.
     private struct Progress {
         var accepted = 0
         var held: [ClaimedJob] = []
         var errors: [QueueStoreError] = []
 
-        /// Enqueues until an error comes.
+        /// Enqueues until the store throws.
         mutating func enqueueUntilRefused(_ store: any QueueStore, count: Int = 50) async throws {
             while true {
                 let requests = (accepted..<accepted + count).map {
@@ -70,7 +70,7 @@ import SluicePostgres
             held += claimed
         }
 
-        /// Settles what is held. What is refused because the disk is full stays held.
+        /// Settles the held jobs. They stay held if the store refuses because the disk is full.
         mutating func settle(_ store: any QueueStore) async throws {
             for job in held {
                 let settlement = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
@@ -102,9 +102,7 @@ import SluicePostgres
     }
 
     @Test(.enabled(if: environment["SLUICE_FULL_DISK"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
-    func `of a queue in a file refuses changes, loses nothing, and the queue continues when there is room`()
-        async throws
-    {
+    func `under an SQLite queue makes changes fail but loses nothing, and the queue recovers`() async throws {
         let disk = try Self.disk("SLUICE_FULL_DISK")
         let balloon = Balloon(in: disk)
         let store = try await SQLiteQueueStore.open(at: disk.appending(path: "queue.db"))
@@ -116,7 +114,7 @@ import SluicePostgres
         let first = progress.errors
         #expect(first.map(\.code) == [.full] && first[0].remedy != nil, "\(first)")
         try await Self.expectState(progress, store, done: 0)
-        // With room, all goes on.
+        // Once there is room, everything works again.
         _ = try await store.enqueue(
             (0..<500).map {
                 DownloadRequest(URL(string: "https://b.example/\($0)")!, to: URL(string: "file:///b/")!, name: "\($0)")
@@ -125,7 +123,7 @@ import SluicePostgres
         for _ in 0..<5 { try await progress.claim(store, worker) }
         #expect(progress.held.count == 20)
         try balloon.fill()
-        // Until the log has no room left, settlements and claims may succeed. What is refused changes nothing.
+        // Until the log has no room left, settlements and claims may succeed. Refused ones change nothing.
         progress.errors = []
         var settled = 0
         while progress.errors.isEmpty {
@@ -136,7 +134,7 @@ import SluicePostgres
         }
         #expect(progress.errors.allSatisfy { $0.code == .full }, "\(progress.errors)")
         try await Self.expectState(progress, store, done: settled)
-        // Another queue can't begin here.
+        // Another queue can't be created here.
         let other = await #expect(throws: QueueStoreError.self) {
             _ = try await SQLiteQueueStore.open(at: disk.appending(path: "other.db"))
         }
@@ -151,7 +149,7 @@ import SluicePostgres
     }
 
     @Test(.enabled(if: environment["SLUICE_FULL_DISK"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
-    func `of the target ends the run, and the next run continues`() async throws {
+    func `under the target ends the run, and the next run continues`() async throws {
         let disk = try Self.disk("SLUICE_FULL_DISK")
         let balloon = Balloon(in: disk)
         try await SharedQueue.with(.sqlite) { queue in
@@ -185,9 +183,7 @@ import SluicePostgres
 
     #if PostgreSQL
     @Test(.enabled(if: environment["SLUICE_MORTAL_DATA"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
-    func `of a server's tables refuses changes, loses nothing, and the queue continues when there is room`()
-        async throws
-    {
+    func `under a server's tables makes changes fail but loses nothing, and the queue recovers`() async throws {
         let balloon = Balloon(in: try Self.disk("SLUICE_MORTAL_DATA"))
         let store = PostgresQueueStore(
             try #require(Self.environment["SLUICE_POSTGRES_MORTAL"]), queue: "full tables", namespace: "full")
@@ -208,10 +204,9 @@ import SluicePostgres
         try await store.close()
     }
 
-    /// Depending on where the server needs space for its log, it refuses the operation or ends itself.
+    /// Depending on where the server needs space for its log, it refuses the operation or shuts down.
     @Test(.enabled(if: environment["SLUICE_MORTAL_WAL"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
-    func `of a server's log refuses changes, and what was confirmed is there after a crash and a restart`() async throws
-    {
+    func `under a server's log makes changes fail, and confirmed ones survive a crash and restart`() async throws {
         let balloon = Balloon(in: try Self.disk("SLUICE_MORTAL_WAL"))
         let store = PostgresQueueStore(
             try #require(Self.environment["SLUICE_POSTGRES_MORTAL"]), queue: "full log", namespace: "full",
@@ -223,11 +218,11 @@ import SluicePostgres
         #expect(progress.errors.allSatisfy { [.unavailable, .full].contains($0.code) }, "\(progress.errors)")
         balloon.release()
         let control = try #require(Self.environment["SLUICE_POSTGRES_CONTROL"])
-        // It may have ended already.
+        // It may already have shut down.
         _ = try? await shell("\(control) kill")
         try #require(try await shell("\(control) start") == 0)
         let counts = try await store.snapshot(listing: 0).counts
-        // The last request may have been committed before its answer was lost.
+        // The last request may have been committed before its response was lost.
         #expect([progress.accepted, progress.accepted + 200].contains(counts[.waiting, default: 0]), "\(counts)")
         progress.errors = []
         progress.accepted = counts[.waiting, default: 0]

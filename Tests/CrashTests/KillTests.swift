@@ -7,8 +7,8 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Processes that are killed like with `kill -9`, at every step of a job and in the middle of its bytes, one after the
-/// other on the same queue; then one more that finishes.
+/// Processes are killed with SIGKILL, at every step of a job and in the middle of its bytes, one after the other on the same queue. Then
+/// one more process finishes the work.
 @Suite(.serialized) struct `Killing downloads` {
     /// The moment at which a process dies.
     enum Kill: Sendable {
@@ -31,9 +31,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `at any moment loses no job, leaves no half file under a name, and downloads nothing twice that was done`()
-        async throws
-    {
+    func `at any moment loses no job, leaves no incomplete file, and repeats no finished download`() async throws {
         var tally = Tally()
         for seed in 0..<4 { try await evening(seed: UInt64(seed), &tally) }
 
@@ -143,7 +141,7 @@ final class Evening: Sendable {
     /// The process to kill after this many more served bytes.
     private let bomb = Guarded<(pid: pid_t, bytes: Int)?>(nil)
     private let ranges = Guarded(0)
-    /// The server's count when a job was first seen to be done.
+    /// The server's request count when a job was first seen to be done.
     private let doneAt = Guarded<[String: Int]>([:])
 
     var database: URL { directory.appending(path: "queue.db") }
@@ -156,7 +154,7 @@ final class Evening: Sendable {
             let isSmall = number % 4 == 0
             let size =
                 isSmall ? Int.random(in: 1...60_000, using: &random) : .random(in: 270_000...700_000, using: &random)
-            // Different bytes at every place, and in every file.
+            // Bytes that differ at every position and in every file.
             let numbers = (0..<size / 8 + 1).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) }
             return Item(
                 name: "song-\(number)", isResumable: number % 5 != 1,
@@ -216,7 +214,7 @@ final class Evening: Sendable {
         return snapshot.count(in: .running)
     }
 
-    /// Returns an error for each done job that a process has requested from the server again.
+    /// Returns an error for each finished job that was requested from the server again.
     func checkDone(_ origin: LoopbackOrigin) async throws -> [String] {
         let store = try await SQLiteQueueStore.open(at: database)
         let done = try await store.snapshot(listing: 10_000).ended.filter { $0.state == .done }

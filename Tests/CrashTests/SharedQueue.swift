@@ -17,7 +17,7 @@ enum QueueKind: CaseIterable, Sendable {
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Without the package trait or without a server, the store on PostgreSQL is left out. In CI it isn't, and fails without a server.
+    /// Without the package trait or a server, the PostgreSQL store isn't tested. CI always tests it, and fails without a server.
     static let allCases: [QueueKind] = {
         #if PostgreSQL
         let names = ["SLUICE_POSTGRES", "CI", "SLUICE_REQUIRE_SERVERS"]
@@ -69,7 +69,7 @@ struct SharedQueue: Sendable {
         }
     }
 
-    /// Whether a program is in a transaction that changes the queue. A program that stops in one on PostgreSQL doesn't stop the others.
+    /// Whether a process is in a transaction that changes the queue. On PostgreSQL, a process that stops in one doesn't block the others.
     func isLocked() throws -> Bool {
         guard kind == .sqlite else { return false }
         do {
@@ -148,7 +148,7 @@ struct History: Sendable {
         return violations
     }
 
-    /// Returns an error for each job that isn't done, or for which more than one worker has recorded that.
+    /// Returns an error for each job that isn't done, or that more than one worker has recorded as done.
     func lossesAndRepeats() -> [String] {
         let done = counts(.done)
         return jobs.values.filter { $0.state != .done || done[$0.id] != 1 }.map {
@@ -160,8 +160,8 @@ struct History: Sendable {
 // MARK: - Processes that are killed or stopped
 
 extension ChildProcess {
-    /// Waits until the process has stopped itself with SIGSTOP, or has ended. A program that is stopped in a transaction blocks the
-    /// others: as long as the process is in one, it continues for a moment, and stops itself again.
+    /// Waits until the process has stopped itself with SIGSTOP, or has ended. A process that stops in a transaction blocks the others, so
+    /// it is continued for a moment and stops itself again, until it stops outside of one.
     func stopped(outside isInTransaction: () throws -> Bool) async throws {
         while isRunning {
             let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
@@ -178,7 +178,7 @@ extension ChildProcess.End {
     /// The jobs that a `CrashWorker` held when it sent itself a signal.
     var held: [Substring] { lines(after: "holds ").last?.split(separator: ",") ?? [] }
 
-    /// The jobs of which a `CrashWorker` has recorded the end.
+    /// The jobs whose ends a `CrashWorker` has recorded.
     var finished: [Substring] { lines(after: "ended ") }
 
     private func lines(after start: String) -> [Substring] {

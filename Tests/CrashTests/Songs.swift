@@ -21,7 +21,7 @@ final class Songs: Sendable {
     let songs: [Song]
     let ledger: Ledger
     private let byName: [String: Song]
-    /// Called for each request before the answer.
+    /// Called for each request before the response.
     private let hold: @Sendable (OriginRequest) async -> Void
 
     init(
@@ -35,7 +35,7 @@ final class Songs: Sendable {
             let size =
                 place % 4 == 3
                 ? Int.random(in: 1...60_000, using: &random) : .random(in: 270_000...500_000, using: &random)
-            // Different bytes at every place, and in every file.
+            // Bytes that differ at every position and in every file.
             let numbers = (0..<size / 8 + 1).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) }
             return Song(
                 name: "song-\(number)", lane: lane, host: (place / 2 + lane) % 3, user: (lane + place % 2) % lanes,
@@ -63,7 +63,7 @@ final class Songs: Sendable {
         ).inPieces(of: 60_000, pausing: .milliseconds(3)).noting(running)
     }
 
-    /// Returns an error for each file that is missing, incomplete or left.
+    /// Returns an error for each file that is missing, incomplete or left over.
     func wrongFiles(in directory: URL) throws -> [String] {
         let found = try FileManager.default.contentsOfDirectory(atPath: directory.path)
         var wrong = Set(byName.keys).subtracting(found).map { "\($0) is missing" }
@@ -85,7 +85,7 @@ extension OriginRequest {
 }
 
 extension OriginResponse {
-    /// Ends the request in the ledger before the last byte: once a client has it, its next request may arrive.
+    /// Ends the request in the ledger before the last byte is sent. Once the client has that byte, its next request may arrive.
     func noting(_ running: Ledger.Running) -> OriginResponse {
         var response = self
         var last: [Step] = []

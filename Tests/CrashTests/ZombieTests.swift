@@ -5,12 +5,12 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// A process is stopped (SIGSTOP) for longer than its lease, as by a debugger or a machine that sleeps. Meanwhile another one takes over.
+/// A process is stopped (SIGSTOP) for longer than its lease, as by a debugger or when a machine sleeps. Meanwhile, another one takes over.
 @Suite struct `A worker that is stopped for longer than its lease` {
     private static let limits = DownloadCoordinator.Limits(total: 1, perHost: 1, perUser: 1)
     private static let steps = ["claimed"] + TransferPhase.allCases.map { "\($0)" } + ["recorded"]
 
-    /// What a file is, apart from its content: a file that was replaced has another number.
+    /// The inode numbers of the files. A replaced file has a different number.
     private static func numbers(_ queue: SharedQueue) throws -> [String: UInt64] {
         let files = FileManager.default
         var numbers: [String: UInt64] = [:]
@@ -22,15 +22,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: QueueKind.allCases, steps)
-    func `records nothing more of the lost job, stops it, and replaces no file`(
+    func `stops the lost job, records no outcome for it, and replaces no file`(
         _ kind: QueueKind, _ step: String
     ) async throws {
         try await SharedQueue.with(kind) { queue in
-            // The limits hold as the store counts: the server still sees the connection of the stopped process.
+            // Only the store can count for the limits, because the server still sees the connection of the stopped process.
             let songs = Songs(3, lanes: 1, seed: 4, ledger: Ledger(limits: .init(total: .max, perHost: nil)))
             try await LoopbackOrigin.serve {
                 let answer = await songs.answer($0)
-                // The first transfer would take an hour: its worker must stop it.
+                // The first transfer would take an hour, so its worker must stop it.
                 return step == "receiving" && songs.ledger.state.requests.values.reduce(0, +) == 1
                     ? answer.endless : answer
             } during: { origin in
@@ -59,12 +59,12 @@ import Testing
                 if step == "recorded" {
                     #expect(taken.counts(.released)[first] == nil, "the job had ended")
                 } else {
-                    // Again each time that the heir finds the partial file locked.
+                    // This happens again each time the heir finds the partial file locked.
                     #expect(taken.counts(.released)[first] ?? 0 >= 1, "the lease was taken back")
                 }
                 #expect(history.lossesAndRepeats() == [])
                 #expect(history.violations(of: Self.limits) == [])
-                // It may begin with the lost job before it knows, and leave a partial file beside the complete one.
+                // The sleeper may begin the lost job before it knows, and leave a partial file beside the complete one.
                 let wrong = try songs.wrongFiles(in: queue.files)
                 let left = ["song-0.sluice.part is left", "song-0.sluice.json is left"]
                 #expect(wrong.filter { !left.contains($0) } == [])
@@ -82,7 +82,7 @@ extension OriginResponse {
     /// Sends the last bytes one after the other, each after a pause.
     fileprivate var endless: OriginResponse {
         var response = self
-        // An hour. The other bytes are more than a write of a transfer takes.
+        // This takes an hour. The bytes before the tail are more than one write of a transfer.
         let tail = 4000
         var bytes = steps.flatMap { step -> [UInt8] in
             if case .send(let bytes) = step { bytes } else { [] }
@@ -90,7 +90,7 @@ extension OriginResponse {
         let last = bytes.suffix(min(tail, bytes.count))
         bytes.removeLast(last.count)
         response.steps = [.send(bytes)] + last.flatMap { [.pause(.seconds(1)), .send([$0])] }
-        // Keeps what notes the end of the request.
+        // Keeps the step that notes the end of the request.
         response.steps += steps.filter { if case .perform = $0 { true } else { false } } + [.pause(.zero)]
         return response
     }

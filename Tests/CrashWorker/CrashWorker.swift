@@ -21,8 +21,8 @@ import SluicePostgres
 /// --clock names the file that shifts its wall clock (`ClockShift.h`). A process that stops itself does so again whenever it is continued,
 /// until the file exists that --until names.
 ///
-/// Standard error gets a line for each download that it has ended, `ended NUMBER`, and before the signal the downloads that it holds,
-/// `holds NUMBER,NUMBER`. Requests have the process id in the field `X-Worker`. Exits with 0 if no download of its list failed.
+/// It writes a line to standard error for each download that it has ended, `ended NUMBER`, and before the signal one for the downloads that
+/// it holds, `holds NUMBER,NUMBER`. Requests have the process ID in the field `X-Worker`. Exits with 0 if no download of its list failed.
 @main
 struct CrashWorker {
     static func main() async throws {
@@ -116,7 +116,7 @@ final class Trap: Sendable {
 
     private let step: String?
     private let signal: CInt
-    /// The process stops itself again until this file exists.
+    /// The process keeps stopping itself until this file exists.
     private let barrier: String?
     private let state: Mutex<State>
 
@@ -138,7 +138,7 @@ final class Trap: Sendable {
         guard let held else { return }
         say("holds \(held.map { "\($0)" }.joined(separator: ","))")
         repeat {
-            // To this thread: another one might take the signal later, while this one goes on.
+            // To this thread, because another one might take the signal later, while this one continues.
             pthread_kill(pthread_self(), signal)
             // The test has continued the process. Its other threads get time to end a transaction: see `ChildProcess.stopped(outside:)`.
             usleep(20_000)
