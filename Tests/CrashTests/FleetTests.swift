@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Works off a queue with a process in each lane. Killed processes are replaced.
+    /// Completes a queue with one process per lane. Killed processes are replaced.
     private static func work(
         _ queue: SharedQueue, _ songs: Songs, kills: [(step: String, count: Int)]
     ) async throws -> Tally {

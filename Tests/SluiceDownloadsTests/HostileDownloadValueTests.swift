@@ -62,7 +62,7 @@ import Testing
         ),
     ]
 
-    /// A directory of its own, and a transport whose server is away.
+    /// An empty directory, and coordinators that have no server.
     struct Place: Sendable {
         let directory: URL
 
@@ -373,7 +373,7 @@ import Testing
         decoded("QueuedDownload.init(from:)") { download(&$0) },
     ]
 
-    /// Decodes damaged JSON of a value. What is accepted can be printed, compared and encoded.
+    /// Decodes damaged JSON. Values that are accepted can be printed, compared and encoded.
     private static func decoded<Value: Codable & Hashable & SendableMetatype>(
         _ name: String, _ make: @escaping @Sendable (inout HostileValues) -> Value
     ) -> HostileCall {

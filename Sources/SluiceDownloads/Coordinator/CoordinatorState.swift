@@ -141,7 +141,7 @@ struct CoordinatorState {
 
     var allCallers: [RunCaller] { callers.map(\.caller) }
 
-    /// The engine has ended, so all callers are done: returns their signals. No caller can join anymore, because nobody would notify it.
+    /// Removes all callers after the engine has ended, and returns their signals. No caller can join later, because nobody would notify it.
     mutating func removeCallers() -> [Signal] {
         defer { (callers, departures, isStopping) = ([], [], true) }
         return callers.map(\.caller.signal) + departures.map(\.signal)

@@ -85,7 +85,7 @@ protocol ClaimableJob {
     var members: JobMembers { get }
 }
 
-/// The waiting jobs of a host and a user, the pair that limits count by. Jobs whose URLs have to be resolved have separate lines.
+/// The waiting jobs of one host and one user, the two that limits apply to. Jobs whose URLs have to be resolved have separate lines.
 struct Line: Hashable {
     var host: String
     var user = ""

@@ -69,7 +69,7 @@ package protocol QueueStore: Sendable {
     /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
 
-    /// Whether workers on several machines can use the store. Only such a store takes the machines of jobs and claims into account.
+    /// Whether workers on several machines can use the store. Only then do the machines of jobs and claims matter.
     var spansMachines: Bool { get }
 
     /// Registers a worker. Jobs of workers that are known to be dead, for example after a kill, go back to waiting immediately.

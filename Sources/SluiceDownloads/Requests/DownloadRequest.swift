@@ -86,7 +86,7 @@ public struct DownloadRequest: Sendable, Hashable {
             user: user, priority: priority)
     }
 
-    /// The host that ``DownloadCoordinator/Limits/perHost`` counts by, with the port unless it is the scheme's default.
+    /// The host for ``DownloadCoordinator/Limits/perHost``, with the port unless it is the scheme's default.
     ///
     /// All spellings of a host count as one: `127.1` and `127.0.0.1`, `A.example.` and `a.example`, `bücher.example` and
     /// `xn--bcher-kva.example`. Names aren't looked up. An IPv6 address is in brackets.

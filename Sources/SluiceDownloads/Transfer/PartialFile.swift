@@ -19,8 +19,8 @@ import Foundation
 /// sync, replace the checkpoint …    sync, replace the checkpoint …
 /// ```
 ///
-/// An old checkpoint never exists beside new bytes: if there is an old one, the new one is on the disk, under its name, before the first
-/// byte is written.
+/// An old checkpoint never exists next to new bytes. If there is one, its replacement is on the disk, under its name, before the first byte
+/// is written.
 final class PartialFile {
     let file: CheckpointedFile
     private let durability: Durability

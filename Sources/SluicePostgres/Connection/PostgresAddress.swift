@@ -8,11 +8,11 @@ internal import Foundation
 #endif
 
 /// The URL of a database, `postgres://user:password@host:5432/database`, as libpq reads it: see section 34.1.1 of PostgreSQL's
-/// documentation. Anything it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and the password file.
+/// documentation. Missing parts come from the environment (`PGHOST`, `PGPASSWORD`) and the password file.
 package struct PostgresAddress: Sendable, Hashable {
     /// The URL with its password, for libpq.
     let url: String
-    /// The URL for messages: without the password and options, but with the parts it leaves out filled in.
+    /// The URL for messages: without the password and options, but with the missing parts filled in.
     package let subject: String
     /// The passwords from the URL and the environment, both as libpq has them and as they are written in the URL.
     private let secrets: Set<String>

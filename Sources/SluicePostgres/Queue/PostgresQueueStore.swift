@@ -22,8 +22,8 @@ extension DownloadStore {
     /// **Secrets.** URLs are stored unchanged, and header fields aren't stored. Errors and logs never contain the password of `url`.
     ///
     /// - Parameters:
-    ///   - url: The URL of the database, as libpq reads it. Anything it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and
-    ///     the password file.
+    ///   - url: The URL of the database, as libpq reads it. Missing parts come from the environment (`PGHOST`, `PGPASSWORD`) and the
+    ///     password file.
     ///   - queue: The name of the queue. A database can have several, each with its own downloads and limits.
     ///   - namespace: The PostgreSQL schema of the tables, which is created if it is missing.
     ///   - files: The engine that waits for the connections.
@@ -46,8 +46,8 @@ extension DownloadStore {
 /// **Leases.** A worker is known by the leases that it renews. A dead worker's jobs go back to waiting when its leases expire, by the
 /// server's clock.
 ///
-/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. A turn recognizes by its tokens what it has
-/// already done. Other operations can safely run twice, but may then report that there was nothing left to change.
+/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. A turn uses its tokens to recognize what it
+/// has already done. Other operations can safely run twice, but may then report that there was nothing left to change.
 package final class PostgresQueueStore: QueueStore {
     private let subject: String
     private let database: Result<PostgresDatabase, PostgresError>

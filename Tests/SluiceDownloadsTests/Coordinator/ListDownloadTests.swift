@@ -175,7 +175,7 @@ import Testing
             #expect(skipped.values.count == 3 && skipped.values.compactMap(\.self) == [1])
             #expect(try names(in: directory) == ["a", "b", "c", "d"])
             #expect(origin.metrics.requestsByTarget == ["/d": 1])
-            // The same list again has nothing to do.
+            // Downloading the same list again does nothing.
             let again = try await downloader.coordinator(store: store).download(all)
             #expect(again.skippedCount == 4 && again.isComplete && origin.metrics.requests == 1)
         }

@@ -257,7 +257,7 @@ final class RunningCounter: Sendable {
     private let monitor: Monitor<State>
     private let limits: DownloadCoordinator.Limits
 
-    /// What was counted so far.
+    /// The counts so far.
     var state: State { monitor.state }
 
     init(limits: DownloadCoordinator.Limits) {

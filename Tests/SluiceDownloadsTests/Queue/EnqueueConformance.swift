@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `joining a delayed job does not shorten its delay`(_ kind: StoreKind) async throws {
+    func `joining a delayed job doesn't shorten its delay`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             try await fixture.add("a")
             try await fixture.settle(try await fixture.claim()[0], .retry(after: .seconds(5), message: "slow"))

@@ -23,8 +23,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("b", "b", 500, 500),  // same boot: all that is there
-            // What was on the disk.
+            ("b", "b", 500, 500),  // same boot: all bytes
+            // Different or unknown boots: the bytes that were on the disk.
             ("b", "c", 500, 300), ("b", nil, 500, 300), (nil, nil, 500, 300), (nil, "b", 500, 300),
             ("b", "c", 200, 200),  // the disk lost more
             ("b", "b", 1001, 0),  // more than the file has

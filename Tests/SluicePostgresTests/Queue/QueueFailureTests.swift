@@ -165,7 +165,7 @@ import Testing
     }
 }
 
-/// A worker that doesn't know of a claim would renew its leases as long as it runs, and never work on the jobs.
+/// A worker that doesn't know about a claim would keep renewing its leases, and never work on the jobs.
 @Suite(.needsPostgres, .timeLimit(.minutes(15))) struct `A claim whose response was lost` {
     private static let limits = DownloadCoordinator.Limits(total: 9, perHost: nil)
 

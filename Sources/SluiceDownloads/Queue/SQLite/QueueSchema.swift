@@ -3,7 +3,7 @@ import SluiceDatabase
 
 /// The tables of ``SQLiteQueueStore``.
 ///
-/// A **lane** is a pair of host and user, the pair that limits count by. The lane's claimable jobs stand in its **line**, in claim order,
+/// A **lane** is a pair of host and user, the two that limits apply to. The lane's claimable jobs stand in its **line**, in claim order,
 /// and the lane stores the first of them, its head. A claim reads the heads in order, no matter how many jobs are waiting. A lane exists as
 /// long as its line isn't empty. There is no counter of running jobs. Each claim counts them: there are never more than the limit, and the
 /// count can't get out of sync. Triggers count the jobs of each state in `tally`, because there can be millions.

@@ -172,7 +172,7 @@ extension PostgresQueueSchema {
 extension PostgresQueueSchema {
     // MARK: Room under the limits
 
-    /// How many more jobs from a host have room, not counting the array `taken`. None for the hosts in `p_avoided`.
+    /// How many more jobs from a host may run, not counting the array `taken`. None for the hosts in `p_avoided`.
     private static func hostRoom(_ name: String, taken: String? = nil) -> String {
         """
         CASE WHEN \(name) = ANY (p_avoided) THEN 0 ELSE
@@ -184,7 +184,7 @@ extension PostgresQueueSchema {
         """
     }
 
-    /// How many more jobs charged to a user have room, not counting the array `taken`.
+    /// How many more jobs charged to a user may run, not counting the array `taken`.
     private static func userRoom(_ name: String, taken: String? = nil) -> String {
         """
         CASE WHEN \(name) = '' THEN 4611686018427387904 ELSE p_per_user

@@ -3,7 +3,7 @@ internal import SluiceDownloads
 
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
-/// The tables resemble the SQLite store's. A **lane** is a pair of host and user, the pair that limits count by. Jobs that not every worker
+/// The tables resemble the SQLite store's. A **lane** is a pair of host and user, the two that limits apply to. Jobs that only some workers
 /// may claim have separate lanes: jobs whose URLs have to be resolved, and the jobs of each machine. A lane's claimable jobs stand in its
 /// **line**, in claim order, and the first of them is the lane's **head**. A claim reads the heads in order, no matter how many jobs are
 /// waiting.
