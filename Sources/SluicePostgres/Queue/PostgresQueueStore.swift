@@ -213,7 +213,6 @@ package final class PostgresQueueStore: QueueStore {
         }
     }
 
-    /// Decodes results.
     func decoding<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()

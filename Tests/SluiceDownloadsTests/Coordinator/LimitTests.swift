@@ -25,7 +25,6 @@ import TestSupport
         return [user, request.headerFields[HTTPField.Name("Host")!] ?? "no host"]
     }
 
-    /// Answers once the gate is open.
     private static func answer(_ gate: Gate) -> LoopbackOrigin.Handler {
         { _ in
             await gate.pass()

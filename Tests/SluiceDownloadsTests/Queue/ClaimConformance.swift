@@ -257,7 +257,6 @@ final class RunningCounter: Sendable {
     private let monitor: Monitor<State>
     private let limits: DownloadCoordinator.Limits
 
-    /// The counts so far.
     var state: State { monitor.state }
 
     init(limits: DownloadCoordinator.Limits) {

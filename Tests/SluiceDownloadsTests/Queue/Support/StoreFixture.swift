@@ -81,7 +81,6 @@ struct StoreFixture: Sendable {
 
     // MARK: Common operations
 
-    /// Enqueues one request.
     @discardableResult
     func enqueue(_ request: DownloadRequest, batch: String? = nil, keepsFinished: Bool = false) async throws
         -> EnqueuedJob
