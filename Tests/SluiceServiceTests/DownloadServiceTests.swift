@@ -54,7 +54,7 @@ import UnixSignals
     @Test func `a graceful shutdown stops a download, keeps its partial file, and the next run continues it`()
         async throws
     {
-        // A URL with a password isn't stored in a file.
+        // The secret is in the query, because a queue in a file refuses a password in the URL.
         let url = URL(string: "https://songs.example/song.mp3?token=secret")!
         try await withDownloads(songs) { downloads, directory in
             let group = ServiceGroup(services: [service(downloads)], logger: logger(.error))
