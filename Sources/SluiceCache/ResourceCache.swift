@@ -81,7 +81,7 @@ public final class ResourceCache: Sendable {
     /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files. The
     /// cache doesn't shut down `transport`.
     ///
-    /// - Precondition: The configuration's concurrencies are at least 1, and its memory size isn't negative.
+    /// - Precondition: The configuration's concurrencies are at least 1, and none of its sizes is negative.
     /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
     ///   created.
     public convenience init(
@@ -98,6 +98,7 @@ public final class ResourceCache: Sendable {
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate,
         largestInIndex: Int? = nil
     ) async throws {
+        configuration.check()
         let disk = try await DiskStore.open(
             in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
             largestInIndex: largestInIndex ?? DiskStore.largestInIndex, verification: configuration.verification,
@@ -190,7 +191,7 @@ public final class ResourceCache: Sendable {
 extension ResourceCache {
     /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
     ///
-    /// - Precondition: The configuration's concurrencies are at least 1, and its memory size isn't negative.
+    /// - Precondition: The configuration's concurrencies are at least 1, and none of its sizes is negative.
     /// - Throws: The error of `body`, or an error from opening the cache or from ``ResourceCache/shutdown()``.
     public static func withCache<Result>(
         directory: URL, configuration: Configuration = .init(),
@@ -374,14 +375,6 @@ extension ResourceCache {
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {
-            precondition(concurrency >= 1, "A cache's concurrency must be at least 1; it is \(concurrency).")
-            precondition(
-                concurrencyPerHost >= 1, "A cache's concurrencyPerHost must be at least 1; it is \(concurrencyPerHost)."
-            )
-            Self.check(maximumMemorySize, "maximumMemorySize")
-            Self.check(maximumDiskSize, "maximumDiskSize")
-            Self.check(maximumDiskEntrySize ?? 0, "maximumDiskEntrySize")
-            Self.check(maximumResponseSize, "maximumResponseSize")
             self.concurrency = concurrency
             self.concurrencyPerHost = concurrencyPerHost
             self.maximumMemorySize = maximumMemorySize
@@ -392,6 +385,19 @@ extension ResourceCache {
             self.verification = verification
             self.maximumHeuristicLifetime = maximumHeuristicLifetime
             self.retries = retries
+            check()
+        }
+
+        /// Traps on invalid values, which may also have been set after the initializer.
+        fileprivate func check() {
+            precondition(concurrency >= 1, "A cache's concurrency must be at least 1; it is \(concurrency).")
+            precondition(
+                concurrencyPerHost >= 1, "A cache's concurrencyPerHost must be at least 1; it is \(concurrencyPerHost)."
+            )
+            Self.check(maximumMemorySize, "maximumMemorySize")
+            Self.check(maximumDiskSize, "maximumDiskSize")
+            Self.check(maximumDiskEntrySize, "maximumDiskEntrySize")
+            Self.check(maximumResponseSize, "maximumResponseSize")
         }
 
         private static func check(_ size: some BinaryInteger, _ name: StaticString) {

@@ -45,6 +45,19 @@ import Testing
         ("a cache needs an exchange", { _ = ResourceCache.Configuration(concurrency: 0) }),
         ("a cache needs an exchange for each host", { _ = ResourceCache.Configuration(concurrencyPerHost: 0) }),
         ("no size is negative", { _ = ResourceCache.Configuration(maximumDiskSize: -1) }),
+        (
+            "a configuration is valid when a cache uses it",
+            {
+                var configuration = ResourceCache.Configuration()
+                configuration.maximumDiskEntrySize = -1
+                let directory = FileManager.default.temporaryDirectory.appending(path: "never-created-\(UUID())")
+                _ = try await ResourceCache(directory: directory, configuration: configuration)
+            }
+        ),
+        (
+            "a key is equal to itself",
+            { MemoryCache<Double, Int>(maximumCost: 10, maximumCount: 1).insert(1, for: .nan, cost: 1) }
+        ),
         ("a cache isn't trimmed to a negative size", { try await withCache { try await $0.trim(toBytes: -1) } }),
         ("a fraction is a number from 0 to 1", { try await withCache { $0.trimMemory(toFraction: .nan) } }),
     ]

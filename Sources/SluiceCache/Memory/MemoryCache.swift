@@ -173,6 +173,7 @@ package struct SieveState<Key: Hashable, Value> {
 
     package mutating func insert(_ value: Value, for key: Key, cost: Int) -> (isKept: Bool, discarded: [Entry]) {
         precondition(cost >= 0, "The cost of a value must not be negative; it is \(cost).")
+        precondition(key == key, "A memory cache's key must be equal to itself, unlike a NaN.")
         var discarded: [Entry] = []
         if let replaced = remove(key) { discarded.append(replaced) }
         guard cost <= maximumEntryCost, maximumCount > 0 else { return (false, discarded) }

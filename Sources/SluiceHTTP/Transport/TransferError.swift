@@ -275,5 +275,5 @@ extension TransferError.Code {
 
 extension TransferError.Code {
     /// A file operation failed; ``TransferError/cause`` is its `FileError`.
-    public static let file = Self("file", "The file couldn't be written", nil)
+    public static let file = Self("file", "A file couldn't be read or written", nil)
 }
