@@ -97,9 +97,9 @@ struct QueueReports: Sendable {
 final class WatchScreen: Sendable {
     private struct State {
         var report: QueueReport?
-        /// The bytes of the running downloads, and when they were read, to compute the rate.
+        /// The bytes of the running downloads, and when they were read.
         var sample: (bytes: [Int64: Int64], time: ContinuousClock.Instant)?
-        var rate = 0.0
+        var rate = SmoothedRate()
         var offset = 0
         var isShown = false
         var restoreKeys: (@Sendable () -> Void)?
@@ -173,18 +173,21 @@ final class WatchScreen: Sendable {
     }
 
     private func follow(_ reports: QueueReports) async throws {
-        // Unchanged states count, too: delays count down, and the rate falls to zero.
+        // Unchanged states count, too: delays count down, and the rate falls.
         try await reports.forEach(onlyChanged: false) { report in
             let time = ContinuousClock.now
             state.withLock { state in
                 state.report = report
                 let bytes = Dictionary(
-                    report.running.map { ($0.id, $0.receivedBytes ?? 0) }, uniquingKeysWith: { first, _ in first })
-                guard let sample = state.sample else { return state.sample = (bytes, time) }
-                let seconds = (time - sample.time) / .seconds(1)
-                guard seconds >= 0.9 else { return }
-                let gain = bytes.reduce(0) { $0 + max(0, $1.value - (sample.bytes[$1.key] ?? $1.value)) }
-                state.rate = Double(gain) / seconds
+                    report.running.map { ($0.id, max(0, $0.receivedBytes ?? 0)) }, uniquingKeysWith: { first, _ in first })
+                if let sample = state.sample, !bytes.isEmpty {
+                    let gain = bytes.reduce(Int64(0)) { sum, row in
+                        sum.addingClamped(max(0, row.value - (sample.bytes[row.key] ?? row.value)))
+                    }
+                    state.rate.add(gain, over: time - sample.time)
+                } else {
+                    state.rate = SmoothedRate()
+                }
                 state.sample = (bytes, time)
             }
             ring()
@@ -230,7 +233,7 @@ final class WatchScreen: Sendable {
     private var frame: WatchFrame {
         let size = console.outputSize() ?? Console.Size(columns: 80, rows: 24)
         return state.withLock {
-            WatchFrame(title: title, report: $0.report, rate: $0.rate, size: size, offset: $0.offset)
+            WatchFrame(title: title, report: $0.report, rate: $0.rate.bytesPerSecond ?? 0, size: size, offset: $0.offset)
         }
     }
 
