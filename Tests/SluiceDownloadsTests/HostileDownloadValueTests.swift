@@ -330,6 +330,11 @@ import Testing
         HostileCall("QueueSnapshot.Host.init(name:notBefore:isUnreachable:)") {
             _ = QueueSnapshot.Host(name: $0.text(), notBefore: date(&$0))
         },
+        HostileCall("DownloadProgress.init(receivedBytes:totalBytes:)") { values in
+            let progress = DownloadProgress(
+                receivedBytes: values.int64(), totalBytes: values.one(of: [nil, values.int64()]))
+            guard (0...1).contains(progress.fractionCompleted ?? 0) else { fatalError("\(progress)") }
+        },
         HostileCall("QueueSnapshot.Running.init(download:receivedBytes:totalBytes:)") { values in
             let running = QueueSnapshot.Running(
                 download: download(&values), receivedBytes: values.int64(),

@@ -110,6 +110,26 @@ public struct DownloadHandle: Sendable {
         JobEvents(handle: self)
     }
 
+    /// An asynchronous sequence of the progress of the download, from now until it has ended; for a progress bar.
+    ///
+    ///     for await progress in handle.progress() {
+    ///         bar.value = progress.fractionCompleted ?? 0
+    ///     }
+    ///
+    /// If a transfer is running, the first value is its current progress. A retry that can't resume starts again at 0. The last value of a
+    /// completed download is the size of its file. For the rest, the sequence is like ``events()``. To show many downloads, use
+    /// ``DownloadList``.
+    public func progress() -> some AsyncSequence<DownloadProgress, Never> & Sendable {
+        JobProgress(events: JobEvents(handle: self))
+    }
+
+    fileprivate var currentProgress: DownloadProgress? {
+        guard let (received, expected) = coordinator.core.current?.state.withLock({ $0.progress(of: id) }),
+            received > 0 || expected != nil
+        else { return nil }
+        return DownloadProgress(receivedBytes: received, totalBytes: expected)
+    }
+
     fileprivate var isOver: Bool {
         get async {
             if case .conflict = admission { return true }
@@ -129,7 +149,7 @@ public struct DownloadHandle: Sendable {
 private struct JobEvents: AsyncSequence, Sendable {
     typealias Failure = Never
 
-    private let handle: DownloadHandle
+    fileprivate let handle: DownloadHandle
     private let subscription: Subscription
 
     init(handle: DownloadHandle) {
@@ -185,5 +205,68 @@ private struct JobEvents: AsyncSequence, Sendable {
         }
 
         deinit { observers.remove(queue, of: job) }
+    }
+}
+
+// MARK: - Progress
+
+/// How much of a download has arrived.
+public struct DownloadProgress: Sendable, Hashable {
+    /// The number of bytes that have arrived, including the bytes of earlier attempts.
+    public var receivedBytes: Int64
+    /// The size of the file in bytes, or `nil` if the server didn't announce it.
+    public var totalBytes: Int64?
+
+    /// Creates a value, for previews and tests.
+    public init(receivedBytes: Int64, totalBytes: Int64? = nil) {
+        self.receivedBytes = receivedBytes
+        self.totalBytes = totalBytes
+    }
+
+    /// The fraction from 0 to 1, or `nil` if the size is unknown.
+    public var fractionCompleted: Double? {
+        totalBytes.map { $0 > 0 ? min(1, max(0, Double(receivedBytes) / Double($0))) : 1 }
+    }
+}
+
+/// The progress that a job's events report.
+private struct JobProgress: AsyncSequence, Sendable {
+    typealias Failure = Never
+
+    let events: JobEvents
+
+    func makeAsyncIterator() -> Iterator { Iterator(handle: events.handle, events: events.makeAsyncIterator()) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let handle: DownloadHandle
+        var events: JobEvents.Iterator
+        private var progress: DownloadProgress?
+
+        init(handle: DownloadHandle, events: JobEvents.Iterator) {
+            self.handle = handle
+            self.events = events
+        }
+
+        mutating func next() async -> DownloadProgress? { await next(isolation: nil) }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async -> DownloadProgress? {
+            if progress == nil, let current = handle.currentProgress {
+                progress = current
+                return current
+            }
+            while let event = await events.next(isolation: actor) {
+                switch event {
+                case .responded(_, let total, let resumed):
+                    progress = DownloadProgress(receivedBytes: resumed, totalBytes: total)
+                case .received(_, let bytes):
+                    progress = DownloadProgress(receivedBytes: bytes, totalBytes: progress?.totalBytes)
+                case .finished(_, .done(let size)):
+                    progress = DownloadProgress(receivedBytes: size, totalBytes: size)
+                default: continue
+                }
+                return progress
+            }
+            return nil
+        }
     }
 }

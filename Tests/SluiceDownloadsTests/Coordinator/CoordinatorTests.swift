@@ -479,6 +479,36 @@ import TestSupport
             guard case .released = ends.values.first, ends.values.count == 1 else { return #expect(Bool(false)) }
         }
     }
+    @Test func `the progress of a download ends with the size of its file`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(300_000)) }) { list, origin, directory in
+            let downloads = list.coordinator()
+            let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            try await running(downloads) {
+                let handle = try await downloads.enqueue(request)
+                var seen: [DownloadProgress] = []
+                for await progress in handle.progress() { seen.append(progress) }
+                #expect(seen.last == DownloadProgress(receivedBytes: 300_000, totalBytes: 300_000))
+                #expect(seen.allSatisfy { $0.totalBytes == 300_000 })
+                #expect(seen.map(\.receivedBytes) == seen.map(\.receivedBytes).sorted())
+                for await _ in handle.progress() { Issue.record("a download that has ended makes no progress") }
+            }
+        }
+    }
+
+    @Test func `progress that is requested during a transfer begins with the transfer's progress`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let transport = SilentTransport()
+            let downloads = ListDownloader(transport: transport).coordinator()
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory)
+            try await running(downloads) {
+                let handle = try await downloads.enqueue(request)
+                try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
+                var progress = handle.progress().makeAsyncIterator()
+                #expect(await progress.next()?.totalBytes == 900_000)
+            }
+        }
+    }
+
     @Test func `a job whose lease ran out continues when its worker claims it again`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             // Given a transfer with a lease that has run out by the store's clock
