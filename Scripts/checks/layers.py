@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Proves that a module imports only the layers below it (ARCHITECTURE.md), and that no module above SluiceFiles blocks a thread.
+"""Proves that a module imports only the layers below it (ARCHITECTURE.md), that no module above SluiceFiles blocks a thread,
+and that files of two targets are links.
 
     Scripts/checks/layers.py
 
@@ -31,6 +32,10 @@ IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|
 # `FileHandle` is only in Foundation, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Descriptors.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
+
+# Files that another target compiles too. An editor that replaces a link with a copy would leave one of them untested.
+LINKS = ["Benchmarks/Sources/Benchmarks/Harness/Memory.swift", "Tests/FileWorker/Interception.swift",
+         "Tests/URLSessionOnLinux/URLSessionEngine.swift"]
 
 # Calls that block a thread on a file, a process or another thread. Only the lowest layers may make them.
 BLOCKING = re.compile(
@@ -94,5 +99,6 @@ problems = check_imports() + [problem for module in ALLOWED for problem in check
 for directory in (*(ROOT / "Tests").glob("*Tests"), ROOT / "Tests/Stress", ROOT / "Tests/TestSupport"):
     problems += [f"{place}: use Guarded of TestSupport, which ThreadSanitizer understands" for _, place, line in lines_of(directory)
                  if MUTEX.search(line)]
+problems += [f"{path}: must be a symbolic link to the file that another target compiles" for path in LINKS if not (ROOT / path).is_symlink()]
 print("\n".join(problems) if problems else "Every layer imports only the layers below it, and no layer above SluiceFiles blocks.")
 sys.exit(1 if problems else 0)
