@@ -179,7 +179,8 @@ final class WatchScreen: Sendable {
             state.withLock { state in
                 state.report = report
                 let bytes = Dictionary(
-                    report.running.map { ($0.id, max(0, $0.receivedBytes ?? 0)) }, uniquingKeysWith: { first, _ in first })
+                    report.running.map { ($0.id, max(0, $0.receivedBytes ?? 0)) },
+                    uniquingKeysWith: { first, _ in first })
                 if let sample = state.sample, !bytes.isEmpty {
                     let gain = bytes.reduce(Int64(0)) { sum, row in
                         sum.addingClamped(max(0, row.value - (sample.bytes[row.key] ?? row.value)))
@@ -233,7 +234,8 @@ final class WatchScreen: Sendable {
     private var frame: WatchFrame {
         let size = console.outputSize() ?? Console.Size(columns: 80, rows: 24)
         return state.withLock {
-            WatchFrame(title: title, report: $0.report, rate: $0.rate.bytesPerSecond ?? 0, size: size, offset: $0.offset)
+            WatchFrame(
+                title: title, report: $0.report, rate: $0.rate.bytesPerSecond ?? 0, size: size, offset: $0.offset)
         }
     }
 

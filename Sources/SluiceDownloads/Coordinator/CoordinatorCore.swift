@@ -15,7 +15,7 @@ import Foundation
 /// ``DownloadCoordinator/start()`` began.
 ///
 /// ```text
-/// run(), download(_:), start() ── callers ──▶ one CoordinatorRun, in its own task ── turns ──▶ store
+/// run(), download(_:), start() ── callers ──▶ one CoordinatorEngine, in its own task ── turns ──▶ store
 /// ```
 ///
 /// The first caller starts the engine, later callers join it, and it ends when the last one leaves. An engine that is ending can't be
@@ -35,7 +35,7 @@ final class CoordinatorCore: Sendable {
     private let state = Lock(State())
 
     private struct State {
-        var engine: Engine?
+        var running: Running?
         /// The task of `start()`.
         var background: Task<Void, Never>?
         /// The task that `stop()` cancelled last.
@@ -44,8 +44,8 @@ final class CoordinatorCore: Sendable {
         var isClosed = false
     }
 
-    private struct Engine {
-        let run: CoordinatorRun
+    private struct Running {
+        let engine: CoordinatorEngine
         let task: Task<Void, any Error>
     }
 
@@ -74,8 +74,8 @@ final class CoordinatorCore: Sendable {
     /// The base directory for relative targets.
     var directory: URL { (configuration.directory ?? .currentDirectory()).absoluteURL }
 
-    /// The engine's run, if the queue is running.
-    var current: CoordinatorRun? { state.withLock { $0.engine?.run } }
+    /// The engine, if the queue is running.
+    var current: CoordinatorEngine? { state.withLock { $0.running?.engine } }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -85,52 +85,52 @@ final class CoordinatorCore: Sendable {
     ///
     /// - Throws: The error that ended the engine.
     @concurrent func run(_ caller: RunCaller) async throws {
-        guard let engine = try await join(caller) else { return }
-        await engine.run.learnBatches()
+        guard let running = try await join(caller) else { return }
+        await running.engine.learnBatches()
         _ = try? await caller.over.waitUnlessCancelled()
-        switch engine.run.leave(caller) {
+        switch running.engine.leave(caller) {
         case .othersStay(isComplete: true): return
         case .othersStay(isComplete: false):
-            if let condition = await engine.run.stopUnwanted(isLeaving: true) { _ = await condition.wait() }
+            if let condition = await running.engine.stopUnwanted(isLeaving: true) { _ = await condition.wait() }
             return
-        case .last: engine.task.cancel()
+        case .last: running.task.cancel()
         case .ending: break
         }
         do {
-            try await engine.task.value
+            try await running.task.value
         } catch is CancellationError where Task.isCancelled || isClosed {
             // The engine was cancelled while it opened the store.
         }
     }
 
     /// Returns `nil` if the task is cancelled while it waits for an engine to end.
-    private func join(_ caller: RunCaller) async throws -> Engine? {
+    private func join(_ caller: RunCaller) async throws -> Running? {
         while true {
-            let (engine, isClosed) = state.withLock { state -> (Engine?, Bool) in
-                if state.engine == nil, !state.isClosed {
-                    let run = CoordinatorRun(core: self)
-                    state.engine = Engine(run: run, task: Task { try await self.work(run) })
+            let (running, isClosed) = state.withLock { state -> (Running?, Bool) in
+                if state.running == nil, !state.isClosed {
+                    let engine = CoordinatorEngine(core: self)
+                    state.running = Running(engine: engine, task: Task { try await self.work(engine) })
                 }
-                return (state.engine, state.isClosed)
+                return (state.running, state.isClosed)
             }
-            guard !isClosed, let engine else { throw QueueStoreError.closed("queue") }
-            if engine.run.add(caller) { return engine }
-            _ = await engine.task.result
+            guard !isClosed, let running else { throw QueueStoreError.closed("queue") }
+            if running.engine.add(caller) { return running }
+            _ = await running.task.result
             if Task.isCancelled { return nil }
         }
     }
 
-    private func work(_ run: CoordinatorRun) async throws {
+    private func work(_ engine: CoordinatorEngine) async throws {
         let result = await Result {
             let worker = try await store.attach()
-            let result = await Result { try await run.work(as: worker) }
+            let result = await Result { try await engine.work(as: worker) }
             let detached = await Result { try await store.detach(worker) }
-            // The error that ended the run matters more than one that follows from it.
+            // The error that ended the engine matters more than one that follows from it.
             try result.get()
             try detached.get()
         }
-        state.withLock { $0.engine = nil }
-        run.noteEnd()
+        state.withLock { $0.running = nil }
+        engine.noteEnd()
         observers.changes.note()
         try result.get()
     }
@@ -164,13 +164,13 @@ final class CoordinatorCore: Sendable {
     func abandon() { state.withLock { $0.background }?.cancel() }
 
     func close() async throws {
-        let (engine, background) = state.withLock { state in
+        let (running, background) = state.withLock { state in
             state.isClosed = true
-            return (state.engine, state.background)
+            return (state.running, state.background)
         }
         background?.cancel()
-        engine?.task.cancel()
-        _ = await engine?.task.result
+        running?.task.cancel()
+        _ = await running?.task.result
         await background?.value
         try await store.close()
     }

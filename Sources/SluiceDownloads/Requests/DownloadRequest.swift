@@ -395,22 +395,6 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
     }
 }
 
-// MARK: - Resolutions
-
-/// The URL of a resource that a request names by an identifier. See the coordinator's `resolve`.
-public struct DownloadResolution: Sendable, Hashable {
-    /// The URL to download. It isn't stored.
-    public var url: URL
-    /// Additional header fields, which are sent only to the URL's origin and aren't stored.
-    public var headerFields: HTTPFields
-
-    /// Creates a resolution.
-    public init(url: URL, headerFields: HTTPFields = [:]) {
-        self.url = url
-        self.headerFields = headerFields
-    }
-}
-
 extension String {
     /// A hash that is the same in every process and on every platform (FNV-1a with 64 bits), unlike `hashValue`.
     package var stableHash: UInt64 {

@@ -159,56 +159,6 @@ public struct FileWriteOptions: Sendable, Hashable {
     }
 }
 
-/// What is guaranteed about written data if the machine loses power after the write has returned.
-///
-/// A crash of the *process* alone loses no written data at any level. Each level waits for the device longer than the one before.
-public enum Durability: Sendable, Hashable {
-    /// No guarantee: the file may be old, new, empty or truncated. Suitable for contents that can be recreated, such as a cache.
-    case none
-    /// The bytes are on the device before the rename, so the path leads to the complete old or the complete new file. See
-    /// fdatasync(2); on Apple platforms fsync(2).
-    case data
-    /// Like ``data``, and the file's times and mode are on the device. After a power failure, the old file may still have the name.
-    /// See fsync(2); on Apple platforms F_FULLFSYNC, which also flushes the drive's cache.
-    case full
-    /// Like ``full``, and the new name is on the device: once the call has returned, the new file survives any crash. See fsync(2),
-    /// which is called for the file and, after the rename, for its directory.
-    case fullAndDirectory
-}
-
-/// What happens if something already exists at the destination.
-///
-/// Operations that put a file under a name, such as a rename, a copy or a link, fail by default. Those that write a file's
-/// contents, such as `Data.asyncWrite(to:)`, replace by default.
-public enum ExistingFile: Sendable, Hashable {
-    /// The operation fails with ``FileError/Code/exists``. If two tasks or processes try, one succeeds.
-    case fail
-    /// The file is replaced, atomically: a reader that opens the path gets the old file or the new one.
-    case replace
-    /// The file stays, and the operation succeeds without doing anything.
-    ///
-    /// Only copies and downloads can skip, and their result says so. For a rename, a publication or a write, this is the same as
-    /// ``fail``: a success would hide that the caller's bytes weren't stored.
-    case skip
-}
-
-/// The mode bits of a file or directory, such as `0o600`. See chmod(2).
-public struct FilePermissions: Sendable, Hashable, RawRepresentable, ExpressibleByIntegerLiteral {
-    /// The mode bits, for example `0o644`.
-    public var rawValue: UInt32
-
-    /// Creates permissions from mode bits.
-    public init(rawValue: UInt32) { self.rawValue = rawValue & 0o7777 }
-
-    /// Creates permissions from an integer literal, usually an octal one.
-    public init(integerLiteral value: UInt32) { self.init(rawValue: value) }
-
-    /// Read and write permission for all users, as masked by the umask. The default for new files.
-    public static let newFile: Self = 0o666
-    /// All permissions for all users, as masked by the umask. The default for new directories.
-    public static let newDirectory: Self = 0o777
-}
-
 // MARK: - Reading in one job
 
 enum FileContents: Sendable {

@@ -20,11 +20,11 @@ import Foundation
 /// One task at a time takes a turn at the store: it settles and claims jobs for all tasks. Meanwhile, the others only add their
 /// settlements. So an idle worker gets its next job right away, and many small files share a transaction. The task that takes the turn
 /// touches no files: a file system that hangs blocks only the worker that uses it.
-final class CoordinatorRun: Sendable {
+final class CoordinatorEngine: Sendable {
     let core: CoordinatorCore
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<WorkItem>()
-    private let wakes = ChangeSignal()
+    private let wakeSignal = ChangeSignal()
     let directories: DirectoryMaker
     /// The base directory for relative targets.
     private let directory: URL
@@ -54,7 +54,7 @@ final class CoordinatorRun: Sendable {
 
     /// Returns whether the caller has joined. If not, the run is ending.
     func add(_ caller: RunCaller) -> Bool {
-        defer { wakes.note() }
+        defer { wakeSignal.note() }
         return state.withLock { $0.add(caller) }
     }
 
@@ -123,7 +123,7 @@ final class CoordinatorRun: Sendable {
 
     private func request(_ tasks: CoordinatorState.TimedTask...) {
         state.withLock { state in for task in tasks { state.request(task) } }
-        wakes.note()
+        wakeSignal.note()
     }
 
     func stop(_ jobs: [JobID], because reason: CoordinatorState.StopReason) {
@@ -268,7 +268,7 @@ final class CoordinatorRun: Sendable {
             } catch let error as QueueStoreError where error.isOutage && !isLast {
                 if state.withLock({ $0.postpone(untold, now: now()) }) { onWarning(error) }
                 noteRecorded(untold.lazy.map(\.settlement.lease.job))
-                wakes.note()
+                wakeSignal.note()
             } catch {
                 fail(error, giving: untold)
             }
@@ -300,24 +300,24 @@ final class CoordinatorRun: Sendable {
             claimedCount += turn.claimed.count
             let told = settled
             settled = []
-            await take(turn, told, sent: sent)
+            await apply(turn, told, sent: sent)
             // A caller whose batch is empty returns, whatever the others do. If all the room is taken, the whole queue isn't empty, so
             // don't check it.
             if claimedCount == claims.first?.count { remaining.removeAll { $0.batch == nil } }
         } while !remaining.isEmpty
         if claimedCount == 0, let claim = claims.first, claim.count > 0, !claim.avoiding.isEmpty { noteNoOtherHost() }
         core.noteAnswer(isEmpty: empty.contains(nil))
-        let (wakes, callers, isStopping) = state.withLock { state in
+        let (mustWake, callers, isStopping) = state.withLock { state in
             let callers = state.complete(empty)
             return (state.noteAnswer(due: due), callers, state.isStopping)
         }
-        if wakes { self.wakes.note() }
+        if mustWake { wakeSignal.note() }
         for caller in callers { caller.signal.signal() }
         if isStopping { queue.finish() }
     }
 
-    private func take(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
-        let recorded = await recorded(settled, refused: Set(turn.refused))
+    private func apply(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
+        let recorded = await correctingEvents(of: settled, refused: Set(turn.refused))
         let published = recorded.filter { $0.published != nil }
         if !published.isEmpty {
             state.withLock { $0.beginConclusion() }
@@ -331,21 +331,21 @@ final class CoordinatorRun: Sendable {
         for former in state.withLock({ $0.claimed(turn.claimed, at: sent) }) { former.cancel() }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
         await learnBatches()
-        if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(attempt))) }
+        if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(makeAttempt))) }
     }
 
-    private func attempt(_ job: ClaimedJob) -> DownloadAttempt {
+    private func makeAttempt(_ job: ClaimedJob) -> DownloadAttempt {
         var (job, isInOwnDirectory) = (job, job.request.isRelative)
         if !isInOwnDirectory, core.configuration.directory != nil {
             isInOwnDirectory = job.request.relative(to: directory) != nil
         }
         job.request = job.request.resolved(in: directory)
-        return DownloadAttempt(run: self, job: job, isInOwnDirectory: isInOwnDirectory)
+        return DownloadAttempt(engine: self, job: job, isInOwnDirectory: isInOwnDirectory)
     }
 
     /// Returns the jobs with events that say what the store did with them: a job may have been cancelled while its attempt ended, or
     /// enqueued again while it was being cancelled, and a job whose lease was lost no longer belongs to this worker.
-    private func recorded(_ settled: [SettledJob], refused: Set<JobLease>) async -> [SettledJob] {
+    private func correctingEvents(of settled: [SettledJob], refused: Set<JobLease>) async -> [SettledJob] {
         var settled = settled
         var doubtful: [JobID: Int] = [:]
         for index in settled.indices {
@@ -382,20 +382,20 @@ final class CoordinatorRun: Sendable {
         let tasks = state.withLock { $0.fail(error, settled) }
         for task in tasks { task.cancel() }
         queue.finish()
-        wakes.note()
+        wakeSignal.note()
     }
 
     // MARK: Time
 
     private func repeating(_ task: CoordinatorState.TimedTask, _ body: () async -> Void) async {
         let timing = core.timing
-        var wake = wakes.next
+        var wake = wakeSignal.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
             let now = timing.now()
             let limit = state.withLock { $0.arm(task, now: now) }
             await timing.wait(for: wake, until: limit.map { now + $0 })
             if Task.isCancelled { break }
-            wake = wakes.next
+            wake = wakeSignal.next
             if state.withLock({ $0.takes(task, now: timing.now()) }) { await body() }
         }
     }
@@ -406,7 +406,7 @@ final class CoordinatorRun: Sendable {
             let renewed = try await core.store.renew(renewal.worker, lease: core.lease)
             let tasks = state.withLock { $0.endRenewal(renewal, renewed) }
             for task in tasks { task.cancel() }
-            wakes.note()
+            wakeSignal.note()
         } catch let error as QueueStoreError where error.isOutage {
             state.withLock { $0.postponeRenewal(now: core.timing.now()) }
         } catch {

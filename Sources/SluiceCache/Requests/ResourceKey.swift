@@ -1,0 +1,47 @@
+import HTTPTypes
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Requests with equal keys have the same response.
+struct ResponseKey: Hashable, Sendable {
+    var resource: ResourceKey
+    var fields: HTTPFields
+    var mode: ResourceCache.LookupMode
+    /// The state of the resource. A request after a `PUT` has a different generation than a request before it.
+    var generation: UInt64 = 0
+
+    func of(_ visit: ResourceCache.Visit) -> Self {
+        var key = self
+        key.generation = visit.generation
+        return key
+    }
+
+    init(_ request: TransportRequest, _ mode: ResourceCache.LookupMode = .useCache) {
+        resource = ResourceKey(request.url)
+        fields = request.headerFields
+        self.mode = mode
+    }
+}
+
+/// The key of an entry: the URL without its fragment, which isn't sent to servers. Equivalent URLs with different spellings are different
+/// keys, which costs a second request. A `PUT` invalidates its own spelling and the normal one.
+struct ResourceKey: Hashable, Sendable {
+    let text: String
+
+    init(_ url: URL) {
+        let absolute = url.absoluteString
+        text = absolute.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(absolute[..<$0]) } ?? absolute
+    }
+
+    init(text: String) { self.text = text }
+}
+
+extension URL {
+    /// Whether the URL contains a user name or password, so that its responses are for one user.
+    var holdsCredentials: Bool { user(percentEncoded: true) != nil || password(percentEncoded: true) != nil }
+}
