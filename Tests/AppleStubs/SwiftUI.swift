@@ -274,7 +274,17 @@ extension Text: View {
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Text: Equatable, Sendable {
     public struct LineStyle: Hashable, Sendable {
-        public static let single = LineStyle()
+        public static let single = LineStyle(pattern: .solid)
+
+        @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
+        public init(pattern: Pattern = .solid, color: Color? = nil) {}
+
+        @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
+        public struct Pattern: Sendable {
+            public static let solid = Pattern()
+            public static let dot = Pattern()
+            public static let dash = Pattern()
+        }
     }
 
     public init(verbatim content: String) {}

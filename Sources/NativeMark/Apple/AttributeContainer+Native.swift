@@ -106,8 +106,21 @@ extension AttributeContainer {
         if let color = style.background.flatMap({ Color($0) }) { self[Keys.BackgroundColorAttribute.self] = color }
         if style.kerning != 0 { self[Keys.KerningAttribute.self] = CGFloat(style.kerning) }
         if style.baseline != 0 { self[Keys.BaselineOffsetAttribute.self] = CGFloat(style.baseline) }
-        if style.isUnderlined { self[Keys.UnderlineStyleAttribute.self] = .single }
-        if style.isStruckThrough { self[Keys.StrikethroughStyleAttribute.self] = .single }
+        if let line = style.underline { self[Keys.UnderlineStyleAttribute.self] = Text.LineStyle(line) }
+        if let line = style.strikethrough { self[Keys.StrikethroughStyleAttribute.self] = Text.LineStyle(line) }
+    }
+}
+
+extension Text.LineStyle {
+    /// SwiftUI has neither thick, double nor wavy lines, and shows single ones.
+    fileprivate init(_ line: ResolvedTextStyle.Line) {
+        let pattern: Pattern =
+            switch line.pattern {
+            case .single, .thick, .double, .wavy: .solid
+            case .dotted: .dot
+            case .dashed: .dash
+            }
+        self.init(pattern: pattern, color: line.color.flatMap { Color($0) })
     }
 }
 

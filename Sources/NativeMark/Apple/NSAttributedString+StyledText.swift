@@ -53,9 +53,28 @@ extension NSAttributedString {
         if let background = style.background { attributes[.backgroundColor] = NativeColor.native(background) }
         if style.kerning != 0 { attributes[.kern] = style.kerning }
         if style.baseline != 0 { attributes[.baselineOffset] = style.baseline }
-        if style.isUnderlined { attributes[.underlineStyle] = NSUnderlineStyle.single.rawValue }
-        if style.isStruckThrough { attributes[.strikethroughStyle] = NSUnderlineStyle.single.rawValue }
+        if let line = style.underline {
+            attributes[.underlineStyle] = NSUnderlineStyle(line.pattern).rawValue
+            if let color = line.color { attributes[.underlineColor] = NativeColor.native(color) }
+        }
+        if let line = style.strikethrough {
+            attributes[.strikethroughStyle] = NSUnderlineStyle(line.pattern).rawValue
+            if let color = line.color { attributes[.strikethroughColor] = NativeColor.native(color) }
+        }
         return attributes
+    }
+}
+
+extension NSUnderlineStyle {
+    /// TextKit has no wavy line, and shows a single one.
+    fileprivate init(_ pattern: StyleSheet.TextLine.Pattern) {
+        switch pattern {
+        case .single, .wavy: self = .single
+        case .thick: self = .thick
+        case .double: self = .double
+        case .dotted: self = [.single, .patternDot]
+        case .dashed: self = [.single, .patternDash]
+        }
     }
 }
 

@@ -144,7 +144,7 @@ struct StyleSheetCSS {
         _ border: StyleSheet.Border, to selector: StyleSheet.BlockSelector, _ declarations: inout [String]
     ) {
         let color = colors.value(of: border.color, in: sheet, isBackground: false)
-        let line = "\(CSSText.distance(border.width)) solid \(color);"
+        let line = "\(CSSText.distance(border.width)) \(border.pattern.rawValue) \(color);"
         for edge in StyleSheet.Edge.allCases where border.edges.contains(edge) {
             let side =
                 switch edge {
@@ -154,6 +154,9 @@ struct StyleSheetCSS {
                 case .trailing: "inline-end"
                 }
             declarations.append("border-\(side): \(line)")
+        }
+        if border.cornerRadius != .points(0) {
+            declarations.append("border-radius: \(CSSText.distance(border.cornerRadius));")
         }
         guard selector == .table else { return }
         add(" thead", ["border-block-end: \(line)"])
@@ -202,7 +205,7 @@ struct StyleSheetCSS {
     private mutating func declarations(_ styles: [StyleSheet.InlineStyle]) -> [String] {
         var declarations: [String] = []
         var design = StyleSheet.FontDesign.default
-        var lines: [String]?
+        var lines: [(name: String, line: StyleSheet.TextLine)]?
         for style in styles {
             switch style {
             case .textStyle(let style):
@@ -226,14 +229,31 @@ struct StyleSheetCSS {
             case .baseline(let length): declarations.append("vertical-align: \(CSSText.length(length));")
             case .bold(let isOn): declarations.append("font-weight: \(isOn ? "bolder" : "normal");")
             case .italic(let isOn): declarations.append("font-style: \(isOn ? "italic" : "normal");")
-            case .underline(let isOn): lines = (lines ?? []) + (isOn ? ["underline"] : [])
-            case .strikethrough(let isOn): lines = (lines ?? []) + (isOn ? ["line-through"] : [])
+            case .underline(let line): lines = (lines ?? []) + (line.map { [("underline", $0)] } ?? [])
+            case .strikethrough(let line): lines = (lines ?? []) + (line.map { [("line-through", $0)] } ?? [])
             }
         }
-        if let lines {
-            declarations.append("text-decoration-line: \(lines.isEmpty ? "none" : lines.joined(separator: " "));")
-        }
+        if let lines { add(lines, to: &declarations) }
         return declarations
+    }
+
+    /// CSS has one style and one color for all lines of an element, so those of the first line apply.
+    private mutating func add(
+        _ lines: [(name: String, line: StyleSheet.TextLine)], to declarations: inout [String]
+    ) {
+        let names = lines.map(\.name).joined(separator: " ")
+        declarations.append("text-decoration-line: \(names.isEmpty ? "none" : names);")
+        guard let line = lines.first?.line else { return }
+        switch line.pattern {
+        case .single: break
+        case .thick: declarations.append("text-decoration-thickness: 0.125em;")
+        case .double, .dotted, .dashed, .wavy:
+            declarations.append("text-decoration-style: \(line.pattern.rawValue);")
+        }
+        if let color = line.color {
+            declarations.append(
+                "text-decoration-color: \(colors.value(of: color, in: sheet, isBackground: false));")
+        }
     }
 }
 

@@ -111,7 +111,10 @@ extension StyleSheet {
             .heading(level: 5): gitHubHeading(0.875),
             .heading(level: 6): gitHubHeading(0.85) + [.color(.secondary)],
             .blockQuote: [.border(Border(edges: [.leading], width: .em(0.25))), .padding(Padding(leading: .em(1)))],
-            .codeBlock: [.fontSize(.em(0.85)), .background(.codeBackground), .padding(.all(.em(1)))],
+            .codeBlock: [
+                .fontSize(.em(0.85)), .background(.codeBackground), .padding(.all(.em(1))),
+                .border(Border(edges: [], cornerRadius: .points(6))),
+            ],
             .tableHeader: [.fontWeight(.semibold)],
         ])
         .setting(inline: [

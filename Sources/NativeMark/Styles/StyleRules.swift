@@ -155,11 +155,18 @@ extension StyleSheet {
         case bold(Bool)
         /// Whether the text is italic.
         case italic(Bool)
-        /// Whether the text is underlined.
-        case underline(Bool)
-        /// Whether the text has a line through it.
-        case strikethrough(Bool)
+        /// The line under the text, or `nil` for none.
+        case underline(TextLine?)
+        /// The line through the text, or `nil` for none.
+        case strikethrough(TextLine?)
     }
+}
+
+extension StyleSheet.InlineStyle {
+    /// Whether the text is underlined, with a single line in the color of the text.
+    public static func underline(_ isOn: Bool) -> Self { .underline(isOn ? StyleSheet.TextLine() : nil) }
+    /// Whether the text has a line through it: a single line in the color of the text.
+    public static func strikethrough(_ isOn: Bool) -> Self { .strikethrough(isOn ? StyleSheet.TextLine() : nil) }
 }
 
 extension StyleSheet.InlineStyle: StyleOfProperty {
@@ -279,10 +286,14 @@ extension StyleSheet.BlockStyle {
     public static func bold(_ isOn: Bool) -> Self { .text(.bold(isOn)) }
     /// Whether the text is italic.
     public static func italic(_ isOn: Bool) -> Self { .text(.italic(isOn)) }
-    /// Whether the text is underlined.
+    /// Whether the text is underlined, with a single line in the color of the text.
     public static func underline(_ isOn: Bool) -> Self { .text(.underline(isOn)) }
-    /// Whether the text has a line through it.
+    /// The line under the text, or `nil` for none.
+    public static func underline(_ line: StyleSheet.TextLine?) -> Self { .text(.underline(line)) }
+    /// Whether the text has a line through it: a single line in the color of the text.
     public static func strikethrough(_ isOn: Bool) -> Self { .text(.strikethrough(isOn)) }
+    /// The line through the text, or `nil` for none.
+    public static func strikethrough(_ line: StyleSheet.TextLine?) -> Self { .text(.strikethrough(line)) }
 }
 
 extension StyleSheet.BlockStyle: StyleOfProperty {
@@ -425,6 +436,42 @@ extension StyleSheet {
     }
 }
 
+// MARK: - Lines under and through text
+
+extension StyleSheet {
+    /// A line under or through text.
+    ///
+    ///     sheet.setting(inline: [.link: [.underline(.init(.dotted, color: .secondary))]])
+    public struct TextLine: Sendable, Hashable {
+        /// The form of the line.
+        public var pattern: Pattern
+        /// The color of the line, or `nil` for the color of the text.
+        public var color: Color?
+
+        /// Creates a line, by default a single one in the color of the text.
+        public init(_ pattern: Pattern = .single, color: Color? = nil) {
+            self.pattern = pattern
+            self.color = color
+        }
+
+        /// The form of a line under or through text. Back ends without a form show a single line.
+        public enum Pattern: String, Sendable, Hashable, CaseIterable {
+            /// One line of the usual thickness.
+            case single
+            /// One line of twice the usual thickness.
+            case thick
+            /// Two lines.
+            case double
+            /// A row of dots.
+            case dotted
+            /// A row of dashes.
+            case dashed
+            /// A wavy line, as under spelling mistakes.
+            case wavy
+        }
+    }
+}
+
 // MARK: - Lengths, padding and borders
 
 extension StyleSheet {
@@ -475,6 +522,8 @@ extension StyleSheet {
     }
 
     /// Lines on any of the four sides of a block.
+    ///
+    ///     .codeBlock: [.border(.init(cornerRadius: .points(6))), .background(.codeBackground)]
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<Edge>
@@ -482,12 +531,33 @@ extension StyleSheet {
         public var width: Length
         /// The color of the lines.
         public var color: Color
+        /// The form of the lines.
+        public var pattern: Pattern
+        /// The radius of the corners, also of the block's background. Without edges, only the background is rounded.
+        public var cornerRadius: Length
 
-        /// Creates a border, by default on all sides.
-        public init(edges: Set<Edge> = Set(Edge.allCases), width: Length = .points(1), color: Color = .border) {
+        /// Creates a border, by default a solid line on all sides.
+        public init(
+            edges: Set<Edge> = Set(Edge.allCases), width: Length = .points(1), color: Color = .border,
+            pattern: Pattern = .solid, cornerRadius: Length = .points(0)
+        ) {
             self.edges = edges
             self.width = width
             self.color = color
+            self.pattern = pattern
+            self.cornerRadius = cornerRadius
+        }
+
+        /// The form of a border's lines.
+        public enum Pattern: String, Sendable, Hashable, CaseIterable {
+            /// A continuous line.
+            case solid
+            /// A row of dashes.
+            case dashed
+            /// A row of dots.
+            case dotted
+            /// Two thin lines, which need a width of three points or more.
+            case double
         }
     }
 

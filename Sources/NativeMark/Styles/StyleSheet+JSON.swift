@@ -146,8 +146,8 @@ extension StyleSheet.InlineStyle {
             case .baseline: .baseline(try .init(json: decoder))
             case .bold: .bold(try decoder.flag())
             case .italic: .italic(try decoder.flag())
-            case .underline: .underline(try decoder.flag())
-            case .strikethrough: .strikethrough(try decoder.flag())
+            case .underline: .underline(try StyleSheet.TextLine?(json: decoder))
+            case .strikethrough: .strikethrough(try StyleSheet.TextLine?(json: decoder))
             }
     }
 
@@ -161,8 +161,8 @@ extension StyleSheet.InlineStyle {
         case .fontWidth(let width): try encoder.write(width.rawValue)
         case .color(let color), .inlineBackground(let color): try color.encode(into: encoder)
         case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
-        case .bold(let flag), .italic(let flag), .underline(let flag), .strikethrough(let flag):
-            try encoder.write(flag)
+        case .bold(let flag), .italic(let flag): try encoder.write(flag)
+        case .underline(let line), .strikethrough(let line): try line.encode(into: encoder)
         }
     }
 }
@@ -283,9 +283,50 @@ extension StyleSheet.Length {
     }
 }
 
+extension StyleSheet.TextLine? {
+    private enum Part: String, CaseIterable {
+        case pattern, color
+    }
+
+    /// Reads `true`, `false`, a pattern, or an object with a pattern and a color.
+    init(json decoder: any Decoder) throws {
+        let value = try? decoder.singleValueContainer()
+        if let isOn = try? value?.decode(Bool.self) {
+            self = isOn ? StyleSheet.TextLine() : nil
+        } else if (try? value?.decode(String.self)) != nil {
+            self = StyleSheet.TextLine(try Self.pattern(json: decoder))
+        } else if (try? decoder.container(keyedBy: StyleKey.self)) != nil {
+            let object = try decoder.object(of: Part.self, called: "part of a line")
+            self = StyleSheet.TextLine(
+                try object.value(of: .pattern) { try Self.pattern(json: $0) } ?? .single,
+                color: try object.value(of: .color) { try .init(json: $0) })
+        } else {
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "isn't a line",
+                remedy: "Write true or false, \"wavy\", or { \"pattern\": \"dotted\", \"color\": \"accent\" }")
+        }
+    }
+
+    private static func pattern(json decoder: any Decoder) throws -> StyleSheet.TextLine.Pattern {
+        try decoder.choice(of: StyleSheet.TextLine.Pattern.self, called: "a pattern")
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        switch self {
+        case nil: try encoder.write(false)
+        case let line? where line == StyleSheet.TextLine(): try encoder.write(true)
+        case let line?:
+            guard let color = line.color else { return try encoder.write(line.pattern.rawValue) }
+            var container = encoder.container(keyedBy: StyleKey.self)
+            try container.encode(line.pattern.rawValue, forKey: "pattern")
+            try color.encode(into: container.superEncoder(forKey: "color"))
+        }
+    }
+}
+
 extension StyleSheet.Border {
     private enum Part: String, CaseIterable {
-        case edges, width, color
+        case edges, width, color, pattern, cornerRadius
     }
 
     init(json decoder: any Decoder) throws {
@@ -296,7 +337,11 @@ extension StyleSheet.Border {
         self.init(
             edges: Set(edges ?? StyleSheet.Edge.allCases),
             width: try object.value(of: .width) { try .init(json: $0) } ?? .points(1),
-            color: try object.value(of: .color) { try .init(json: $0) } ?? .border)
+            color: try object.value(of: .color) { try .init(json: $0) } ?? .border,
+            pattern: try object.value(of: .pattern) {
+                try $0.choice(of: StyleSheet.Border.Pattern.self, called: "a pattern")
+            } ?? .solid,
+            cornerRadius: try object.value(of: .cornerRadius) { try .init(json: $0) } ?? .points(0))
     }
 
     func encode(into encoder: any Encoder) throws {
@@ -304,6 +349,8 @@ extension StyleSheet.Border {
         try container.encode(edges.map(\.rawValue).sorted(), forKey: "edges")
         try width.encode(into: container.superEncoder(forKey: "width"))
         try color.encode(into: container.superEncoder(forKey: "color"))
+        if pattern != .solid { try container.encode(pattern.rawValue, forKey: "pattern") }
+        if cornerRadius != .points(0) { try cornerRadius.encode(into: container.superEncoder(forKey: "cornerRadius")) }
     }
 }
 

@@ -156,9 +156,13 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .bold(true): text.fontWeight = max(text.fontWeight, outer.isBold ? .black : .bold)
         case .bold(false): if text.isBold { text.fontWeight = .regular }
         case .italic(let isOn): text.isItalic = isOn
-        case .underline(let isOn): text.isUnderlined = isOn
-        case .strikethrough(let isOn): text.isStruckThrough = isOn
+        case .underline(let line): text.underline = line.map(resolved)
+        case .strikethrough(let line): text.strikethrough = line.map(resolved)
         }
+    }
+
+    private func resolved(_ line: StyleSheet.TextLine) -> ResolvedTextStyle.Line {
+        .init(pattern: line.pattern, color: line.color.map(tone))
     }
 
     private func apply(_ style: StyleSheet.BlockStyle, to block: inout ResolvedBlockStyle) {
@@ -177,7 +181,8 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .marker(let marker): block.marker = marker
         case .border(let border):
             block.border = .init(
-                edges: border.edges, width: border.width.points(atFontSize: size), color: tone(of: border.color))
+                edges: border.edges, width: border.width.points(atFontSize: size), color: tone(of: border.color),
+                pattern: border.pattern, cornerRadius: border.cornerRadius.points(atFontSize: size))
         case .padding(let padding):
             block.padding = .init(
                 top: padding.top.points(atFontSize: size), leading: padding.leading.points(atFontSize: size),
@@ -213,13 +218,31 @@ public struct ResolvedTextStyle: Sendable, Hashable {
     public var baseline: Double
     /// Whether the text is italic.
     public var isItalic: Bool
-    /// Whether the text is underlined.
-    public var isUnderlined: Bool
-    /// Whether the text has a line through it.
-    public var isStruckThrough: Bool
+    /// The line under the text, if there is one.
+    public var underline: Line?
+    /// The line through the text, if there is one.
+    public var strikethrough: Line?
 
     /// Whether the weight is semibold or heavier.
     public var isBold: Bool { fontWeight >= .semibold }
+    /// Whether the text is underlined.
+    public var isUnderlined: Bool { underline != nil }
+    /// Whether the text has a line through it.
+    public var isStruckThrough: Bool { strikethrough != nil }
+
+    /// A line under or through text.
+    public struct Line: Sendable, Hashable {
+        /// The form of the line.
+        public var pattern: StyleSheet.TextLine.Pattern
+        /// The color of the line, or `nil` for the color of the text.
+        public var color: StyleSheet.Tone?
+
+        /// Creates a line, by default a single one in the color of the text.
+        public init(pattern: StyleSheet.TextLine.Pattern = .single, color: StyleSheet.Tone? = nil) {
+            self.pattern = pattern
+            self.color = color
+        }
+    }
 
     /// Creates a plain style with a font size.
     public init(textStyle: StyleSheet.TextStyle = .body, fontSize: Double = 17) {
@@ -234,8 +257,8 @@ public struct ResolvedTextStyle: Sendable, Hashable {
         kerning = 0
         baseline = 0
         isItalic = false
-        isUnderlined = false
-        isStruckThrough = false
+        underline = nil
+        strikethrough = nil
     }
 }
 
@@ -283,6 +306,10 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
         public var width: Double
         /// The color of the lines.
         public var color: StyleSheet.Tone
+        /// The form of the lines.
+        public var pattern = StyleSheet.Border.Pattern.solid
+        /// The radius of the corners, in points.
+        public var cornerRadius = 0.0
     }
 
     /// Space inside the border, in points.

@@ -224,13 +224,15 @@ extension TerminalLayout {
         let line = border.map { filling(frame.background, color: $0.color) }
         var before = Segment.spaces(indent, outside)
         if border?.edges.contains(.leading) == true, let line {
-            before.append(Segment(renderer.isPlain ? "> " : "│", line))
+            before.append(Segment(renderer.isPlain ? "> " : border?.vertical ?? "│", line))
         }
         // Spaces after a bar get the bar's style, so that one escape sequence is enough for all bars.
         let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
         if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
         var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
-        if border?.edges.contains(.trailing) == true, let line, !renderer.isPlain { behind.append(Segment("│", line)) }
+        if let border, border.edges.contains(.trailing), let line, !renderer.isPlain {
+            behind.append(Segment(border.vertical, line))
+        }
         behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
 
         let columns = before.width + behind.width
@@ -277,9 +279,10 @@ extension TerminalLayout {
         let room = top.width - indent - behind
         let hasRoom = room >= minimumTextWidth
         let columns = ruleWidth(hasRoom ? room : top.width)
-        let start = border.edges.contains(.leading) && columns > 1 ? (isTop ? "┌" : "└") : ""
-        let end = border.edges.contains(.trailing) && columns > 1 ? (isTop ? "┐" : "┘") : ""
-        let middle = String(repeating: "─", count: columns - start.count - end.count)
+        let corners = isTop ? border.topCorners : border.bottomCorners
+        let start = border.edges.contains(.leading) && columns > 1 ? corners.leading : ""
+        let end = border.edges.contains(.trailing) && columns > 1 ? corners.trailing : ""
+        let middle = String(repeating: border.horizontal, count: columns - start.count - end.count)
         line(
             Segment.spaces(hasRoom ? indent : 0, filling(top.background))
                 + [Segment(start + middle + end, filling(top.background, color: border.color))])
@@ -288,6 +291,36 @@ extension TerminalLayout {
     /// Returns the width of a horizontal line, which is limited in plain text because there is no right edge.
     func ruleWidth(_ width: Int) -> Int {
         renderer.isPlain ? min(width, 40) : width
+    }
+}
+
+/// The characters of a border (Unicode, "Box Drawing").
+extension ResolvedBlockStyle.Border {
+    fileprivate var vertical: String {
+        switch pattern {
+        case .solid: "│"
+        case .dashed: "╎"
+        case .dotted: "┊"
+        case .double: "║"
+        }
+    }
+
+    fileprivate var horizontal: String {
+        switch pattern {
+        case .solid: "─"
+        case .dashed: "╌"
+        case .dotted: "┈"
+        case .double: "═"
+        }
+    }
+
+    /// Double lines have no round corners.
+    fileprivate var topCorners: (leading: String, trailing: String) {
+        pattern == .double ? ("╔", "╗") : cornerRadius > 0 ? ("╭", "╮") : ("┌", "┐")
+    }
+
+    fileprivate var bottomCorners: (leading: String, trailing: String) {
+        pattern == .double ? ("╚", "╝") : cornerRadius > 0 ? ("╰", "╯") : ("└", "┘")
     }
 }
 

@@ -98,10 +98,10 @@ extension TerminalRenderer {
             parameters.append("2")
         }
         if style.isItalic { parameters.append("3") }
-        if style.isUnderlined { parameters.append("4") }
-        if style.isStruckThrough { parameters.append("9") }
         let page = appearance == .light ? SRGBColor.white : .black
         let behind = style.background?.srgb?.blended(over: page) ?? page
+        if let line = style.underline { parameters += underline(line, over: behind) }
+        if style.isStruckThrough { parameters.append("9") }
         if let foreground = parameter(of: style.color, over: behind, isBackground: false) {
             parameters.append(foreground)
         }
@@ -109,6 +109,27 @@ extension TerminalRenderer {
             parameters.append(background)
         }
         return parameters.joined(separator: ";")
+    }
+
+    /// Patterns and colors of underlines have subparameters with colons, as in kitty, iTerm2, VTE and others. They are written only for
+    /// terminals with full color, and after the plain parameter, which remains if a terminal doesn't know them.
+    private func underline(_ line: ResolvedTextStyle.Line, over background: SRGBColor) -> [String] {
+        var parameters = ["4"]
+        guard color == .full else { return parameters }
+        switch line.pattern {
+        case .single, .thick: break
+        case .double: parameters.append("4:2")
+        case .wavy: parameters.append("4:3")
+        case .dotted: parameters.append("4:4")
+        case .dashed: parameters.append("4:5")
+        }
+        if case .ansi(let ansi)? = line.color?.withoutName {
+            parameters.append("58:5:\(ansi.number)")
+        } else if let srgb = line.color?.srgb, srgb.alpha > 0 {
+            let (red, green, blue) = srgb.blended(over: background).bytes
+            parameters.append("58:2::\(red):\(green):\(blue)")
+        }
+        return parameters
     }
 
     private func parameter(of tone: StyleSheet.Tone, over background: SRGBColor, isBackground: Bool) -> String? {

@@ -88,6 +88,11 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         Row(.italic(true), "font-style: italic;"), Row(.italic(false), "font-style: normal;"),
         Row(.underline(true), "text-decoration-line: underline;"),
         Row(.strikethrough(false), "text-decoration-line: none;"),
+        Row(
+            .underline(.init(.wavy, color: .accent)),
+            "text-decoration-line: underline; text-decoration-style: wavy; text-decoration-color: var(--nm-accent);"),
+        Row(
+            .strikethrough(.init(.thick)), "text-decoration-line: line-through; text-decoration-thickness: 0.125em;"),
         Row(.kerning(.em(-0.05)), "letter-spacing: -0.05em;"), Row(.baseline(.points(2)), "vertical-align: 2px;"),
         Row(.color(.accent), "color: var(--nm-accent);"),
         Row(.inlineBackground(.rgb(1)), "background-color: var(--nm-0);"),
@@ -103,6 +108,10 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         Row(
             .border(.init(edges: [.bottom, .leading], width: .points(2))),
             "border-inline-start: 2px solid var(--nm-border); border-block-end: 2px solid var(--nm-border);"),
+        Row(
+            .border(.init(edges: [.top], pattern: .dashed, cornerRadius: .em(0.5))),
+            "border-block-start: 1px dashed var(--nm-border); border-radius: 0.5em;"),
+        Row(.border(.init(edges: [], cornerRadius: .points(6))), "border-radius: 6px;"),
         Row(.padding(.init(top: .em(1), trailing: .em(2))), "padding-block-start: 1em; padding-inline-end: 2em;"),
         Row(.fontSize(.em(.nan)), "font-size: 0em;"), Row(.kerning(.em(1e300)), "letter-spacing: 10000em;"),
         Row(.kerning(.em(1e-300)), "letter-spacing: 0em;"),

@@ -46,8 +46,12 @@ import Testing
         TextRow(.bold(true)) { $0.fontWeight = .bold },
         TextRow(.italic(true)) { $0.isItalic = true },
         TextRow(.fontDesign(.monospaced)) { $0.fontDesign = .monospaced },
-        TextRow(.underline(true)) { $0.isUnderlined = true },
-        TextRow(.strikethrough(true)) { $0.isStruckThrough = true },
+        TextRow(.underline(true)) { $0.underline = .init() },
+        TextRow(.underline(.init(.wavy, color: .ansi(.red)))) {
+            $0.underline = .init(pattern: .wavy, color: .ansi(.red))
+        },
+        TextRow(.strikethrough(true)) { $0.strikethrough = .init() },
+        TextRow(.strikethrough(.init(.double))) { $0.strikethrough = .init(pattern: .double) },
     ]
 
     static let blockRows: [BlockRow] =
@@ -68,6 +72,11 @@ import Testing
             BlockRow(.marker(.numbers([.lowercaseRoman]))) { $0.marker = .numbers([.lowercaseRoman]) },
             BlockRow(.border(.init(edges: [.top, .trailing], width: .em(2), color: .ansi(.red)))) {
                 $0.border = .init(edges: [.top, .trailing], width: 34, color: .ansi(.red))
+            },
+            BlockRow(.border(.init(color: .ansi(.red), pattern: .dotted, cornerRadius: .em(0.5)))) {
+                $0.border = .init(
+                    edges: [.top, .leading, .bottom, .trailing], width: 1, color: .ansi(.red), pattern: .dotted,
+                    cornerRadius: 8.5)
             },
             BlockRow(.padding(.init(top: .points(1), leading: .em(1), bottom: .points(2), trailing: .em(2)))) {
                 $0.padding = .init(top: 1, leading: 17, bottom: 2, trailing: 34)
@@ -142,8 +151,8 @@ import Testing
         case .bold: changed.fontWeight = .regular
         case .italic: changed.isItalic = false
         case .fontSize(.em): changed.fontSize = 56
-        case .underline: changed.isUnderlined = false
-        case .strikethrough: changed.isStruckThrough = false
+        case .underline: changed.underline = nil
+        case .strikethrough: changed.strikethrough = nil
         case .kerning(.em): changed.kerning = 14
         case .baseline(.em): changed.baseline = -7
         case .fontDesign:
@@ -162,8 +171,8 @@ import Testing
         switch style {
         case .bold(let isOn): .bold(!isOn)
         case .italic(let isOn): .italic(!isOn)
-        case .underline(let isOn): .underline(!isOn)
-        case .strikethrough(let isOn): .strikethrough(!isOn)
+        case .underline: .underline(false)
+        case .strikethrough: .strikethrough(false)
         default: style
         }
     }
@@ -282,6 +291,8 @@ import Testing
         switch style {
         case .color: .color(color)
         case .inlineBackground: .inlineBackground(color)
+        case .underline: .underline(.init(color: color))
+        case .strikethrough: .strikethrough(.init(.dashed, color: color))
         default: nil
         }
     }
@@ -296,7 +307,8 @@ import Testing
     }
 
     private func tones(_ style: ResolvedTextStyle) -> Set<StyleSheet.Tone> {
-        Set([style.color, style.background].compactMap(\.self)).subtracting([.standard])
+        Set([style.color, style.background, style.underline?.color, style.strikethrough?.color].compactMap(\.self))
+            .subtracting([.standard])
     }
 
     private func tones(_ style: ResolvedBlockStyle) -> Set<StyleSheet.Tone> {
@@ -378,7 +390,7 @@ import Testing
         case .spacingBefore: .spacingBefore(length)
         case .spacingAfter: .spacingAfter(length)
         case .lineSpacing: .lineSpacing(length)
-        case .border: .border(.init(width: length))
+        case .border: .border(.init(width: length, cornerRadius: length))
         case .padding: .padding(.all(length))
         case .alignment, .lineHeight, .hyphenation, .marker, .background: nil
         }
@@ -392,7 +404,8 @@ import Testing
         lengths(style.text).union(
             [
                 style.firstLineIndent, style.leadingIndent, style.trailingIndent, style.spacingBefore,
-                style.spacingAfter, style.lineSpacing, style.border?.width ?? 0, style.padding.top,
+                style.spacingAfter, style.lineSpacing, style.border?.width ?? 0,
+                style.border?.cornerRadius ?? 0, style.padding.top,
                 style.padding.leading, style.padding.bottom, style.padding.trailing,
             ].filter { $0 != 0 })
     }

@@ -97,6 +97,18 @@ import Foundation
         Mistake(##"{"blocks": {"lists": {"marker": {"bullets": "x"}}}}"##, "blocks.lists.marker.bullets", "["),
         Mistake(##"{"blocks": {"item": {"border": {"edges": ["up"]}}}}"##, "blocks.item.border.edges[0]", "up", "top"),
         Mistake(##"{"blocks": {"item": {"border": {"size": 1}}}}"##, "blocks.item.border.size", "width"),
+        Mistake(
+            ##"{"blocks": {"item": {"border": {"pattern": "wavy"}}}}"##, "blocks.item.border.pattern", "wavy", "dashed"),
+        Mistake(
+            ##"{"blocks": {"item": {"border": {"cornerRadius": "round"}}}}"##, "blocks.item.border.cornerRadius",
+            "length"),
+        Mistake(##"{"inlines": {"link": {"underline": 1}}}"##, "inlines.link.underline", "true or false", "wavy"),
+        Mistake(##"{"inlines": {"link": {"underline": "curly"}}}"##, "inlines.link.underline", "curly", "wavy"),
+        Mistake(
+            ##"{"inlines": {"link": {"underline": {"color": "pink"}}}}"##, "inlines.link.underline.color", "pink",
+            "accent"),
+        Mistake(
+            ##"{"inlines": {"link": {"underline": {"width": 2}}}}"##, "inlines.link.underline.width", "pattern"),
         Mistake(##"{"blocks": {"item": {"padding": {"left": 1}}}}"##, "blocks.item.padding.left", "leading"),
         Mistake(##"{"inlines": {"bold": {}}}"##, "inlines.bold", "strong"),
         Mistake(##"{"inlines": {"strong": {"bold": "yes"}}}"##, "inlines.strong.bold", "true or false"),
@@ -151,8 +163,8 @@ import Foundation
             .textStyle(.caption1), .fontSize(.em(0.9)), .fontDesign(.serif), .fontFamily("Iowan \"Old\" Style"),
             .fontWeight(.ultraLight), .fontWidth(.expanded), .color(.role(.tertiary)),
             .inlineBackground(.rgb(0x00FF7F)), .kerning(.points(-1.5)),
-            .baseline(.em(-0.25)), .bold(false), .italic(true), .underline(false),
-            .strikethrough(true),
+            .baseline(.em(-0.25)), .bold(false), .italic(true),
+            .underline(.init(.dotted, color: .accent)), .strikethrough(.init(.double)),
         ]
         let block: [StyleSheet.BlockStyle] =
             text.map { .text($0) } + [
@@ -160,7 +172,10 @@ import Foundation
                 .spacingBefore(.em(1.25)), .spacingAfter(.points(0)), .lineSpacing(.em(0.1)), .lineHeight(1.4),
                 .hyphenation(true),
                 .marker(.numbers([.uppercaseRoman, .lowercaseLetters])),
-                .border(.init(edges: [.top, .trailing], width: .em(0.1), color: .ansi(.brightMagenta))),
+                .border(
+                    .init(
+                        edges: [.top, .trailing], width: .em(0.1), color: .ansi(.brightMagenta), pattern: .double,
+                        cornerRadius: .points(6))),
                 .padding(.init(top: .em(1), leading: .points(2), bottom: .em(3), trailing: .points(4))),
                 .background(.dynamic(light: .standard, dark: .ansi(.black))),
             ]

@@ -125,8 +125,8 @@ import Testing
         expected.fontWeight = .bold
         expected.isItalic = true
         expected.fontDesign = .monospaced
-        expected.isUnderlined = true
-        expected.isStruckThrough = true
+        expected.underline = .init()
+        expected.strikethrough = .init()
 
         #expect(resolved.text(.link, in: resolved.document.text) == expected)
     }

@@ -35,6 +35,15 @@ import Testing
         Row("italic", "a **b**", inline: [.strong: [.italic(true)]], "a ⎋3mb⎋0m"),
         Row("underline", "a `b`", inline: [.code: [.underline(true)]], "a ⎋4mb⎋0m"),
         Row("strikethrough", "a ~~b~~", inline: [.strikethrough: [.strikethrough(true)]], "a ⎋9mb⎋0m"),
+        Row(
+            "a wavy underline with a color", "a `b`",
+            inline: [.code: [.underline(.init(.wavy, color: .rgb(0x010203)))]], "a ⎋4;4:3;58:2::1:2:3mb⎋0m"),
+        Row(
+            "a dotted underline in one of the sixteen colors", "a `b`",
+            inline: [.code: [.underline(.init(.dotted, color: .ansi(.red)))]], "a ⎋4;4:4;58:5:1mb⎋0m"),
+        Row(
+            "a wavy underline with 256 colors", "a `b`", inline: [.code: [.underline(.init(.wavy))]], "a ⎋4mb⎋0m",
+            color: .ansi256),
         Row("several together", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
         Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.fontDesign(.monospaced)]], "b"),
         Row("a color", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
@@ -145,6 +154,18 @@ import Testing
         Row(
             "a box", "a", block: [.paragraph: [.border(.init(color: .primary))]], "┌────────┐\n│a       │\n└────────┘",
             width: 10),
+        Row(
+            "a box with round corners and dashes", "a",
+            block: [
+                .paragraph: [.border(.init(color: .primary, pattern: .dashed, cornerRadius: .points(4)))]
+            ], "╭╌╌╌╌╌╌╌╌╮\n╎a       ╎\n╰╌╌╌╌╌╌╌╌╯", width: 10),
+        Row(
+            "a double box", "a", block: [.paragraph: [.border(.init(color: .primary, pattern: .double))]],
+            "╔════════╗\n║a       ║\n╚════════╝", width: 10),
+        Row(
+            "a dotted bar", "> a",
+            block: [.blockQuote: [.border(.init(edges: [.leading], color: .primary, pattern: .dotted))]],
+            "┊a", width: 10),
         Row(
             "a box around blocks, with room between these only", "> a\n>\n> b\n\nc",
             block: [
