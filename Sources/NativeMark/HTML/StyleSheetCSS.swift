@@ -20,7 +20,9 @@ struct StyleSheetCSS {
             if let styles = sheet.blocks[selector] { css.add(styles, to: selector) }
         }
         for selector in StyleSheet.InlineSelector.allCases {
-            if let styles = sheet.inlines[selector] { css.add(element(selector), css.declarations(styles)) }
+            if let styles = sheet.inlines[selector] {
+                css.add(element(selector), css.declarations(styles) + css.boxes(styles))
+            }
         }
         return base + css.colors.rules + css.rules + tightLists
     }
@@ -114,13 +116,7 @@ struct StyleSheetCSS {
             case .lineHeight: break
             case .hyphenation(let isOn): declarations.append("hyphens: \(isOn ? "auto" : "manual");")
             case .border(let border): add(border, to: selector, &declarations)
-            case .padding(let padding):
-                for (side, length) in [
-                    ("block-start", padding.top), ("inline-start", padding.leading), ("block-end", padding.bottom),
-                    ("inline-end", padding.trailing),
-                ] where length != .points(0) {
-                    declarations.append("padding-\(side): \(CSSText.distance(length));")
-                }
+            case .padding(let padding): declarations += Self.declarations(padding)
             case .background(let color):
                 declarations.append("background-color: \(colors.value(of: color, in: sheet, isBackground: true));")
             }
@@ -128,6 +124,13 @@ struct StyleSheetCSS {
         if let height { declarations.append("line-height: \(height);") }
         add(Self.element(selector), declarations)
         for style in styles { if case .marker(let marker) = style { add(marker, to: selector) } }
+    }
+
+    private static func declarations(_ padding: StyleSheet.Padding) -> [String] {
+        [
+            ("block-start", padding.top), ("inline-start", padding.leading), ("block-end", padding.bottom),
+            ("inline-end", padding.trailing),
+        ].filter { $0.1 != .points(0) }.map { "padding-\($0.0): \(CSSText.distance($0.1));" }
     }
 
     private static func css(_ alignment: StyleSheet.Alignment) -> String {
@@ -143,8 +146,22 @@ struct StyleSheetCSS {
     private mutating func add(
         _ border: StyleSheet.Border, to selector: StyleSheet.BlockSelector, _ declarations: inout [String]
     ) {
+        let line = line(of: border)
+        addEdges(of: border, line, &declarations)
+        if border.cornerRadius != .points(0) {
+            declarations.append("border-radius: \(CSSText.distance(border.cornerRadius));")
+        }
+        guard selector == .table else { return }
+        add(" thead", ["border-block-end: \(line)"])
+        add(" :is(th, td) + :is(th, td)", ["border-inline-start: \(line)"])
+    }
+
+    private mutating func line(of border: StyleSheet.Border) -> String {
         let color = colors.value(of: border.color, in: sheet, isBackground: false)
-        let line = "\(CSSText.distance(border.width)) \(border.pattern.rawValue) \(color);"
+        return "\(CSSText.distance(border.width)) \(border.pattern.rawValue) \(color);"
+    }
+
+    private func addEdges(of border: StyleSheet.Border, _ line: String, _ declarations: inout [String]) {
         for edge in StyleSheet.Edge.allCases where border.edges.contains(edge) {
             let side =
                 switch edge {
@@ -155,12 +172,6 @@ struct StyleSheetCSS {
                 }
             declarations.append("border-\(side): \(line)")
         }
-        if border.cornerRadius != .points(0) {
-            declarations.append("border-radius: \(CSSText.distance(border.cornerRadius));")
-        }
-        guard selector == .table else { return }
-        add(" thead", ["border-block-end: \(line)"])
-        add(" :is(th, td) + :is(th, td)", ["border-inline-start: \(line)"])
     }
 
     /// If there are several values, each nesting level of a kind of list uses the next one, down to nine levels.
@@ -223,8 +234,8 @@ struct StyleSheetCSS {
             case .fontWidth(let width): declarations.append("font-stretch: \(CSSText.stretch(width));")
             case .color(let color):
                 declarations.append("color: \(colors.value(of: color, in: sheet, isBackground: false));")
-            case .inlineBackground(let color):
-                declarations.append("background-color: \(colors.value(of: color, in: sheet, isBackground: true));")
+            case .inlineBackground(let box):
+                declarations.append("background-color: \(colors.value(of: box.color, in: sheet, isBackground: true));")
             case .kerning(let length): declarations.append("letter-spacing: \(CSSText.length(length));")
             case .baseline(let length): declarations.append("vertical-align: \(CSSText.length(length));")
             case .bold(let isOn): declarations.append("font-weight: \(isOn ? "bolder" : "normal");")
@@ -235,6 +246,19 @@ struct StyleSheetCSS {
         }
         if let lines { add(lines, to: &declarations) }
         return declarations
+    }
+
+    /// The form of a background, for an inline element: in a block rule, the background is behind the whole block.
+    private mutating func boxes(_ styles: [StyleSheet.InlineStyle]) -> [String] {
+        for case .inlineBackground(let box) in styles {
+            var declarations = Self.declarations(box.padding)
+            if box.cornerRadius != .points(0) {
+                declarations.append("border-radius: \(CSSText.distance(box.cornerRadius));")
+            }
+            if let border = box.border { addEdges(of: border, line(of: border), &declarations) }
+            return declarations
+        }
+        return []
     }
 
     /// CSS has one style and one color for all lines of an element, so those of the first line apply.

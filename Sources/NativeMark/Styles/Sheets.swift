@@ -118,7 +118,14 @@ extension StyleSheet {
             .tableHeader: [.fontWeight(.semibold)],
         ])
         .setting(inline: [
-            .code: [.fontSize(.em(0.85)), .inlineBackground(.codeBackground)]
+            .code: [
+                .fontSize(.em(0.85)),
+                .inlineBackground(
+                    InlineBackground(
+                        .codeBackground,
+                        padding: Padding(top: .em(0.2), leading: .em(0.4), bottom: .em(0.2), trailing: .em(0.4)),
+                        cornerRadius: .points(6))),
+            ]
         ])
         .setting(tokens: [
             .keyword: .light(0xCF222E, dark: 0xFF7B72), .type: .light(0x953800, dark: 0xFFA657),

@@ -142,8 +142,8 @@ extension StyleSheet {
         case fontWidth(FontWidth)
         /// The text color.
         case color(Color)
-        /// The color behind the text.
-        case inlineBackground(Color)
+        /// The color behind the text, or a box with padding, round corners and a border.
+        case inlineBackground(InlineBackground)
         /// Extra space after each character.
         case kerning(Length)
         /// The offset of the text above the baseline. Negative values lower the text.
@@ -163,6 +163,10 @@ extension StyleSheet {
 }
 
 extension StyleSheet.InlineStyle {
+    /// The color behind the text.
+    public static func inlineBackground(_ color: StyleSheet.Color) -> Self {
+        .inlineBackground(StyleSheet.InlineBackground(color))
+    }
     /// Whether the text is underlined, with a single line in the color of the text.
     public static func underline(_ isOn: Bool) -> Self { .underline(isOn ? StyleSheet.TextLine() : nil) }
     /// Whether the text has a line through it: a single line in the color of the text.
@@ -278,6 +282,8 @@ extension StyleSheet.BlockStyle {
     public static func color(_ color: StyleSheet.Color) -> Self { .text(.color(color)) }
     /// The color behind the text, not behind the whole block.
     public static func inlineBackground(_ color: StyleSheet.Color) -> Self { .text(.inlineBackground(color)) }
+    /// The box behind the text; see ``StyleSheet/InlineBackground``.
+    public static func inlineBackground(_ box: StyleSheet.InlineBackground) -> Self { .text(.inlineBackground(box)) }
     /// Extra space after each character.
     public static func kerning(_ length: StyleSheet.Length) -> Self { .text(.kerning(length)) }
     /// The offset of the text above the baseline.
@@ -433,6 +439,38 @@ extension StyleSheet {
         case standard
         /// Wide letters.
         case expanded
+    }
+}
+
+// MARK: - Boxes behind text
+
+extension StyleSheet {
+    /// A box behind a piece of text, such as GitHub's boxes around inline code.
+    ///
+    ///     let box = StyleSheet.InlineBackground(
+    ///         .codeBackground, padding: .init(leading: .em(0.4), trailing: .em(0.4)), cornerRadius: .points(6))
+    ///     sheet.setting(inline: [.code: [.inlineBackground(box)]])
+    ///
+    /// Terminals and labels show only the color.
+    public struct InlineBackground: Sendable, Hashable {
+        /// The color of the box.
+        public var color: Color
+        /// The space between the text and the edges of the box.
+        public var padding: Padding
+        /// The radius of the corners.
+        public var cornerRadius: Length
+        /// The lines around the box, if there are any. Their corner radius isn't used.
+        public var border: Border?
+
+        /// Creates a box, by default as large as the text and without a border.
+        public init(
+            _ color: Color, padding: Padding = Padding(), cornerRadius: Length = .points(0), border: Border? = nil
+        ) {
+            self.color = color
+            self.padding = padding
+            self.cornerRadius = cornerRadius
+            self.border = border
+        }
     }
 }
 

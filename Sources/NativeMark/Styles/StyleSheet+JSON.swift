@@ -159,7 +159,8 @@ extension StyleSheet.InlineStyle {
         case .fontFamily(let name): try encoder.write(name)
         case .fontWeight(let weight): try encoder.write(weight.rawValue)
         case .fontWidth(let width): try encoder.write(width.rawValue)
-        case .color(let color), .inlineBackground(let color): try color.encode(into: encoder)
+        case .color(let color): try color.encode(into: encoder)
+        case .inlineBackground(let box): try box.encode(into: encoder)
         case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
         case .bold(let flag), .italic(let flag): try encoder.write(flag)
         case .underline(let line), .strikethrough(let line): try line.encode(into: encoder)
@@ -280,6 +281,40 @@ extension StyleSheet.Length {
         case .points(let points): try encoder.write(points.isFinite ? points : 0)
         case .em(let ems): try encoder.write("\(ems.isFinite ? ems : 0)em")
         }
+    }
+}
+
+extension StyleSheet.InlineBackground {
+    private enum Part: String, CaseIterable {
+        case color, padding, cornerRadius, border
+    }
+
+    /// Reads a color, or an object with the parts of a box. An object without these parts is a color for light and dark.
+    init(json decoder: any Decoder) throws {
+        let keys = try? decoder.container(keyedBy: StyleKey.self).allKeys
+        guard keys?.contains(where: { Part(rawValue: $0.stringValue) != nil }) == true else {
+            self.init(try StyleSheet.Color(json: decoder))
+            return
+        }
+        let object = try decoder.object(of: Part.self, called: "part of a background")
+        guard let color = try object.value(of: .color, { try StyleSheet.Color(json: $0) }) else {
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "has no color", remedy: "Add \"color\", such as \"codeBackground\""
+            )
+        }
+        self.init(
+            color, padding: try object.value(of: .padding) { try .init(json: $0) } ?? .init(),
+            cornerRadius: try object.value(of: .cornerRadius) { try .init(json: $0) } ?? .points(0),
+            border: try object.value(of: .border) { try .init(json: $0) })
+    }
+
+    func encode(into encoder: any Encoder) throws {
+        guard self != Self(color) else { return try color.encode(into: encoder) }
+        var container = encoder.container(keyedBy: StyleKey.self)
+        try color.encode(into: container.superEncoder(forKey: "color"))
+        try padding.encode(into: container.superEncoder(forKey: "padding"))
+        try cornerRadius.encode(into: container.superEncoder(forKey: "cornerRadius"))
+        try border?.encode(into: container.superEncoder(forKey: "border"))
     }
 }
 

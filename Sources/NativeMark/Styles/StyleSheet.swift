@@ -150,7 +150,9 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .fontWeight(let weight): text.fontWeight = weight
         case .fontWidth(let width): text.fontWidth = width
         case .color(let color): text.color = tone(of: color)
-        case .inlineBackground(let color): text.background = tone(of: color)
+        case .inlineBackground(let box):
+            text.background = tone(of: box.color)
+            text.backgroundBox = resolved(box, atFontSize: text.fontSize)
         case .kerning(let length): text.kerning = length.points(atFontSize: text.fontSize)
         case .baseline(let length): text.baseline = length.points(atFontSize: text.fontSize)
         case .bold(true): text.fontWeight = max(text.fontWeight, outer.isBold ? .black : .bold)
@@ -159,6 +161,30 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .underline(let line): text.underline = line.map(resolved)
         case .strikethrough(let line): text.strikethrough = line.map(resolved)
         }
+    }
+
+    /// Returns `nil` for a box that is only a color.
+    private func resolved(
+        _ box: StyleSheet.InlineBackground, atFontSize size: Double
+    ) -> ResolvedTextStyle.BackgroundBox? {
+        guard box != StyleSheet.InlineBackground(box.color) else { return nil }
+        return .init(
+            padding: resolved(box.padding, atFontSize: size), cornerRadius: box.cornerRadius.points(atFontSize: size),
+            border: box.border.map { resolved($0, atFontSize: size) })
+    }
+
+    private func resolved(
+        _ padding: StyleSheet.Padding, atFontSize size: Double
+    ) -> ResolvedBlockStyle.Padding {
+        .init(
+            top: padding.top.points(atFontSize: size), leading: padding.leading.points(atFontSize: size),
+            bottom: padding.bottom.points(atFontSize: size), trailing: padding.trailing.points(atFontSize: size))
+    }
+
+    private func resolved(_ border: StyleSheet.Border, atFontSize size: Double) -> ResolvedBlockStyle.Border {
+        .init(
+            edges: border.edges, width: border.width.points(atFontSize: size), color: tone(of: border.color),
+            pattern: border.pattern, cornerRadius: border.cornerRadius.points(atFontSize: size))
     }
 
     private func resolved(_ line: StyleSheet.TextLine) -> ResolvedTextStyle.Line {
@@ -179,14 +205,8 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .lineHeight(let multiple): block.lineHeight = multiple.isFinite ? min(max(multiple, 0.1), 10) : nil
         case .hyphenation(let isOn): block.isHyphenated = isOn
         case .marker(let marker): block.marker = marker
-        case .border(let border):
-            block.border = .init(
-                edges: border.edges, width: border.width.points(atFontSize: size), color: tone(of: border.color),
-                pattern: border.pattern, cornerRadius: border.cornerRadius.points(atFontSize: size))
-        case .padding(let padding):
-            block.padding = .init(
-                top: padding.top.points(atFontSize: size), leading: padding.leading.points(atFontSize: size),
-                bottom: padding.bottom.points(atFontSize: size), trailing: padding.trailing.points(atFontSize: size))
+        case .border(let border): block.border = resolved(border, atFontSize: size)
+        case .padding(let padding): block.padding = resolved(padding, atFontSize: size)
         case .background(let color): block.background = tone(of: color)
         }
     }
@@ -212,6 +232,8 @@ public struct ResolvedTextStyle: Sendable, Hashable {
     public var color: StyleSheet.Tone
     /// The color behind the text.
     public var background: StyleSheet.Tone?
+    /// The form of the background, or `nil` if it is only a color.
+    public var backgroundBox: BackgroundBox?
     /// Extra space after each character, in points.
     public var kerning: Double
     /// The offset above the baseline, in points.
@@ -229,6 +251,16 @@ public struct ResolvedTextStyle: Sendable, Hashable {
     public var isUnderlined: Bool { underline != nil }
     /// Whether the text has a line through it.
     public var isStruckThrough: Bool { strikethrough != nil }
+
+    /// The form of the box behind text, with lengths in points.
+    public struct BackgroundBox: Sendable, Hashable {
+        /// The space between the text and the edges of the box.
+        public var padding: ResolvedBlockStyle.Padding
+        /// The radius of the corners.
+        public var cornerRadius: Double
+        /// The lines around the box, if there are any.
+        public var border: ResolvedBlockStyle.Border?
+    }
 
     /// A line under or through text.
     public struct Line: Sendable, Hashable {
@@ -254,6 +286,7 @@ public struct ResolvedTextStyle: Sendable, Hashable {
         fontWidth = .standard
         color = .standard
         background = nil
+        backgroundBox = nil
         kerning = 0
         baseline = 0
         isItalic = false

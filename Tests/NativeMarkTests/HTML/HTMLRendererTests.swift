@@ -138,6 +138,21 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
             ])
     }
 
+    @Test func `the box behind inline code has padding, round corners and a border`() throws {
+        let box = StyleSheet.InlineBackground(
+            .accent, padding: .init(leading: .em(0.4)), cornerRadius: .points(6),
+            border: .init(edges: [.bottom], width: .points(2), color: .link))
+        let sheet = StyleSheet().setting(block: [.paragraph: [.inlineBackground(box)]])
+            .setting(inline: [.code: [.inlineBackground(box)]])
+        let css = try css(of: sheet)
+        #expect(
+            css.declarations(".nativemark :not(pre) > code") == [
+                "background-color: var(--nm-accent); padding-inline-start: 0.4em; border-radius: 6px; "
+                    + "border-block-end: 2px solid var(--nm-link);"
+            ])
+        #expect(css.declarations(".nativemark p") == ["background-color: var(--nm-accent);"])
+    }
+
     @Test func `every selector has rules`() throws {
         var sheet = StyleSheet()
         for selector in StyleSheet.BlockSelector.allCases { sheet = sheet.setting(block: [selector: [.italic(true)]]) }

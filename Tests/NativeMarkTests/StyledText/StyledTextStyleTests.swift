@@ -33,6 +33,17 @@ import Testing
         TextRow(.color(.rgb(0x010203))) { $0.color = .rgb(red: 1, green: 2, blue: 3) },
         TextRow(.color(.ansi(.brightWhite))) { $0.color = .ansi(.brightWhite) },
         TextRow(.inlineBackground(.rgb(0xFF00FE))) { $0.background = .rgb(red: 255, green: 0, blue: 254) },
+        TextRow(
+            .inlineBackground(
+                .init(
+                    .ansi(.red), padding: .init(leading: .em(0.5)), cornerRadius: .points(6),
+                    border: .init(edges: [.bottom], color: .ansi(.blue))))
+        ) {
+            $0.background = .ansi(.red)
+            $0.backgroundBox = .init(
+                padding: .init(leading: 8.5), cornerRadius: 6,
+                border: .init(edges: [.bottom], width: 1, color: .ansi(.blue)))
+        },
         TextRow(.kerning(.em(0.5))) { $0.kerning = 8.5 },
         TextRow(.kerning(.points(-2))) { $0.kerning = -2 },
         TextRow(.baseline(.em(-0.25))) { $0.baseline = -4.25 },
@@ -151,6 +162,10 @@ import Testing
         case .bold: changed.fontWeight = .regular
         case .italic: changed.isItalic = false
         case .fontSize(.em): changed.fontSize = 56
+        case .inlineBackground:
+            row.change(&changed)
+            // Half an em of the larger text.
+            if changed.backgroundBox != nil { changed.backgroundBox?.padding.leading = 14 }
         case .underline: changed.underline = nil
         case .strikethrough: changed.strikethrough = nil
         case .kerning(.em): changed.kerning = 14
@@ -158,8 +173,7 @@ import Testing
         case .fontDesign:
             changed.fontFamily = nil
             row.change(&changed)
-        case .textStyle, .fontSize, .fontFamily, .fontWeight, .fontWidth, .color, .inlineBackground, .kerning,
-            .baseline:
+        case .textStyle, .fontSize, .fontFamily, .fontWeight, .fontWidth, .color, .kerning, .baseline:
             row.change(&changed)
         }
 

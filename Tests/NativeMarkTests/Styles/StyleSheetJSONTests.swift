@@ -102,6 +102,12 @@ import Foundation
         Mistake(
             ##"{"blocks": {"item": {"border": {"cornerRadius": "round"}}}}"##, "blocks.item.border.cornerRadius",
             "length"),
+        Mistake(
+            ##"{"inlines": {"code": {"inlineBackground": {"cornerRadius": 6}}}}"##, "inlines.code.inlineBackground",
+            "no color"),
+        Mistake(
+            ##"{"inlines": {"code": {"inlineBackground": {"color": "code", "radius": 6}}}}"##,
+            "inlines.code.inlineBackground.radius", "cornerRadius"),
         Mistake(##"{"inlines": {"link": {"underline": 1}}}"##, "inlines.link.underline", "true or false", "wavy"),
         Mistake(##"{"inlines": {"link": {"underline": "curly"}}}"##, "inlines.link.underline", "curly", "wavy"),
         Mistake(
@@ -162,7 +168,11 @@ import Foundation
         let text: [StyleSheet.InlineStyle] = [
             .textStyle(.caption1), .fontSize(.em(0.9)), .fontDesign(.serif), .fontFamily("Iowan \"Old\" Style"),
             .fontWeight(.ultraLight), .fontWidth(.expanded), .color(.role(.tertiary)),
-            .inlineBackground(.rgb(0x00FF7F)), .kerning(.points(-1.5)),
+            .inlineBackground(
+                .init(
+                    .rgb(0x00FF7F), padding: .init(leading: .em(0.4)), cornerRadius: .points(6),
+                    border: .init(edges: [.top]))),
+            .kerning(.points(-1.5)),
             .baseline(.em(-0.25)), .bold(false), .italic(true),
             .underline(.init(.dotted, color: .accent)), .strikethrough(.init(.double)),
         ]
