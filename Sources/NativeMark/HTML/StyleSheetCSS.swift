@@ -11,6 +11,8 @@
 struct StyleSheetCSS {
     private let sheet: StyleSheet
     private var colors = CSSColors()
+    /// The names of the counter styles, by their definitions.
+    private var counterStyles: [String: String] = [:]
     private var rules = ""
 
     /// The text between `<style>` and `</style>`.
@@ -184,7 +186,7 @@ struct StyleSheetCSS {
             default: [String]()
             }
         for element in elements {
-            let types = Self.types(marker, isOrdered: element == "ol")
+            let types = types(marker, isOrdered: element == "ol")
             for depth in 0..<(types.count == 1 ? 1 : 9) {
                 let outer = String(repeating: " \(element)", count: depth)
                 add("\(outer) \(element):not(.footnotes > ol)", ["list-style-type: \(types[depth % types.count]);"])
@@ -192,23 +194,48 @@ struct StyleSheetCSS {
         }
     }
 
-    private static func types(_ marker: StyleSheet.Marker, isOrdered: Bool) -> [String] {
+    private mutating func types(_ marker: StyleSheet.Marker, isOrdered: Bool) -> [String] {
         switch marker {
         case .none: return ["none"]
-        case .numbers(let numberings) where isOrdered && !numberings.isEmpty:
-            return numberings.map {
-                switch $0 {
-                case .decimal: "decimal"
-                case .lowercaseLetters: "lower-alpha"
-                case .uppercaseLetters: "upper-alpha"
-                case .lowercaseRoman: "lower-roman"
-                case .uppercaseRoman: "upper-roman"
-                }
+        case .numbers(let numberings, let prefix, let suffix) where isOrdered:
+            return (numberings.isEmpty ? [.decimal] : numberings).map {
+                counterStyle(of: $0, prefix: prefix, suffix: suffix)
             }
         case .bullets(let bullets) where !isOrdered:
             return bullets.isEmpty ? ["none"] : bullets.map { $0.isEmpty ? "none" : CSSText.string($0 + " ") }
         case .numbers, .bullets: return [isOrdered ? "decimal" : CSSText.string("• ")]
         }
+    }
+
+    /// Returns the name of a counter style (CSS Counter Styles 3), which is defined in the sheet if CSS has none.
+    private mutating func counterStyle(
+        of numbering: StyleSheet.Numbering, prefix: String, suffix: String?
+    ) -> String {
+        let known: String
+        var symbols: String?
+        switch numbering {
+        case .decimal: known = "decimal"
+        case .lowercaseLetters: known = "lower-alpha"
+        case .uppercaseLetters: known = "upper-alpha"
+        case .lowercaseRoman: known = "lower-roman"
+        case .uppercaseRoman: known = "upper-roman"
+        case .octal: (known, symbols) = ("octal", "01234567")
+        case .lowercaseHexadecimal: (known, symbols) = ("hexadecimal", "0123456789abcdef")
+        case .uppercaseHexadecimal: (known, symbols) = ("uppercase-hexadecimal", "0123456789ABCDEF")
+        }
+        guard symbols != nil || !prefix.isEmpty || suffix != nil else { return known }
+        var parts = [
+            symbols.map { "system: numeric; symbols: \($0.map { CSSText.string(String($0)) }.joined(separator: " "));" }
+                ?? "system: extends \(known);"
+        ]
+        if !prefix.isEmpty { parts.append("prefix: \(CSSText.string(StyleSheet.Marker.limited(prefix)));") }
+        if let suffix { parts.append("suffix: \(CSSText.string(StyleSheet.Marker.limited(suffix) + " "));") }
+        let definition = parts.joined(separator: " ")
+        if let name = counterStyles[definition] { return name }
+        let name = "nm-\(known)-\(counterStyles.count)"
+        counterStyles[definition] = name
+        rules += "@counter-style \(name) { \(definition) }\n"
+        return name
     }
 
     // MARK: Text

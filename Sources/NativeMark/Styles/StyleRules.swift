@@ -627,9 +627,9 @@ extension StyleSheet {
     public enum Marker: Sendable, Hashable {
         /// No marker.
         case none
-        /// Numbers, followed by the period or parenthesis that the document uses. An empty array means decimal numbers. Bullet lists show
-        /// `•` instead.
-        case numbers([Numbering])
+        /// Numbers between a prefix and a suffix. Without a suffix, the period or parenthesis that the document uses follows. An empty
+        /// array means decimal numbers. At most 64 Unicode scalars of prefix and suffix are shown. Bullet lists show `•` instead.
+        case numbers([Numbering], prefix: String = "", suffix: String? = nil)
         /// Bullets. At most 64 Unicode scalars of each are shown. An empty array means no bullets. Ordered lists keep their decimal
         /// numbers.
         case bullets([String])
@@ -647,6 +647,12 @@ extension StyleSheet {
         case lowercaseRoman
         /// I, II, III
         case uppercaseRoman
+        /// 7, 10, 11
+        case octal
+        /// f, 10, 11
+        case lowercaseHexadecimal
+        /// F, 10, 11
+        case uppercaseHexadecimal
 
         /// Returns the number as text. Numbers that the format can't express become decimal digits: 0 and below, and above 3,999 for Roman
         /// numerals.
@@ -661,6 +667,9 @@ extension StyleSheet {
             case .uppercaseLetters: Self.letters(of: number, from: "A")
             case .lowercaseRoman: number < 4_000 ? Self.roman(of: number).lowercased() : String(number)
             case .uppercaseRoman: number < 4_000 ? Self.roman(of: number) : String(number)
+            case .octal: String(number, radix: 8)
+            case .lowercaseHexadecimal: String(number, radix: 16)
+            case .uppercaseHexadecimal: String(number, radix: 16, uppercase: true)
             }
         }
 
@@ -699,13 +708,16 @@ extension StyleSheet.Marker {
     func text(number: Int?, delimiter: Character, depth: Int) -> String {
         switch (self, number) {
         case (.none, _): ""
-        case (.numbers(let scripts), let number?):
-            (scripts.isEmpty ? .decimal : scripts[depth % scripts.count]).text(of: number) + String(delimiter)
+        // Each item repeats the prefix, the suffix and the bullet.
+        case (.numbers(let numberings, let prefix, let suffix), let number?):
+            Self.limited(prefix)
+                + (numberings.isEmpty ? .decimal : numberings[depth % numberings.count]).text(of: number)
+                + (suffix.map(Self.limited) ?? String(delimiter))
         case (.bullets, let number?): String(number) + String(delimiter)
-        // Each item repeats the bullet.
-        case (.bullets(let bullets), nil):
-            bullets.isEmpty ? "" : String(bullets[depth % bullets.count].unicodeScalars.prefix(64))
+        case (.bullets(let bullets), nil): bullets.isEmpty ? "" : Self.limited(bullets[depth % bullets.count])
         case (.numbers, nil): "•"
         }
     }
+
+    static func limited(_ text: String) -> String { String(text.unicodeScalars.prefix(64)) }
 }

@@ -141,7 +141,7 @@ extension StyleSheet.InlineStyle {
             case .fontWeight: .fontWeight(try decoder.choice(of: StyleSheet.FontWeight.self, called: "a font weight"))
             case .fontWidth: .fontWidth(try decoder.choice(of: StyleSheet.FontWidth.self, called: "a font width"))
             case .color: .color(try .init(json: decoder))
-            case .inlineBackground: .inlineBackground(try .init(json: decoder))
+            case .inlineBackground: .inlineBackground(try StyleSheet.InlineBackground(json: decoder))
             case .kerning: .kerning(try .init(json: decoder))
             case .baseline: .baseline(try .init(json: decoder))
             case .bold: .bold(try decoder.flag())
@@ -218,8 +218,8 @@ extension StyleSheet.BlockStyle {
 }
 
 extension StyleSheet.Marker {
-    private enum Kind: String, CaseIterable {
-        case numbers, bullets
+    private enum Part: String, CaseIterable {
+        case numbers, prefix, suffix, bullets
     }
 
     init(json decoder: any Decoder) throws {
@@ -232,26 +232,35 @@ extension StyleSheet.Marker {
             self = .none
             return
         }
-        let object = try decoder.object(of: Kind.self, called: "kind of marker")
-        guard object.decoders.count == 1, let (kind, values) = object.decoders.first else {
-            throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "must have one kind of marker, but has \(object.decoders.count)",
-                remedy: "Write either \"numbers\" or \"bullets\"")
+        let object = try decoder.object(of: Part.self, called: "part of a marker")
+        let numbers = try object.value(of: .numbers) {
+            try $0.elements(of: "numberings") {
+                try $0.choice(of: StyleSheet.Numbering.self, called: "a numbering")
+            }
         }
-        switch kind {
-        case .numbers:
-            self = .numbers(
-                try values.elements(of: "numberings") {
-                    try $0.choice(of: StyleSheet.Numbering.self, called: "a numbering")
-                })
-        case .bullets: self = .bullets(try values.elements(of: "bullets") { try $0.string(expected: "a bullet") })
+        let prefix = try object.value(of: .prefix) { try $0.string(expected: "a prefix") }
+        let suffix = try object.value(of: .suffix) { try $0.string(expected: "a suffix") }
+        let bullets = try object.value(of: .bullets) {
+            try $0.elements(of: "bullets") { try $0.string(expected: "a bullet") }
+        }
+        switch (numbers, bullets) {
+        case (let numbers?, nil): self = .numbers(numbers, prefix: prefix ?? "", suffix: suffix)
+        case (nil, let bullets?) where prefix == nil && suffix == nil: self = .bullets(bullets)
+        default:
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "must have one kind of marker",
+                remedy: "Write either \"numbers\", with or without \"prefix\" and \"suffix\", or \"bullets\"")
         }
     }
 
     func encode(into encoder: any Encoder) throws {
         switch self {
         case .none: try encoder.write("none")
-        case .numbers(let numberings): try encoder.write(["numbers": numberings.map(\.rawValue)])
+        case .numbers(let numberings, let prefix, let suffix):
+            var container = encoder.container(keyedBy: StyleKey.self)
+            try container.encode(numberings.map(\.rawValue), forKey: "numbers")
+            if !prefix.isEmpty { try container.encode(prefix, forKey: "prefix") }
+            try container.encodeIfPresent(suffix, forKey: "suffix")
         case .bullets(let bullets): try encoder.write(["bullets": bullets])
         }
     }
@@ -443,6 +452,8 @@ extension StyleSheet.FontDesign: NamedInJSON {}
 extension StyleSheet.FontWeight: NamedInJSON {}
 extension StyleSheet.FontWidth: NamedInJSON {}
 extension StyleSheet.Numbering: NamedInJSON {}
+extension StyleSheet.TextLine.Pattern: NamedInJSON {}
+extension StyleSheet.Border.Pattern: NamedInJSON {}
 extension StyleSheet.Edge: NamedInJSON {}
 extension StyleSheet.ANSI: NamedInJSON {}
 extension StyleSheet.InlineSelector: NamedInJSON {

@@ -206,6 +206,23 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(css.declarations(".nativemark li:not(:has(> p)) > :is(ol, ul)\(list)") == ["margin-block: 0;"])
     }
 
+    @Test func `numbers that CSS doesn't have become counter styles`() throws {
+        let sheet = StyleSheet().setting(block: [
+            .list(.ordered): [.marker(.numbers([.octal, .lowercaseRoman], prefix: "(", suffix: ")"))]
+        ])
+        let css = try css(of: sheet)
+        let symbols = Array(repeating: "\"\"", count: 8).joined(separator: " ")
+        #expect(
+            css.declarations("@counter-style nm-octal-0")
+                == ["system: numeric; symbols: \(symbols); prefix: \"\"; suffix: \"\";"])
+        #expect(
+            css.declarations("@counter-style nm-lower-roman-1")
+                == ["system: extends lower-roman; prefix: \"\"; suffix: \"\";"])
+        #expect(css.strings == (0..<8).map(String.init) + ["(", ") ", "(", ") "])
+        #expect(
+            css.declarations(".nativemark ol ol:not(.footnotes > ol)") == ["list-style-type: nm-lower-roman-1;"])
+    }
+
     @Test(arguments: [
         "</style><script>alert(1)</script>", "A\"; } * { background: url(//evil.example/a)", "A\\", "A\\22 ;", "A\nB",
         "A\u{C}B", "A\rB", "A\u{0}B", "A\u{9B}B", "A<!--", "A*/ @import 'b';", "'", "日本語 \u{1F600}", "{}", "A\u{2028}B",

@@ -94,6 +94,11 @@ import Foundation
             ##"{"blocks": {"lists": {"marker": {"numbers": ["greek"]}}}}"##, "blocks.lists.marker.numbers[0]", "greek"),
         Mistake(
             ##"{"blocks": {"lists": {"marker": {"numbers": [], "bullets": []}}}}"##, "blocks.lists.marker", "either"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": ["x"], "suffix": ")"}}}}"##, "blocks.lists.marker", "either"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"numbers": [], "prefix": 1}}}}"##, "blocks.lists.marker.prefix",
+            "prefix"),
         Mistake(##"{"blocks": {"lists": {"marker": {"bullets": "x"}}}}"##, "blocks.lists.marker.bullets", "["),
         Mistake(##"{"blocks": {"item": {"border": {"edges": ["up"]}}}}"##, "blocks.item.border.edges[0]", "up", "top"),
         Mistake(##"{"blocks": {"item": {"border": {"size": 1}}}}"##, "blocks.item.border.size", "width"),
@@ -181,7 +186,7 @@ import Foundation
                 .alignment(.justified), .firstLineIndent(.em(-2)), .leadingIndent(.em(2)), .trailingIndent(.points(3)),
                 .spacingBefore(.em(1.25)), .spacingAfter(.points(0)), .lineSpacing(.em(0.1)), .lineHeight(1.4),
                 .hyphenation(true),
-                .marker(.numbers([.uppercaseRoman, .lowercaseLetters])),
+                .marker(.numbers([.uppercaseRoman, .octal], prefix: "(", suffix: ")")),
                 .border(
                     .init(
                         edges: [.top, .trailing], width: .em(0.1), color: .ansi(.brightMagenta), pattern: .double,

@@ -134,7 +134,9 @@ import Testing
 
 @Suite struct `Numbers of list items` {
     @Test(arguments: [
-        (StyleSheet.Numbering.decimal, 12, "12"), (.lowercaseLetters, 1, "a"), (.lowercaseLetters, 26, "z"),
+        (StyleSheet.Numbering.octal, 8, "10"), (.octal, 0, "0"), (.lowercaseHexadecimal, 255, "ff"),
+        (.uppercaseHexadecimal, 255, "FF"), (.decimal, 12, "12"), (.lowercaseLetters, 1, "a"),
+        (.lowercaseLetters, 26, "z"),
         (.lowercaseLetters, 27, "aa"), (.uppercaseLetters, 52, "AZ"), (.uppercaseLetters, 703, "AAA"),
         (.lowercaseRoman, 4, "iv"), (.uppercaseRoman, 1994, "MCMXCIV"), (.uppercaseRoman, 3999, "MMMCMXCIX"),
         (.uppercaseRoman, 4000, "4000"), (.lowercaseRoman, 0, "0"), (.lowercaseLetters, 0, "0"),

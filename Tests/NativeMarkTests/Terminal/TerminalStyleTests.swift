@@ -142,6 +142,9 @@ import Testing
             block: [.paragraph: [.spacingAfter(.em(2))], .headings: [.spacingBefore(.em(1))]], "a\n\n\n# b"),
         Row("room between lines", "a\\\nb", block: [.paragraph: [.lineSpacing(.em(1))]], "a\n\nb"),
         Row("numbers", "1. a\n2. b", block: [.lists: [.marker(.numbers([.lowercaseRoman]))]], " i. a\nii. b"),
+        Row(
+            "numbers with a prefix and a suffix", "7. a\n8. b",
+            block: [.lists: [.marker(.numbers([.octal], prefix: "§", suffix: " –"))]], " §7 – a\n§10 – b"),
         Row("bullets", "- a\n  - b", block: [.lists: [.marker(.bullets(["+", "o"]))]], "+ a\n  o b"),
         Row("no markers", "- a\n- b", block: [.list(.bullets): [.marker(.none)]], "a\nb"),
         Row(
