@@ -1,0 +1,75 @@
+/// One step of drawing a ``TextLayout``: a filled box, a border, a line, text, an image or a checkbox.
+///
+/// The commands of a layout are positioned, in points with y downward, and sorted from back to front. Colors are resolved for the layout's
+/// environment, so a back end only translates them.
+package enum DrawingCommand: Sendable {
+    /// A filled rectangle with rounded corners.
+    case fill(LayoutRectangle, radius: Double, corners: LayoutCorners = .all, StyleSheet.Tone)
+    /// Lines along the inside of some edges of a rectangle.
+    case stroke(LayoutRectangle, ResolvedBlockStyle.Border, corners: LayoutCorners = .all)
+    /// A straight line, with its center between two points.
+    case line(from: LayoutPoint, to: LayoutPoint, width: Double, StyleSheet.Tone)
+    /// A line of text, with the leading end of its baseline at a point.
+    case text(any TextEngineLine, at: LayoutPoint)
+    /// An image of ``StyledText/images``, by its index.
+    case image(Int, LayoutRectangle)
+    /// The checkbox of a task item.
+    case checkbox(LayoutRectangle, isChecked: Bool, StyleSheet.Tone)
+}
+
+/// A position in a layout, in points from its top left corner.
+package struct LayoutPoint: Sendable, Hashable {
+    package var x: Double
+    package var y: Double
+
+    package init(x: Double, y: Double) {
+        self.x = x
+        self.y = y
+    }
+}
+
+/// A width and a height, in points.
+package struct LayoutSize: Sendable, Hashable {
+    package var width: Double
+    package var height: Double
+
+    package init(width: Double, height: Double) {
+        self.width = width
+        self.height = height
+    }
+}
+
+/// A rectangle in a layout, in points.
+package struct LayoutRectangle: Sendable, Hashable {
+    package var x: Double
+    package var y: Double
+    package var width: Double
+    package var height: Double
+
+    package init(x: Double, y: Double, width: Double, height: Double) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+
+    package var maxX: Double { x + width }
+    package var maxY: Double { y + height }
+
+    package func contains(_ point: LayoutPoint) -> Bool {
+        x <= point.x && point.x < maxX && y <= point.y && point.y < maxY
+    }
+}
+
+/// The corners of a rectangle that are rounded. A box that continues on the next line has square corners at the break.
+package struct LayoutCorners: OptionSet, Sendable, Hashable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The two corners where lines of text begin.
+    package static let leading = Self(rawValue: 1)
+    /// The two corners where lines of text end.
+    package static let trailing = Self(rawValue: 2)
+    package static let all: Self = [.leading, .trailing]
+}

@@ -1,0 +1,505 @@
+/// Places the blocks of a styled text from top to bottom. Open blocks form a stack of frames, so nothing recurses.
+struct LayoutBuilder {
+    let text: StyledText
+    let engine: any TextEngine
+    let imageSize: (Int) -> LayoutSize?
+    let width: Double
+    /// The backgrounds and borders of blocks, each outer one before those inside. A slot is filled when its block ends.
+    var backgrounds: [DrawingCommand?] = []
+    /// The boxes behind text.
+    private var boxes: [DrawingCommand] = []
+    var content: [DrawingCommand] = []
+    private var lines: [PlacedLine] = []
+    var frames: [Frame] = []
+    /// The bottom of what has been placed.
+    var y = 0.0
+    /// The largest spacing of the blocks that have ended or begun since.
+    var spacing = 0.0
+    private var nextRun = 0
+
+    struct Frame {
+        var block: Int
+        /// The horizontal extent of the content.
+        var left: Double
+        var right: Double
+        /// The index of the innermost frame with a box, which may be this one.
+        var boxFrame: Int
+        var box: Box?
+        /// Whether something has been placed in the box of this frame.
+        var hasContent = false
+        var markerWidth = 0.0
+        var marker: Marker?
+    }
+
+    struct Box {
+        var left: Double
+        var right: Double
+        var top: Double
+        /// The index of the slot for the background; the border's is the next one.
+        var slot: Int
+    }
+
+    struct Marker {
+        var line: (any TextEngineLine)?
+        var x: Double
+        /// The state of a task item, and where its checkbox begins.
+        var task: (state: Document.TaskState, x: Double)?
+        var style: ResolvedTextStyle
+    }
+
+    init(
+        _ text: StyledText, width: Double, engine: any TextEngine, imageSize: @escaping (Int) -> LayoutSize?
+    ) {
+        self.text = text
+        self.engine = engine
+        self.imageSize = imageSize
+        self.width = width.isFinite ? min(max(width, 1), 1_000_000) : 1_000_000
+    }
+
+    mutating func build() -> (LayoutSize, [DrawingCommand], [PlacedLine]) {
+        frames = [Frame(block: -1, left: 0, right: width, boxFrame: 0)]
+        var index = 0
+        while index < text.blocks.count {
+            while let top = frames.last, top.block >= 0, index >= text.blocks[top.block].end { close() }
+            begin(index)
+            let block = text.blocks[index]
+            if block.isTable {
+                table(index)
+                index = block.end
+            } else {
+                if block.isLeaf { leaf(index) }
+                index += 1
+            }
+        }
+        while frames.count > 1 { close() }
+        let commands = backgrounds.compactMap(\.self) + boxes + content
+        return (LayoutSize(width: width, height: y), commands, lines)
+    }
+
+    // MARK: Boxes
+
+    /// Blocks that would leave less than this have no indents.
+    private var minimumWidth: Double { min(120, width / 2) }
+
+    private mutating func begin(_ index: Int) {
+        let block = text.blocks[index]
+        let style = block.style
+        spacing = max(spacing, Self.points(style.spacingBefore))
+        var frame = frames[frames.count - 1]
+        (frame.block, frame.box, frame.marker, frame.markerWidth) = (
+            index, nil, nil, frames[frames.count - 1].markerWidth
+        )
+        let border = block.isTable ? nil : style.border
+        let insets = (
+            leading: Self.points(style.leadingIndent), trailing: Self.points(style.trailingIndent),
+            start: (border?.width(of: .leading) ?? 0) + Self.points(style.padding.leading),
+            end: (border?.width(of: .trailing) ?? 0) + Self.points(style.padding.trailing)
+        )
+        let hasRoom =
+            frame.right - frame.left - insets.leading - insets.trailing - insets.start - insets.end >= minimumWidth
+        if hasRoom {
+            frame.left += insets.leading
+            frame.right -= insets.trailing
+        }
+        if !block.isTable, style.hasBox {
+            place()
+            frame.box = Box(left: frame.left, right: frame.right, top: y, slot: backgrounds.count)
+            frame.boxFrame = frames.count
+            frame.hasContent = false
+            backgrounds += [nil, nil]
+            y += (border?.width(of: .top) ?? 0) + Self.points(style.padding.top)
+        }
+        if hasRoom {
+            frame.left += insets.start
+            frame.right -= insets.end
+        }
+        addMarker(of: block, at: index, to: &frame)
+        frames.append(frame)
+    }
+
+    mutating func close() {
+        let frame = frames[frames.count - 1]
+        // An empty item still has a marker.
+        if frame.marker != nil { paragraph([], of: frame.block) }
+        frames.removeLast()
+        let style = text.blocks[frame.block].style
+        if let box = frame.box {
+            let border = style.border
+            y += (border?.width(of: .bottom) ?? 0) + Self.points(style.padding.bottom)
+            let rectangle = LayoutRectangle(
+                x: box.left, y: box.top, width: max(box.right - box.left, 0), height: y - box.top)
+            let radius = Self.points(border?.cornerRadius ?? 0)
+            if let color = style.background { backgrounds[box.slot] = .fill(rectangle, radius: radius, color) }
+            if let border, !border.edges.isEmpty, border.width > 0 {
+                backgrounds[box.slot + 1] = .stroke(rectangle, border)
+            }
+        }
+        spacing = max(spacing, Self.points(style.spacingAfter))
+    }
+
+    /// Makes room for something in the innermost box: adds the spacing above it, unless it is the first thing there.
+    mutating func place() {
+        let box = frames[frames.count - 1].boxFrame
+        if frames[box].hasContent { y += spacing }
+        frames[box].hasContent = true
+        spacing = 0
+    }
+
+    // MARK: Markers
+
+    private mutating func addMarker(of block: StyledText.Block, at index: Int, to frame: inout Frame) {
+        switch block.kind {
+        case .list: frame.markerWidth = text.items(of: index).map { markerWidth($0.marker, $0.style) }.max() ?? 0
+        case .footnotes: frame.markerWidth = markerWidth("\(block.end - index).", block.style.text)
+        case .item(let item) where !item.marker.isEmpty || item.task != nil:
+            set(item.marker, item.task, isNumber: item.number != nil, style: block.style.text, in: &frame)
+        case .footnote(_, let number):
+            set("\(number).", nil, isNumber: true, style: block.style.text, in: &frame)
+        default: break
+        }
+    }
+
+    private func markerWidth(_ marker: String, _ style: ResolvedTextStyle) -> Double {
+        shaped(marker, style).map { $0.width } ?? 0
+    }
+
+    private func shaped(_ text: String, _ style: ResolvedTextStyle) -> (any TextEngineLine)? {
+        guard !text.isEmpty else { return nil }
+        var paragraph = TextParagraph()
+        // A line feed in a marker would begin another line.
+        paragraph.text = text.replacingLineFeeds()
+        paragraph.runs = [.init(range: 0..<paragraph.text.utf8.count, style: style)]
+        return engine.lines(of: paragraph, width: .infinity, firstIndent: 0).first
+    }
+
+    /// Numbers are aligned at their ends, bullets at their beginnings. The box of a task item is drawn instead of its character.
+    private mutating func set(
+        _ marker: String, _ task: Document.TaskState?, isNumber: Bool, style: ResolvedTextStyle, in frame: inout Frame
+    ) {
+        let shown = task == nil ? marker : String(marker.dropLast())
+        let line = shaped(shown, style)
+        let room = isNumber ? max(frame.markerWidth - markerWidth(marker, style), 0) : 0
+        let x = frame.left + room
+        frame.marker = Marker(line: line, x: x, task: task.map { ($0, x + (line?.width ?? 0)) }, style: style)
+        let wide = max(frame.markerWidth, markerWidth(marker, style)) + style.fontSize / 2
+        if frame.right - frame.left - wide >= minimumWidth { frame.left += wide }
+    }
+
+    /// Draws the pending markers of all open items beside a line.
+    private mutating func drawMarkers(atBaseline baseline: Double) {
+        for index in frames.indices {
+            guard let marker = frames[index].marker else { continue }
+            frames[index].marker = nil
+            if let line = marker.line { content.append(.text(line, at: .init(x: marker.x, y: baseline))) }
+            if let task = marker.task {
+                let side = marker.style.fontSize * 0.8
+                content.append(
+                    .checkbox(
+                        .init(x: task.x, y: baseline - side, width: side, height: side),
+                        isChecked: task.state == .done, marker.style.color))
+            }
+        }
+    }
+
+    // MARK: Leaves
+
+    private mutating func leaf(_ index: Int) {
+        let block = text.blocks[index]
+        let runs = takeRuns(of: index)
+        switch block.kind {
+        case .thematicBreak:
+            place()
+            let frame = frames[frames.count - 1]
+            let height = block.style.text.fontSize
+            content.append(
+                .line(
+                    from: .init(x: frame.left, y: y + height / 2), to: .init(x: frame.right, y: y + height / 2),
+                    width: 1,
+                    block.style.text.color))
+            drawMarkers(atBaseline: y + height)
+            y += height
+        case .codeBlock:
+            for (number, line) in sourceLines(of: runs).enumerated() {
+                if number > 0 { y += Self.points(block.style.lineSpacing) }
+                paragraph(line, of: index)
+            }
+        default: paragraph(runs, of: index)
+        }
+    }
+
+    /// A part of a run.
+    struct Piece {
+        var run: Int
+        var range: Range<Int>
+    }
+
+    /// Returns the runs of a block. Runs are contiguous and in the order of the blocks.
+    mutating func takeRuns(of block: Int) -> [Piece] {
+        var pieces: [Piece] = []
+        while nextRun < text.runs.count, text.runs[nextRun].block == block {
+            pieces.append(.init(run: nextRun, range: text.runs[nextRun].range))
+            nextRun += 1
+        }
+        return pieces
+    }
+
+    private func sourceLines(of pieces: [Piece]) -> [[Piece]] {
+        var lines: [[Piece]] = [[]]
+        for piece in pieces {
+            var from = piece.range.lowerBound
+            for (offset, byte) in text.substring(piece.range).utf8.enumerated() where byte == 0x0A {
+                let end = piece.range.lowerBound + offset
+                if from < end { lines[lines.count - 1].append(.init(run: piece.run, range: from..<end)) }
+                lines.append([])
+                from = end + 1
+            }
+            if from < piece.range.upperBound {
+                lines[lines.count - 1].append(.init(run: piece.run, range: from..<piece.range.upperBound))
+            }
+        }
+        return lines
+    }
+
+    func layoutParagraph(_ pieces: [Piece], of block: Int) -> LayoutParagraph {
+        var paragraph = LayoutParagraph(style: text.blocks[block].style)
+        for piece in pieces {
+            let run = text.runs[piece.run]
+            let image = run.image.flatMap { index in imageSize(index).map { (index, Self.fitting($0, width)) } }
+            paragraph.append(text.substring(piece.range), piece.range, of: piece.run, run.style, image: image)
+        }
+        paragraph.finish()
+        return paragraph
+    }
+
+    private static func fitting(_ size: LayoutSize, _ width: Double) -> LayoutSize {
+        guard size.width > width, size.width > 0 else {
+            return LayoutSize(width: points(size.width), height: points(size.height))
+        }
+        return LayoutSize(width: width, height: points(size.height * width / size.width))
+    }
+
+    private mutating func paragraph(_ pieces: [Piece], of block: Int) {
+        place()
+        let frame = frames[frames.count - 1]
+        let style = text.blocks[block].style
+        let indent = Self.points(style.firstLineIndent, least: -frame.left)
+        put(
+            layoutParagraph(pieces, of: block), style, alignment: style.alignment, left: frame.left, right: frame.right,
+            firstIndent: indent)
+    }
+
+    /// Adds the lines of a paragraph at ``y``, and moves below them.
+    mutating func put(
+        _ paragraph: LayoutParagraph, _ style: ResolvedBlockStyle, alignment: StyleSheet.Alignment, left: Double,
+        right: Double, firstIndent: Double
+    ) {
+        let room = max(right - left, 1)
+        let firstIndent = firstIndent < room ? firstIndent : 0
+        let lines = engine.lines(of: paragraph.paragraph, width: room, firstIndent: firstIndent)
+        let largest = paragraph.paragraph.runs.reduce(style.text.fontSize) { max($0, $1.style.fontSize) }
+        for (number, line) in lines.enumerated() {
+            if number > 0 { y += Self.points(style.lineSpacing) }
+            let natural = line.ascent + line.descent
+            // As in CSS, a larger or smaller line height is divided equally above and below the text. Images keep their height.
+            let height =
+                style.lineHeight.map { paragraph.images.isEmpty ? $0 * largest : max($0 * largest, natural) } ?? natural
+            let indent = number == 0 ? firstIndent : 0
+            let left = left + indent
+            let free = max(room - indent - line.width, 0)
+            let x =
+                switch alignment {
+                case .leading, .justified: left
+                case .center: left + free / 2
+                case .trailing: left + free
+                }
+            let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
+            drawMarkers(atBaseline: origin.y)
+            drawBoxes(of: paragraph, line, origin)
+            content.append(.text(line, at: origin))
+            for image in paragraph.images where line.range.overlaps(image.range) {
+                guard let span = line.spans(of: image.range).first else { continue }
+                content.append(
+                    .image(
+                        image.index,
+                        .init(
+                            x: x + span.lowerBound, y: origin.y - image.size.height, width: image.size.width,
+                            height: image.size.height)))
+            }
+            self.lines.append(
+                PlacedLine(
+                    line: line, origin: origin, rectangle: .init(x: x, y: y, width: line.width, height: height),
+                    parts: paragraph.parts))
+            y += height
+        }
+    }
+
+    private mutating func drawBoxes(of paragraph: LayoutParagraph, _ line: any TextEngineLine, _ origin: LayoutPoint) {
+        for box in paragraph.boxes where box.range.overlaps(line.range) {
+            guard let color = box.style.background else { continue }
+            let form = box.style.backgroundBox
+            let metrics = engine.metrics(of: box.style)
+            let above =
+                metrics.ascent + box.style.baseline + Self.points(form?.padding.top ?? 0)
+                + (form?.border?.width(of: .top) ?? 0)
+            let below =
+                metrics.descent - box.style.baseline + Self.points(form?.padding.bottom ?? 0)
+                + (form?.border?.width(of: .bottom) ?? 0)
+            var corners: LayoutCorners = []
+            if box.range.lowerBound >= line.range.lowerBound { corners.insert(.leading) }
+            if box.range.upperBound <= line.range.upperBound { corners.insert(.trailing) }
+            for span in line.spans(of: box.range.clamped(to: line.range)) {
+                let rectangle = LayoutRectangle(
+                    x: origin.x + span.lowerBound, y: origin.y - above, width: span.upperBound - span.lowerBound,
+                    height: max(above + below, 0))
+                boxes.append(.fill(rectangle, radius: Self.points(form?.cornerRadius ?? 0), corners: corners, color))
+                if let border = form?.border { boxes.append(.stroke(rectangle, border, corners: corners)) }
+            }
+        }
+    }
+
+    // MARK: Lengths
+
+    private static let mostPoints = 10_000.0
+
+    /// Limits a length to a finite range, because a style sheet may contain any number.
+    static func points(_ length: Double, least: Double = 0) -> Double {
+        length.isFinite ? min(max(length, least), mostPoints) : 0
+    }
+}
+
+extension ResolvedBlockStyle {
+    /// Whether the block is a box of its own, which keeps the spacing of its content inside.
+    var hasBox: Bool {
+        background != nil || border.map { !$0.edges.isEmpty } == true || padding.top > 0 || padding.bottom > 0
+    }
+}
+
+// MARK: - Tables
+
+extension LayoutBuilder {
+    private struct Cell {
+        var block: Int
+        var paragraph: LayoutParagraph
+        var alignment: StyleSheet.Alignment
+        var padding: ResolvedBlockStyle.Padding
+    }
+
+    /// Columns are as wide as their content if all fit; otherwise they share the width in proportion to what they could use, and cells wrap.
+    /// The border of a table also draws lines between its columns and below its header, as in HTML.
+    private mutating func table(_ table: Int) {
+        place()
+        let style = text.blocks[table].style
+        let border = style.border
+        let rows = tableRows(of: table)
+        let columns = rows.map(\.cells.count).max() ?? 0
+        guard columns > 0 else { return }
+        let frame = frames[frames.count - 1]
+        let line = border == nil ? 0 : Self.points(border?.width ?? 0)
+        let outer = (border?.width(of: .leading) ?? 0) + (border?.width(of: .trailing) ?? 0)
+        let widths = columnWidths(
+            rows.map(\.cells), count: columns, room: frame.right - frame.left - outer - line * Double(columns - 1))
+        let left = frame.left
+        let right = left + outer + line * Double(columns - 1) + widths.reduce(0, +)
+        let top = y
+        let slot = backgrounds.count
+        backgrounds += [nil, nil]
+        y += border?.width(of: .top) ?? 0
+        for (number, row) in rows.enumerated() {
+            let rowTop = y
+            let rowSlot = backgrounds.count
+            backgrounds.append(nil)
+            var x = left + (border?.width(of: .leading) ?? 0)
+            var bottom = y
+            for (cell, width) in zip(row.cells, widths) {
+                y = rowTop + cell.padding.top
+                put(
+                    cell.paragraph, text.blocks[cell.block].style, alignment: cell.alignment,
+                    left: x + cell.padding.leading, right: x + width - cell.padding.trailing, firstIndent: 0)
+                bottom = max(bottom, y + cell.padding.bottom)
+                x += width + line
+            }
+            y = bottom
+            if let color = text.blocks[row.block].style.background {
+                backgrounds[rowSlot] = .fill(
+                    .init(x: left, y: rowTop, width: right - left, height: y - rowTop), radius: 0, color)
+            }
+            if let border, number == 0, rows.count > 1 {
+                content.append(
+                    .line(
+                        from: .init(x: left, y: y + line / 2), to: .init(x: right, y: y + line / 2), width: line,
+                        border.color))
+                y += line
+            }
+        }
+        y += border?.width(of: .bottom) ?? 0
+        let rectangle = LayoutRectangle(x: left, y: top, width: right - left, height: y - top)
+        if let color = style.background {
+            backgrounds[slot] = .fill(rectangle, radius: Self.points(border?.cornerRadius ?? 0), color)
+        }
+        guard let border, line > 0 else { return }
+        if !border.edges.isEmpty { backgrounds[slot + 1] = .stroke(rectangle, border) }
+        var x = left + border.width(of: .leading)
+        for width in widths.dropLast() {
+            x += width
+            content.append(
+                .line(from: .init(x: x + line / 2, y: top), to: .init(x: x + line / 2, y: y), width: line, border.color)
+            )
+            x += line
+        }
+    }
+
+    private mutating func tableRows(of table: Int) -> [(block: Int, cells: [Cell])] {
+        var rows: [(block: Int, cells: [Cell])] = []
+        for index in table + 1..<max(text.blocks[table].end, table + 1) {
+            switch text.blocks[index].kind {
+            case .tableRow: rows.append((index, []))
+            case .tableCell(_, _, let alignment):
+                let style = text.blocks[index].style
+                var padding = style.padding
+                if padding == .init() {
+                    let size = style.text.fontSize
+                    // As a browser does without a rule of the sheet.
+                    padding = .init(top: 0.2 * size, leading: 0.6 * size, bottom: 0.2 * size, trailing: 0.6 * size)
+                }
+                padding = .init(
+                    top: Self.points(padding.top), leading: Self.points(padding.leading),
+                    bottom: Self.points(padding.bottom), trailing: Self.points(padding.trailing))
+                rows[rows.count - 1].cells.append(
+                    Cell(
+                        block: index, paragraph: layoutParagraph(takeRuns(of: index), of: index),
+                        alignment: .init(alignment, default: style.alignment), padding: padding))
+            default: break
+            }
+        }
+        return rows
+    }
+
+    private func columnWidths(_ rows: [[Cell]], count: Int, room: Double) -> [Double] {
+        var minimum = Array(repeating: 0.0, count: count)
+        var preferred = minimum
+        for cells in rows {
+            for (column, cell) in cells.enumerated() {
+                let widths = engine.widths(of: cell.paragraph.paragraph)
+                let padding = cell.padding.leading + cell.padding.trailing
+                minimum[column] = max(minimum[column], widths.minimum + padding)
+                preferred[column] = max(preferred[column], widths.preferred + padding)
+            }
+        }
+        let (least, most) = (minimum.reduce(0, +), preferred.reduce(0, +))
+        if most <= room { return preferred }
+        // Words are cut if even the narrowest columns are too wide.
+        guard least < room else { return minimum.map { least > 0 ? max($0 * room / least, 1) : 1 } }
+        return zip(minimum, preferred).map { $0 + ($1 - $0) * (room - least) / (most - least) }
+    }
+}
+
+extension StyleSheet.Alignment {
+    fileprivate init(_ alignment: Document.Alignment, default other: Self) {
+        switch alignment {
+        case .none: self = other
+        case .leading: self = .leading
+        case .center: self = .center
+        case .trailing: self = .trailing
+        }
+    }
+}

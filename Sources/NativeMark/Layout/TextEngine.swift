@@ -1,0 +1,63 @@
+/// What a platform provides for a ``TextLayout``: the shapes and breaks of one paragraph of text.
+///
+/// Shaping, bidirectional text and font fallback are the engine's. The layout positions the engine's lines, and draws everything else.
+package protocol TextEngine: Sendable {
+    /// Breaks a paragraph into lines. A paragraph without text has one empty line, with the height of its first style.
+    ///
+    /// Lines are at most `width` points wide, except a piece that can't be broken. The first line has `firstIndent` points less.
+    func lines(of paragraph: TextParagraph, width: Double, firstIndent: Double) -> [any TextEngineLine]
+
+    /// Returns the width of the widest piece that can't be broken, and the width of the paragraph in one line.
+    func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double)
+
+    /// Returns the height above and below the baseline of text in a style.
+    func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double)
+}
+
+/// A line of a paragraph, as an engine has shaped it. A back end knows the engine's own type, and draws it.
+package protocol TextEngineLine: Sendable {
+    /// The part of the paragraph's text in the line, in UTF-8 offsets, including spaces at its end.
+    var range: Range<Int> { get }
+    /// The width without spaces at the end.
+    var width: Double { get }
+    /// The largest height above the baseline.
+    var ascent: Double { get }
+    /// The largest depth below the baseline.
+    var descent: Double { get }
+
+    /// Returns the horizontal spans that a part of the text covers, from the line's leading end. Bidirectional text may have several.
+    func spans(of range: Range<Int>) -> [Range<Double>]
+    /// Returns the offset of the character at a distance from the line's leading end, or of the nearest one.
+    func offset(at x: Double) -> Int
+}
+
+/// The text of a paragraph with its styles, and placeholders for what the layout draws between the letters.
+package struct TextParagraph: Sendable, Hashable {
+    /// The text. Each placeholder is one U+FFFC.
+    package var text = ""
+    /// Contiguous runs of equal style.
+    package var runs: [Run] = []
+    /// How lines are adjusted to the width. The engine stretches justified lines; the layout moves all others.
+    package var isJustified = false
+    package var isHyphenated = false
+
+    package struct Run: Sendable, Hashable {
+        /// The range in ``TextParagraph/text``, in UTF-8 offsets.
+        package var range: Range<Int>
+        package var style: ResolvedTextStyle
+        /// The space that the run takes if it is a placeholder.
+        package var placeholder: Placeholder?
+    }
+
+    /// Space for an image, or for the padding of a box around text.
+    package struct Placeholder: Sendable, Hashable {
+        package var advance: Double
+        /// The height above the baseline, or `nil` for a placeholder that doesn't change the height of its line.
+        package var ascent: Double?
+
+        package init(advance: Double, ascent: Double? = nil) {
+            self.advance = advance
+            self.ascent = ascent
+        }
+    }
+}

@@ -1,0 +1,182 @@
+/// A styled text laid out for a width: where its lines, boxes, rules and images are, and the commands that draw them.
+///
+///     let layout = TextLayout(text, width: 320, engine: engine)
+///     for command in layout.commands { draw(command) }
+///     let link = layout.link(at: .init(x: 12, y: 40)).map { text.links[$0] }
+///
+/// **Boxes** are as in CSS: indents and spacing, then the border, the padding and the content. The background fills the border's box and
+/// follows its corners. The larger of two adjacent spacings applies; the first block in a box has none above it, and the spacing below the
+/// last one is below the box.
+///
+/// **Text** behind which a box is drawn gets room for the box's padding, so lines may break earlier. If the box continues on another line,
+/// it is open at the break.
+///
+/// Takes time in proportion to the text, plus the engine's.
+package struct TextLayout: Sendable {
+    /// The width that was asked for, and the height of the text.
+    package let size: LayoutSize
+    /// What to draw, from back to front.
+    package let commands: [DrawingCommand]
+    private let text: StyledText
+    private let lines: [PlacedLine]
+
+    /// Lays out a text.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - width: The width in points. Blocks that are nested too deeply for it aren't indented further.
+    ///   - engine: What shapes and breaks paragraphs.
+    ///   - imageSize: Returns the size of an image of ``StyledText/images``, by its index, or `nil` to show its alternative text.
+    package init(
+        _ text: StyledText, width: Double, engine: any TextEngine,
+        imageSize: (_ index: Int) -> LayoutSize? = { _ in nil }
+    ) {
+        self.text = text
+        (size, commands, lines) = withoutActuallyEscaping(imageSize) { imageSize in
+            var builder = LayoutBuilder(text, width: width, engine: engine, imageSize: imageSize)
+            return builder.build()
+        }
+    }
+
+    /// Returns the index of the link at a point.
+    package func link(at point: LayoutPoint) -> Int? {
+        guard let line = lines.first(where: { $0.rectangle.contains(point) }) else { return nil }
+        let offset = line.line.offset(at: point.x - line.origin.x)
+        return line.parts.first { $0.range.contains(offset) }.flatMap { text.runs[$0.run].link }
+    }
+
+    /// Returns the rectangles that a part of the text covers, in UTF-8 offsets of ``StyledText/string``.
+    package func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
+        lines.flatMap { line in
+            line.parts.flatMap { part -> [LayoutRectangle] in
+                let wanted = part.source.clamped(to: range)
+                let start = part.range.lowerBound - part.source.lowerBound
+                // An image is one character here, and its alternative text in the source.
+                let own = part.isImage ? part.range : wanted.lowerBound + start..<wanted.upperBound + start
+                let shown = own.clamped(to: line.line.range)
+                guard !wanted.isEmpty, !shown.isEmpty else { return [] }
+                return line.line.spans(of: shown).map {
+                    LayoutRectangle(
+                        x: line.origin.x + $0.lowerBound, y: line.rectangle.y, width: $0.upperBound - $0.lowerBound,
+                        height: line.rectangle.height)
+                }
+            }
+        }
+    }
+}
+
+/// A line at its place.
+struct PlacedLine: Sendable {
+    var line: any TextEngineLine
+    /// The leading end of the baseline.
+    var origin: LayoutPoint
+    /// The box of the line.
+    var rectangle: LayoutRectangle
+    /// The parts of the whole paragraph.
+    var parts: [LayoutParagraph.Part]
+}
+
+// MARK: - Paragraphs
+
+/// The text of a leaf block for the engine, with room for the boxes behind it, and what its parts stand for.
+struct LayoutParagraph: Sendable {
+    private(set) var paragraph = TextParagraph()
+    private(set) var parts: [Part] = []
+    private(set) var boxes: [Box] = []
+    private(set) var images: [(index: Int, range: Range<Int>, size: LayoutSize)] = []
+
+    struct Part: Sendable {
+        /// The range in the paragraph's text.
+        var range: Range<Int>
+        /// The range in ``StyledText/string``.
+        var source: Range<Int>
+        /// The index of the run.
+        var run: Int
+        var isImage = false
+    }
+
+    /// A box behind a part of the text.
+    struct Box: Sendable {
+        /// The range in the paragraph's text, with the placeholders for padding.
+        var range: Range<Int>
+        var style: ResolvedTextStyle
+    }
+
+    private var offset: Int { paragraph.text.utf8.count }
+
+    /// - Parameter style: The style of the block's text, for a paragraph without text.
+    init(style: ResolvedBlockStyle) {
+        paragraph.isJustified = style.alignment == .justified
+        paragraph.isHyphenated = style.isHyphenated
+        self.style = style.text
+    }
+
+    private let style: ResolvedTextStyle
+
+    /// Adds a part of a run. Call ``finish()`` after the last one.
+    mutating func append(
+        _ text: Substring, _ source: Range<Int>, of run: Int, _ style: ResolvedTextStyle, image: (Int, LayoutSize)?
+    ) {
+        if let box = boxes.last, box.range.isEmpty, !box.style.hasSameBox(as: style) { endBox() }
+        if style.background != nil, boxes.last?.range.isEmpty != true { beginBox(style) }
+        let start = offset
+        if let (index, size) = image {
+            add("\u{FFFC}", style, .init(advance: size.width, ascent: size.height))
+            images.append((index, start..<offset, size))
+        } else {
+            add(String(text), style)
+        }
+        parts.append(Part(range: start..<offset, source: source, run: run, isImage: image != nil))
+    }
+
+    mutating func finish() {
+        if boxes.last?.range.isEmpty == true { endBox() }
+        if paragraph.runs.isEmpty { paragraph.runs = [.init(range: 0..<0, style: style)] }
+    }
+
+    /// An open box has an empty range that begins where the box does.
+    private mutating func beginBox(_ style: ResolvedTextStyle) {
+        boxes.append(Box(range: offset..<offset, style: style))
+        let room = style.room(at: .leading)
+        guard room > 0 else { return }
+        // U+2060, the word joiner, keeps the placeholder beside its word.
+        add("\u{FFFC}", style, .init(advance: room))
+        add("\u{2060}", style)
+    }
+
+    private mutating func endBox() {
+        guard let box = boxes.popLast() else { return }
+        let room = box.style.room(at: .trailing)
+        if room > 0 {
+            add("\u{2060}", box.style)
+            add("\u{FFFC}", box.style, .init(advance: room))
+        }
+        boxes.append(Box(range: box.range.lowerBound..<offset, style: box.style))
+    }
+
+    private mutating func add(
+        _ text: String, _ style: ResolvedTextStyle, _ placeholder: TextParagraph.Placeholder? = nil
+    ) {
+        guard !text.isEmpty else { return }
+        let start = offset
+        paragraph.text += text
+        paragraph.runs.append(.init(range: start..<offset, style: style, placeholder: placeholder))
+    }
+}
+
+extension ResolvedTextStyle {
+    fileprivate func hasSameBox(as other: Self) -> Bool {
+        background == other.background && backgroundBox == other.backgroundBox
+    }
+
+    /// The padding and border of the box at one end.
+    fileprivate func room(at edge: StyleSheet.Edge) -> Double {
+        guard let box = backgroundBox else { return 0 }
+        return LayoutBuilder.points(edge == .leading ? box.padding.leading : box.padding.trailing)
+            + (box.border?.width(of: edge) ?? 0)
+    }
+}
+
+extension ResolvedBlockStyle.Border {
+    func width(of edge: StyleSheet.Edge) -> Double { edges.contains(edge) ? LayoutBuilder.points(width) : 0 }
+}

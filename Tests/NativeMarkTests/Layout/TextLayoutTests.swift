@@ -1,0 +1,281 @@
+import TestSupport
+import Testing
+
+@testable import NativeMark
+
+/// Letters of 5 points, lines of 10 points, and space only where the test's rules have it.
+private func layout(
+    _ markdown: String, width: Double = 100, block: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [:],
+    inline: [StyleSheet.InlineSelector: [StyleSheet.InlineStyle]] = [:],
+    imageSize: (Int) -> LayoutSize? = { _ in nil }
+) -> (text: StyledText, layout: TextLayout) {
+    let sheet = StyleSheet().setting(block: [.document: [.fontSize(.points(10))]]).setting(block: block)
+        .setting(inline: inline)
+    let text = StyledText(Document(markdown), style: sheet)
+    return (text, TextLayout(text, width: width, engine: MonospacedEngine(), imageSize: imageSize))
+}
+
+/// The commands as text, such as `text 0,8 abc` and `fill 0,0 20x10 r4`. U+2060 is left out, and a placeholder is `□`.
+private func shown(_ layout: TextLayout) -> [String] {
+    func number(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+    func point(_ point: LayoutPoint) -> String { "\(number(point.x)),\(number(point.y))" }
+    func rectangle(_ rectangle: LayoutRectangle) -> String {
+        "\(number(rectangle.x)),\(number(rectangle.y)) \(number(rectangle.width))x\(number(rectangle.height))"
+    }
+    func names(_ corners: LayoutCorners) -> String {
+        corners == .all ? "" : corners == .leading ? " opens" : corners == .trailing ? " closes" : " continues"
+    }
+    return layout.commands.map { command in
+        switch command {
+        case .fill(let box, let radius, let corners, _):
+            "fill \(rectangle(box))" + (radius > 0 ? " r\(number(radius))" : "") + names(corners)
+        case .stroke(let box, let border, let corners):
+            "stroke \(rectangle(box)) w\(number(border.width))"
+                + (border.edges.count < 4 ? " \(border.edges.count)" : "")
+                + names(corners)
+        case .line(let start, let end, let width, _): "line \(point(start)) \(point(end)) w\(number(width))"
+        case .text(let line, let origin):
+            "text \(point(origin)) "
+                + ((line as? MonospacedEngine.Line)?.text ?? "").filter { $0 != "\u{2060}" }
+                .map { $0 == "\u{FFFC}" ? "□" : String($0) }.joined()
+        case .image(let index, let box): "image \(index) \(rectangle(box))"
+        case .checkbox(let box, let isChecked, _): "\(isChecked ? "checked" : "unchecked") \(rectangle(box))"
+        }
+    }
+}
+
+@Suite struct `TextLayout: blocks` {
+    @Test func `lines break at spaces and follow each other`() {
+        let (_, layout) = layout("aa bb cc", width: 28)
+        #expect(shown(layout) == ["text 0,8 aa bb ", "text 0,18 cc"])
+        #expect(layout.size == LayoutSize(width: 28, height: 20))
+    }
+
+    @Test func `the larger spacing separates two blocks, and none is above the first or below the last`() {
+        let (_, layout) = layout(
+            "a\n\n# b\n\nc",
+            block: [
+                .paragraph: [.spacingBefore(.points(4)), .spacingAfter(.points(6))],
+                .headings: [.spacingBefore(.points(9))],
+            ])
+        #expect(shown(layout) == ["text 0,8 a", "text 0,27 b", "text 0,41 c"])
+        #expect(layout.size.height == 43)
+    }
+
+    @Test func `the line height is divided above and below the text, and line spacing comes between lines`() {
+        let (_, layout) = layout("a\\\nb", block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3))]])
+        #expect(shown(layout) == ["text 0,13 a\u{2028}", "text 0,36 b"])
+        #expect(layout.size.height == 43)
+    }
+
+    @Test(arguments: [
+        (StyleSheet.Alignment.leading, "text 0,8 ab"), (.center, "text 45,8 ab"), (.trailing, "text 90,8 ab"),
+        (.justified, "text 0,8 ab"),
+    ])
+    func `lines are aligned`(_ alignment: StyleSheet.Alignment, _ expected: String) {
+        #expect(shown(layout("ab", block: [.paragraph: [.alignment(alignment)]]).layout) == [expected])
+    }
+
+    @Test func `indents narrow all lines, and the first line has its own`() {
+        let (_, layout) = layout(
+            "aaa bbb ccc", width: 60,
+            block: [
+                .paragraph: [.leadingIndent(.points(10)), .trailingIndent(.points(5)), .firstLineIndent(.points(20))]
+            ])
+        #expect(shown(layout) == ["text 30,8 aaa ", "text 10,18 bbb ccc"])
+    }
+
+    @Test func `the background and border of a box contain its padding and all its blocks`() {
+        let (_, layout) = layout(
+            "> a\n>\n> b\n\nc",
+            block: [
+                .blockQuote: [
+                    .background(.rgb(1)), .border(.init(width: .points(2), cornerRadius: .points(4))),
+                    .padding(.all(.points(3))),
+                ],
+                .paragraph: [.spacingBefore(.points(7)), .spacingAfter(.points(7))],
+            ])
+        #expect(
+            shown(layout) == [
+                "fill 0,0 100x37 r4", "stroke 0,0 100x37 w2", "text 5,13 a", "text 5,30 b", "text 0,52 c",
+            ])
+    }
+
+    @Test func `nested boxes are inside each other, the outer one behind`() {
+        let (_, layout) = layout(
+            "> > a", block: [.blockQuote: [.background(.rgb(1)), .padding(.all(.points(5)))]])
+        #expect(shown(layout) == ["fill 0,0 100x30", "fill 5,5 90x20", "text 10,18 a"])
+    }
+
+    @Test func `blocks that are nested too deeply aren't indented further`() {
+        let (_, layout) = layout(
+            String(repeating: "> ", count: 40) + "a", width: 100, block: [.blockQuote: [.leadingIndent(.points(10))]])
+        #expect(shown(layout) == ["text 50,8 a"])
+    }
+
+    @Test func `markers are beside the first line of their item, numbers aligned at their ends`() {
+        let (_, layout) = layout("9. a\n10. b\n\n    c")
+        #expect(shown(layout) == ["text 5,8 9.", "text 20,8 a", "text 0,18 10.", "text 20,18 b", "text 20,28 c"])
+    }
+
+    @Test func `markers of items that begin on one line are next to each other, and an empty item has its marker`() {
+        #expect(
+            shown(layout("- - a\n-").layout) == [
+                "text 0,8 •", "text 10,8 •", "text 20,8 a", "text 0,18 •", "text 10,18 ",
+            ])
+    }
+
+    @Test func `a task item has a drawn checkbox`() {
+        let (_, layout) = layout("- [x] a\n- [ ] b")
+        #expect(
+            shown(layout) == ["checked 0,0 8x8", "text 10,8 a", "unchecked 0,10 8x8", "text 10,18 b"])
+    }
+
+    @Test func `a thematic break is a line across the block`() {
+        let (_, layout) = layout("a\n\n---", block: [.thematicBreak: [.leadingIndent(.points(20))]])
+        #expect(shown(layout) == ["text 0,8 a", "line 20,15 100,15 w1"])
+    }
+
+    @Test func `each line of a code block begins where the block does`() {
+        let (_, layout) = layout("```\na\n\n  b\n```", block: [.codeBlock: [.padding(.init(leading: .points(5)))]])
+        #expect(shown(layout) == ["text 5,8 a", "text 5,18 ", "text 5,28   b"])
+    }
+}
+
+@Suite struct `TextLayout: boxes, links and images` {
+    private static let box = StyleSheet.InlineBackground(
+        .rgb(1), padding: .init(top: .points(1), leading: .points(3), bottom: .points(2), trailing: .points(4)),
+        cornerRadius: .points(2))
+
+    @Test func `a box behind text has room for its padding`() {
+        let (_, layout) = layout("a `b` c", inline: [.code: [.inlineBackground(Self.box)]])
+        #expect(shown(layout) == ["fill 10,-1 12x13 r2", "text 0,8 a □b□ c"])
+    }
+
+    @Test func `a background without a box covers its text`() {
+        let (_, layout) = layout("a **b** c", inline: [.strong: [.inlineBackground(.rgb(1))]])
+        #expect(shown(layout) == ["fill 10,0 5x10", "text 0,8 a b c"])
+    }
+
+    @Test func `a box that continues on another line is open at the break`() {
+        let (_, layout) = layout("`bb bb bb`", width: 20, inline: [.code: [.inlineBackground(Self.box)]])
+        #expect(
+            shown(layout) == [
+                "fill 0,-1 18x13 r2 opens", "fill 0,9 15x13 r2 continues", "fill 0,19 14x13 r2 closes",
+                "text 0,8 □bb ", "text 0,18 bb ", "text 0,28 bb□",
+            ])
+    }
+
+    @Test func `a point leads to its link, and a link to its rectangles`() throws {
+        let (text, layout) = layout("ab [cd](x) [ef](y)", width: 25)
+        #expect(shown(layout) == ["text 0,8 ab cd ", "text 0,18 ef"])
+        #expect(layout.link(at: .init(x: 17, y: 5)).map { text.links[$0].destination } == "x")
+        #expect(layout.link(at: .init(x: 2, y: 15)).map { text.links[$0].destination } == "y")
+        #expect(layout.link(at: .init(x: 2, y: 5)) == nil && layout.link(at: .init(x: 2, y: 50)) == nil)
+        let run = try #require(text.runs.first { $0.link == 0 })
+        #expect(layout.rectangles(of: run.range) == [.init(x: 15, y: 0, width: 10, height: 10)])
+        #expect(layout.rectangles(of: 0..<8).map(\.y) == [0, 0, 0, 10])
+    }
+
+    @Test func `an image stands on the baseline and makes its line higher; one that is too wide is scaled`() {
+        let (text, layout) = layout("a ![b](c) ![wide](d)", width: 50) { index in
+            index == 0 ? .init(width: 20, height: 30) : .init(width: 100, height: 40)
+        }
+        #expect(
+            shown(layout) == [
+                "text 0,30 a □ ", "image 0 10,0 20x30", "text 0,52 □", "image 1 0,32 50x20",
+            ])
+        #expect(layout.rectangles(of: text.runs[1].range) == [.init(x: 10, y: 0, width: 20, height: 32)])
+    }
+}
+
+@Suite struct `TextLayout: tables` {
+    private static let border = StyleSheet.BlockStyle.border(.init(width: .points(1)))
+    private static let padding = StyleSheet.BlockStyle.padding(.all(.points(2)))
+
+    @Test func `columns are as wide as their cells, with lines between them and below the header`() {
+        let (_, layout) = layout(
+            "| a | bb |\n|---|--:|\n| ccc | d |", block: [.table: [Self.border], .tableCell: [Self.padding]])
+        #expect(
+            shown(layout) == [
+                "stroke 0,0 36x31 w1", "text 3,11 a", "text 23,11 bb", "line 0,15.5 36,15.5 w1", "text 3,26 ccc",
+                "text 28,26 d", "line 20.5,0 20.5,31 w1",
+            ])
+        #expect(layout.size.height == 31)
+    }
+
+    @Test func `cells wrap in a narrow table, and a row is as high as its highest cell`() {
+        let (_, layout) = layout(
+            "| a | b |\n|---|---|\n| cc cc cc | d |", width: 40, block: [.tableCell: [Self.padding]])
+        #expect(
+            shown(layout) == [
+                "text 2,10 a", "text 33,10 b", "text 2,24 cc cc ", "text 2,34 cc", "text 33,24 d",
+            ])
+    }
+
+    @Test func `rows have backgrounds behind the text`() {
+        let (_, layout) = layout(
+            "| a |\n|---|\n| b |",
+            block: [
+                .tableHeader: [.background(.rgb(1))], .tableRow: [.background(.rgb(2))], .tableCell: [Self.padding],
+            ])
+        #expect(shown(layout) == ["fill 0,0 9x14", "fill 0,14 9x14", "text 2,10 a", "text 2,24 b"])
+    }
+}
+
+@Suite struct `TextLayout: random documents` {
+    private static let snippets = [
+        "# a b", "aa bbb cccc ddddd eeeeee", "> q\n> r", "> > deep\n>\n> less", "- one\n- two\n  - three", "1. x\n2. y",
+        "- [x] t",
+        "    code\n    more", "| a | b |\n|---|:-:|\n| c d e | f |", "---", "a `b c` *d* **e f** ~~g~~",
+        "[^n] n\n\n[^n]: foot",
+        "![i](u) text", "a\\\nb", "- ", "> - > 1. x",
+    ]
+
+    /// Commands are inside the width and in reading order from top to bottom, and no two lines of different rows overlap.
+    @Test(arguments: 0..<8)
+    func `nothing is outside the page, and lines don't overlap`(_ seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed))
+        for _ in 0..<60 {
+            let markdown = (0..<Int.random(in: 1...6, using: &random))
+                .map { _ in Self.snippets.randomElement(using: &random)! }.joined(separator: "\n\n")
+            let width = Double(Int.random(in: 60...400, using: &random))
+            let text = StyledText(
+                Document(markdown), style: [.default, .github, .nord].randomElement(using: &random)!)
+            let layout = TextLayout(text, width: width, engine: MonospacedEngine())
+            var placed: [(top: Double, bottom: Double, left: Double, right: Double)] = []
+            for case .text(let line, let origin) in layout.commands {
+                placed.append((origin.y - line.ascent, origin.y + line.descent, origin.x, origin.x + line.width))
+            }
+            for line in placed {
+                #expect(line.left >= -0.01 && line.right <= width + 17, "\(markdown)")
+                #expect(line.top >= -0.01 && line.bottom <= layout.size.height + 0.01, "\(markdown)")
+            }
+            for (index, line) in placed.enumerated() {
+                for other in placed[..<index] where other.top < line.bottom - 0.01 && line.top < other.bottom - 0.01 {
+                    #expect(other.right <= line.left + 0.01 || line.right <= other.left + 0.01, "\(markdown)")
+                }
+            }
+        }
+    }
+
+    @Test func `extreme lengths and widths trap nowhere`() {
+        let lengths: [StyleSheet.Length] = [.points(.nan), .points(.infinity), .points(-1e300), .em(1e300), .em(-3)]
+        for length in lengths {
+            for width in [0, -1, .nan, .infinity, 1e-9, 1e300] as [Double] {
+                let (_, layout) = layout(
+                    "> a `b` c\n\n- x\n\n| a | b |\n|---|---|\n| c | d |\n\n---", width: width,
+                    block: [
+                        .blockQuote: [
+                            .padding(.all(length)), .border(.init(width: length, cornerRadius: length)),
+                            .background(.rgb(1)), .leadingIndent(length), .firstLineIndent(length),
+                        ],
+                        .paragraph: [.spacingAfter(length), .lineSpacing(length), .firstLineIndent(length)],
+                        .tableCell: [.padding(.all(length))], .table: [.border(.init(width: length))],
+                    ],
+                    inline: [.code: [.inlineBackground(.init(.rgb(1), padding: .all(length), cornerRadius: length))]])
+                #expect(layout.size.height.isFinite && layout.size.width.isFinite)
+            }
+        }
+    }
+}
