@@ -1,0 +1,103 @@
+import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Makes checked requests from the entries of arguments and lists.
+struct RequestMaker {
+    struct Problem: Error {
+        /// One line, with the entry's place.
+        var line: String
+    }
+
+    /// What relative directories are relative to.
+    enum Relative {
+        /// The current directory.
+        case makeAbsolute
+        /// The directory of the worker.
+        case keep
+    }
+
+    private enum Directory {
+        case absolute(URL)
+        case relative(String)
+    }
+
+    /// The directory for entries that don't name one.
+    let directory: String
+    let relative: Relative
+    /// Whether `-o` names the file, for messages.
+    var namesFile = false
+    private var directories: [String: Directory] = [:]
+
+    init(directory: String, relative: Relative = .makeAbsolute, namesFile: Bool = false) {
+        self.directory = directory
+        self.relative = relative
+        self.namesFile = namesFile
+    }
+
+    mutating func request(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {
+        let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
+        let url: URL
+        do throws(URLRefusal) {
+            url = try URL(fetchable: entry.url)
+        } catch {
+            throw Problem(line: "\(prefix)\(error)")
+        }
+        if let name = entry.name, !SafeFileName.isSafe(name) {
+            let option = namesFile ? "-o \(name)" : "out=\(name)"
+            let directoryOption = namesFile ? "-d" : "dir="
+            let help = namesFile ? " See 'sluice get --help'." : ""
+            throw Problem(
+                line:
+                    "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
+                    + "characters, and choose the directory with \(directoryOption).\(help)")
+        }
+        do throws(Problem) {
+            switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
+            case .absolute(let parent):
+                return DownloadRequest(url, to: parent, name: entry.name, user: entry.user)
+            case .relative(let path):
+                do throws(FileError) {
+                    return try DownloadRequest(url, below: path, name: entry.name, user: entry.user)
+                } catch {
+                    throw Problem(line: "\(error)")
+                }
+            }
+        } catch {
+            throw Problem(line: prefix + error.line)
+        }
+    }
+
+    /// Checks the directory for entries that don't name one. Otherwise each of these entries would report the same problem.
+    mutating func checkDirectory() throws(Problem) { _ = try parent(directory, option: "-d") }
+
+    private mutating func parent(_ path: String, option: String) throws(Problem) -> Directory {
+        if let known = directories[path] { return known }
+        guard let made = makeDirectory(path) else {
+            let separator = option.hasSuffix("=") ? "" : " "
+            throw Problem(
+                line:
+                    "\(option)\(separator)\(path): A relative directory must stay below the worker's directory. "
+                    + "Remove '..', leading dots and control characters, or use an absolute directory.")
+        }
+        directories[path] = made
+        return made
+    }
+
+    /// Returns a directory in the spelling that the queue uses: without `.`, and without `..` if it is absolute. Returns `nil` for a
+    /// relative directory that isn't safe.
+    private func makeDirectory(_ path: String) -> Directory? {
+        if relative == .makeAbsolute || path.hasPrefix("/") {
+            let url = URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory)
+            return .absolute(url.absoluteURL.standardizedFileURL)
+        }
+        let names = path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        return DownloadRequest.isSafePath(names) ? .relative(names) : nil
+    }
+}
