@@ -29,7 +29,7 @@ final class DownloadJournal: Sendable {
 
     func note(_ error: QueueStoreError) {
         logger.warning(
-            "The run of the queue continues in spite of an error.",
+            "The queue continues after an error.",
             metadata: ["error": "\(Redaction().redacted("\(error)"))"])
     }
 

@@ -177,7 +177,7 @@ import UnixSignals
 
             await #expect(throws: QueueStoreError.self) { try await service(downloads).run() }
 
-            #expect(messages(.error) == ["The run of the queue failed."])
+            #expect(messages(.error) == ["The queue stopped because of an error."])
             #expect(messages(.debug).contains("The waiting downloads couldn't be counted."))
         }
     }
