@@ -1,4 +1,5 @@
 import NativeMark
+import SluiceDownloads
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

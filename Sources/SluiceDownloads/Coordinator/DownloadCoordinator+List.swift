@@ -1,5 +1,5 @@
 import SluiceFiles
-public import SluiceHTTP
+import SluiceHTTP
 import SluiceLock
 
 #if canImport(FoundationEssentials)

@@ -1,11 +1,5 @@
 public import SluiceHTTP
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// An event that a ``DownloadCoordinator`` reports while it runs.
 ///
 /// The events of one download arrive in order. Different tasks report the events of different downloads concurrently. Later versions may

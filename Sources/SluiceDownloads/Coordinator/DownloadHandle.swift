@@ -5,6 +5,7 @@ public import Foundation
 #endif
 import SluiceConcurrency
 import SluiceHTTP
+import SluiceLock
 
 /// An enqueued download that you can wait for and observe.
 public struct DownloadHandle: Sendable {

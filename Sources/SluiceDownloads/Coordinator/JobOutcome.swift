@@ -28,18 +28,18 @@ final class JobOutcome: Sendable {
     private let observers: QueueObservers
     private let state = Lock(State.open)
 
-    fileprivate init(of job: JobID, observers: QueueObservers) {
+    init(of job: JobID, observers: QueueObservers) {
         self.job = job
         self.observers = observers
     }
 
     deinit { observers.removeOutcome(of: job) }
 
-    fileprivate func note(_ outcome: Ended) { state.withLock { $0 = .ended(outcome) } }
+    func note(_ outcome: Ended) { state.withLock { $0 = .ended(outcome) } }
 
-    fileprivate func revoke() { state.withLock { $0 = .open } }
+    func revoke() { state.withLock { $0 = .open } }
 
-    fileprivate func forget() {
+    func forget() {
         state.withLock { state in if case .ended = state { state = .removed } }
     }
 

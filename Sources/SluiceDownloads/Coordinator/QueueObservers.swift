@@ -66,7 +66,7 @@ final class QueueObservers: Sendable {
         for outcome in outcomes { outcome.forget() }
     }
 
-    fileprivate func removeOutcome(of job: JobID) {
+    func removeOutcome(of job: JobID) {
         state.withLock { state in
             // Another handle may have made a new one in the meantime.
             if state.outcomes[job]?.outcome == nil { state.outcomes[job] = nil }

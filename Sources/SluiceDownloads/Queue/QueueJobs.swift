@@ -1,9 +1,9 @@
 package import SluiceHTTP
 
 #if canImport(FoundationEssentials)
-package import FoundationEssentials
+import FoundationEssentials
 #else
-package import Foundation
+import Foundation
 #endif
 
 package struct EnqueueOptions: Sendable, Hashable {

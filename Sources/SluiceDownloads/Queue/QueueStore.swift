@@ -1,10 +1,9 @@
-public import SluiceFiles
-package import SluiceHTTP
+import SluiceFiles
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+import FoundationEssentials
 #else
-public import Foundation
+import Foundation
 #endif
 
 /// The store of a ``DownloadCoordinator``'s jobs.

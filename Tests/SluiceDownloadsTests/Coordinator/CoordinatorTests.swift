@@ -504,7 +504,7 @@ import TestSupport
                 let handle = try await downloads.enqueue(request)
                 try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
                 var progress = handle.progress().makeAsyncIterator()
-                #expect(await progress.next()?.totalBytes == 900_000)
+                #expect(await progress.next(isolation: nil)?.totalBytes == 900_000)
             }
         }
     }
