@@ -29,6 +29,8 @@ struct LayoutBuilder {
         var hasContent = false
         var markerWidth = 0.0
         var marker: Marker?
+        /// Whether there is no room beside the marker, so that it has a line of its own.
+        var hasOwnMarkerLine = false
     }
 
     struct Box {
@@ -86,9 +88,7 @@ struct LayoutBuilder {
         let style = block.style
         spacing = max(spacing, Self.points(style.spacingBefore))
         var frame = frames[frames.count - 1]
-        (frame.block, frame.box, frame.marker, frame.markerWidth) = (
-            index, nil, nil, frames[frames.count - 1].markerWidth
-        )
+        (frame.block, frame.box, frame.marker, frame.hasOwnMarkerLine) = (index, nil, nil, false)
         let border = block.isTable ? nil : style.border
         let insets = (
             leading: Self.points(style.leadingIndent), trailing: Self.points(style.trailingIndent),
@@ -115,6 +115,7 @@ struct LayoutBuilder {
         }
         addMarker(of: block, at: index, to: &frame)
         frames.append(frame)
+        if frame.hasOwnMarkerLine { paragraph([], of: index) }
     }
 
     mutating func close() {
@@ -182,7 +183,11 @@ struct LayoutBuilder {
         let x = frame.left + room
         frame.marker = Marker(line: line, x: x, task: task.map { ($0, x + (line?.width ?? 0)) }, style: style)
         let wide = max(frame.markerWidth, markerWidth(marker, style)) + style.fontSize / 2
-        if frame.right - frame.left - wide >= minimumWidth { frame.left += wide }
+        if frame.right - frame.left - wide >= minimumWidth {
+            frame.left += wide
+        } else {
+            frame.hasOwnMarkerLine = true
+        }
     }
 
     /// Draws the pending markers of all open items beside a line.

@@ -125,6 +125,10 @@ private func shown(_ layout: TextLayout) -> [String] {
             ])
     }
 
+    @Test func `a marker without room beside it has a line of its own`() {
+        #expect(shown(layout("1. ab", width: 20).layout) == ["text 0,8 1.", "text 0,8 ", "text 0,18 ab"])
+    }
+
     @Test func `a task item has a drawn checkbox`() {
         let (_, layout) = layout("- [x] a\n- [ ] b")
         #expect(
