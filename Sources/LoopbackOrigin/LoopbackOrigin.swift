@@ -8,9 +8,9 @@ import SluiceLock
 ///         try await fetch(origin.url("/hello"))
 ///     }
 ///
-/// `sluice demo` and the tests download from it. It counts the requests that it receives, because a client's own count proves less. A
-/// request counts as running until the last byte of its body is about to be sent: once the client has that byte, its next request may
-/// arrive before the server does anything else.
+/// `sluice demo` and the tests download from it. The server counts requests itself, because a client's own count proves less. A request
+/// counts as running until just before the last byte of its body is sent: once the client has that byte, its next request may arrive before
+/// the server does anything else.
 package final class LoopbackOrigin: Sendable {
     package typealias Handler = @Sendable (OriginRequest) async -> OriginResponse
 

@@ -33,7 +33,7 @@ final class OriginConnection {
                 rest.removeFirst(end + 4)
                 return try await request(head)
             }
-            // A method begins with a letter. Other bytes come from a client that starts TLS because it has an https URL.
+            // A method begins with a letter. Anything else is a TLS handshake from a client with an https URL.
             if let first = rest.first, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) { return nil }
             guard rest.count < 1 << 20 else { return nil }
             searched = max(0, rest.count - 3)

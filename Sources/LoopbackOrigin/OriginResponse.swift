@@ -82,13 +82,13 @@ package struct OriginResponse: Sendable {
 // MARK: - Files and ranges
 
 extension OriginResponse {
-    /// A way in which a server handles ranges wrongly.
+    /// A mistake that a server makes with ranges.
     package enum RangeFault: Sendable, Hashable, CaseIterable {
         /// Ignores ranges: sends 200 and the whole file.
         case ignoresRange
         /// Sends bytes from an earlier position than requested, with a matching Content-Range.
         case wrongStart
-        /// States a wrong length of the whole file.
+        /// States the wrong total length.
         case wrongTotal
         /// Sends no Content-Range.
         case noContentRange
@@ -171,7 +171,7 @@ extension OriginResponse {
         }
         let bounds = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard bounds.count == 2, let first = Int(bounds[0]) else { return nil }
-        // Any process of the machine may send any number.
+        // Any local process may connect and send any number.
         guard (0..<Int.max).contains(first) else { return nil }
         let end = bounds[1].isEmpty ? max(first + 1, content.count) : min(Int(bounds[1]) ?? first, Int.max - 1) + 1
         if let condition = request.headerFields[.ifRange], fault != .ignoresIfRange {

@@ -76,14 +76,14 @@ final class OriginSocket: Sendable {
             switch -descriptor {
             case EINTR, ECONNABORTED: continue
             case EAGAIN: try await Self.files.waitUntilReady(self.descriptor, .reading, "port of the origin")
-            // The limit of open files is reached until a connection is closed. There is no event for that, so try again soon.
+            // Too many files are open. No event tells when a connection is closed, so retry soon.
             case EMFILE, ENFILE: try await Task.sleep(for: .milliseconds(20))
             default: throw FileError(operation: "accept from", path: "socket of the origin", systemError: -descriptor)
             }
         }
     }
 
-    /// Sets the options of a new socket that aren't arguments of the call that creates it.
+    /// Sets the options of a new socket that its creating call doesn't take.
     private func prepare() {
         #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

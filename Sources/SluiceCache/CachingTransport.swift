@@ -7,13 +7,14 @@ public import SluiceHTTP
 ///     let transport = CachingTransport(cache)
 ///     let response = try await transport.open(TransportRequest(url))
 ///
-/// `DownloadCoordinator(transport: transport)` downloads with it. It returns the same responses as ``ResourceCache/bytes(for:mode:)``:
-/// `Range`, `If-Range` and conditional requests are answered from stored responses, and any status is a response. With
-/// ``ResourceCache/LookupMode/cacheOnly``, the status is 504 if the cache can't answer. The transport doesn't shut the cache down.
+/// To download through the cache, use `DownloadCoordinator(transport: transport)`. The transport returns the same responses as
+/// ``ResourceCache/bytes(for:mode:)``: `Range`, `If-Range` and conditional requests are answered from stored responses, and any status is a
+/// response. With ``ResourceCache/LookupMode/cacheOnly``, the status is 504 if the cache can't answer. The transport doesn't shut the cache
+/// down.
 ///
 /// - Bodies: They stream as they arrive. A body larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
-/// - Retries: The cache retries as its ``ResourceCache/Configuration/retries`` say. A download queue retries, too, so the retries would
-///   multiply. Turn them off in a queue's cache, as in the example.
+/// - Retries: The cache retries according to its ``ResourceCache/Configuration/retries``. A download queue retries, too, so the retries
+///   would multiply. Turn them off in a queue's cache, as in the example.
 /// - Redirects: A response has the URL of its request, even if the server redirected it.
 /// - Cancellation: The call, and the next chunk of a body, throw `CancellationError` immediately. The exchange continues for its other
 ///   callers.
@@ -23,7 +24,7 @@ public struct CachingTransport: Transport {
     private let cache: ResourceCache
     private let mode: ResourceCache.LookupMode
 
-    /// Creates a transport that uses the stored responses of a cache as `mode` says.
+    /// Creates a transport that uses a cache's stored responses according to `mode`.
     public init(_ cache: ResourceCache, mode: ResourceCache.LookupMode = .useCache) {
         self.cache = cache
         self.mode = mode

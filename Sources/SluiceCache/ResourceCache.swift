@@ -49,12 +49,12 @@ public final class ResourceCache: Sendable {
 
     let memory: ResourceMemory<ResponsesInMemory>
     let disk: DiskStore
-    /// Keys with out-of-date rows that couldn't be removed.
+    /// Keys whose out-of-date rows couldn't be removed from the index.
     let unremoved = Lock<Set<ResourceKey>>([])
     let flights = SingleFlight<ResponseKey, Answer>()
-    /// Validations of stale responses that callers already have (`stale-while-revalidate`).
+    /// Background validations of stale responses that callers have already received (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()
-    /// Running decoders of the decoded caches, whose callers may have left.
+    /// The decoded caches' running decoders. Their callers may be gone already.
     let decodings = BackgroundWork<UUID>()
     /// The exchanges whose bodies are streaming.
     let transfers = BackgroundWork<UUID>()
@@ -65,7 +65,7 @@ public final class ResourceCache: Sendable {
     #if canImport(Darwin)
     private let memoryPressure = Lock<MemoryPressureSource?>(nil)
     #endif
-    /// The keys are hosts.
+    /// Keyed by host.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
     let policy: CachePolicy
@@ -108,7 +108,8 @@ public final class ResourceCache: Sendable {
         )
     }
 
-    /// This doesn't throw: Swift 6.3 crashes when it optimizes the destruction of a partly initialized object with an atomic value.
+    /// This initializer doesn't throw, because Swift 6.3 crashes when it optimizes the destruction of a partly
+    /// initialized object with an atomic value.
     private init(
         directory: URL, configuration: Configuration, transport: any Transport, disk: DiskStore,
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
@@ -146,7 +147,7 @@ public final class ResourceCache: Sendable {
         try await disk.close()
     }
 
-    /// Waits until background validations have ended, or cancels them after this time.
+    /// Waits up to `limit` for background validations to end, and then cancels the rest.
     package func finishValidations(within limit: Duration) async {
         await withTaskGroup { group in
             group.addTask { await self.validations.finish() }
@@ -156,7 +157,7 @@ public final class ResourceCache: Sendable {
         }
     }
 
-    /// Runs `body`, and cancels it when the cache is shut down. Then it throws `TransferError` with the code `shutDown` for `url`.
+    /// Runs `body`. If the cache is shut down first, cancels `body` and throws a `TransferError` for `url` with the code `shutDown`.
     func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
         try await withThrowingTaskGroup(of: R?.self) { group in
             group.addTask { try await body() }
@@ -228,7 +229,7 @@ extension ResourceCache {
     ///
     ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
     ///
-    /// The bytes replace a stored response. A running fetch of the URL returns its response to its callers, but doesn't store it. Bytes
+    /// The bytes replace any stored response. A running fetch of the URL returns its response to its callers, but doesn't store it. Bytes
     /// that exceed the limit of a stage aren't stored in that stage. Nothing is stored for a URL with a user name or password, because
     /// stored responses are for all callers.
     ///
@@ -250,7 +251,7 @@ extension ResourceCache {
         keepInMemory(response, visit, of: 1)
         var kept = response
         let change = memory.beginChange(visit)
-        // Values that were decoded from the older response while this one was being stored
+        // Drop values that were decoded from the older response while this one was being stored.
         defer { for cache in decodedCaches.all { cache.invalidate(key) } }
         do {
             let stored = try await disk.store(response, for: key, replacing: .all) { _ in visit.isCurrent }
@@ -333,8 +334,8 @@ extension ResourceCache {
         public enum Verification: Sendable, Hashable {
             /// The first time the process reads the body. Later damage that doesn't change the length isn't detected.
             case firstRead
-            /// On each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a
-            /// tenth.
+            /// On each read. Reads then take many times as long: reading 1 MiB takes a tenth of a millisecond, and its SHA-256 more than
+            /// half a millisecond.
             case always
         }
 
@@ -345,8 +346,9 @@ extension ResourceCache {
         /// The limit on the total size of the responses in memory. A URL whose responses take more than a tenth of it isn't stored in
         /// memory. In addition, the disk stage keeps up to 4 MiB of index rows in memory, with bodies of up to 2 KiB.
         public var maximumMemorySize: Int
-        /// The limit on the total size of the files, including files that are being written. Each response counts its body plus its URL and
-        /// header fields, or 512 bytes if these are shorter. The rest of the index, a few hundred bytes per entry, doesn't count.
+        /// The limit on the total size of the files, including files that are being written. A response counts as the size of its body plus
+        /// its URL and header fields, or plus 512 bytes if those are shorter. The rest of the index, a few hundred bytes per entry, doesn't
+        /// count.
         public var maximumDiskSize: Int64
         /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk. A streaming body
         /// is stored only if it takes at most half of ``maximumDiskSize``.
@@ -459,15 +461,15 @@ extension ResourceCache {
         public internal(set) var coalesced = 0
         /// Stored responses that their server confirmed (304).
         public internal(set) var revalidated = 0
-        /// Attempts after a failed one.
+        /// Retries after failed attempts.
         public internal(set) var retries = 0
         /// Damaged entries on disk, which were removed.
         public internal(set) var damaged = 0
         /// Entries on disk that were evicted.
         public internal(set) var evicted = 0
-        /// Failed operations of the disk stage. The requests continued without it.
+        /// Disk operations that failed. The requests continued without the disk.
         public internal(set) var diskFailures = 0
-        /// The description of the last error in ``diskFailures``.
+        /// The description of the most recent error that ``diskFailures`` counts.
         public internal(set) var lastDiskFailure: String?
     }
 }

@@ -70,7 +70,8 @@ public struct DownloadService: Service, CustomStringConvertible {
             try await cancelWhenGracefulShutdown { try await work() }
         } catch {
             // The text rather than the error, because the URL in a TransferError may contain secrets.
-            logger.error("The queue stopped because of an error.", metadata: ["error": "\(Redaction().redacted("\(error)"))"])
+            logger.error(
+                "The queue stopped because of an error.", metadata: ["error": "\(Redaction().redacted("\(error)"))"])
             throw error
         }
         logger.debug("The queue has stopped.")

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What NativeMark uses of AppKit: see README.md.
+// The part of AppKit that NativeMark uses. See README.md.
 public import AppleFoundation
 
 @available(macOS 10.15, *)

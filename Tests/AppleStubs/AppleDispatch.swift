@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The part of Dispatch on Apple's platforms that the cache uses, and Linux lacks.
+// The part of Apple's Dispatch that the cache uses and Linux lacks.
 @_exported public import struct Dispatch.DispatchData
 @_exported public import class Dispatch.DispatchQueue
 @_exported public import func Dispatch.dispatchMain

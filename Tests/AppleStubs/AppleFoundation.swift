@@ -1,9 +1,9 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What Foundation has on Apple's platforms beyond that of Linux: see README.md.
+// What Apple's Foundation has in addition to Linux's. See README.md.
 @_exported public import Darwin
 @_exported public import FoundationEssentials
 @_exported public import FoundationInternationalization
-// Each type by itself: the module as a whole exports the C library of this machine.
+// Import each type separately, because the whole module exports the local C library.
 @_exported public import class Foundation.Bundle
 @_exported public import struct Foundation.CGFloat
 @_exported public import struct Foundation.CGPoint

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// Structures of Darwin that have the name of a function, which Swift allows only in two modules.
+// Darwin structures with the same name as a function. Swift allows that only if they are in two modules.
 public struct __sigaction_u {
     public var __sa_handler: (@convention(c) (Int32) -> Void)!
 }

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The part of ImageIO that the cache of images uses. Core Foundation's types are bridged on Apple's platforms; here they are the same types.
+// The part of ImageIO that the image cache uses. On Apple's platforms, Core Foundation's types are bridged; here they are the same types.
 public import CoreGraphics
 @_exported public import AppleFoundation
 

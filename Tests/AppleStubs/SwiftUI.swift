@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What NativeMark and views of a queue use of SwiftUI: see README.md.
+// The part of SwiftUI that NativeMark and views of a queue use. See README.md.
 public import AppleFoundation
 
 // MARK: Views

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What the example app uses of SwiftUI beyond SwiftUI.swift: see README.md.
+// The part of SwiftUI that the example app uses in addition to SwiftUI.swift. See README.md.
 public import AppleFoundation
 public import CoreGraphics
 public import Observation

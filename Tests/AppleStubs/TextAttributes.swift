@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What UIKit and AppKit have in common, compiled into the stub of each: see README.md.
+// What UIKit and AppKit have in common, compiled into both stubs. See README.md.
 public import AppleFoundation
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What NativeMark uses of UIKit: see README.md.
+// The part of UIKit that NativeMark uses. See README.md.
 public import AppleFoundation
 
 @available(iOS 13.0, tvOS 13.0, *)

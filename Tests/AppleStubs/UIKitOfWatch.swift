@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// UIKit on watchOS, which has no views: see README.md.
+// UIKit on watchOS, which has no views. See README.md.
 public import AppleFoundation
 
 @available(watchOS 2.0, *)

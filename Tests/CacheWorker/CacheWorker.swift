@@ -5,13 +5,13 @@ import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
 
-/// Uses a cache as a program does, and checks every body and the limit.
+/// Uses a cache like any program, and checks every body and the size limit.
 ///
 ///     CacheWorker --directory DIR --limit BYTES --urls COUNT --requests COUNT --seed NUMBER
 ///
-/// The bodies of the URLs `http://example.test/0` and so on are those of ``body(of:)``. Some requests remove or replace responses. A dot on
-/// standard output follows each request, so that another process can count them. Exits with 1 and a line on standard error if a body is
-/// wrong, if the cache is above its limit or if its disk stage has failed.
+/// Requests `http://example.test/0` and so on, whose bodies come from ``body(of:)``. Some requests remove or replace responses. Prints a
+/// dot after each request, so that another process can count them. Exits with 1 and a line on standard error if a body is wrong, the cache
+/// exceeds its limit, or its disk stage has failed.
 @main
 struct CacheWorker {
     struct Wrong: Error, CustomStringConvertible {
@@ -32,7 +32,7 @@ struct CacheWorker {
         let directory = URL(filePath: path, directoryHint: .isDirectory)
         let (limit, urls, seed) = (try number("--limit"), try number("--urls"), try number("--seed"))
         let requests = try number("--requests")
-        // The memory would answer what the disk should.
+        // Without a memory stage, so that the disk answers.
         let configuration = ResourceCache.Configuration(
             maximumMemorySize: 0, maximumDiskSize: Int64(limit), maximumDiskEntrySize: Int64(limit / 4))
         do {
@@ -59,7 +59,7 @@ struct CacheWorker {
     }
 
     private static func run(_ number: Int, _ urls: Int, _ cache: ResourceCache) async throws {
-        // SplitMix64, as in SeededRandom.
+        // SplitMix64, like SeededRandom.
         var mixed = UInt64(bitPattern: Int64(number)) &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed &>> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed ^= mixed &>> 27
@@ -80,7 +80,7 @@ struct CacheWorker {
     }
 }
 
-/// A server of the bodies.
+/// A transport that responds with the bodies.
 private struct Bodies: Transport {
     func open(_ request: TransportRequest) async throws -> TransportResponse {
         let body = CacheWorker.body(of: request.url)

@@ -11,7 +11,7 @@ import Testing
 @Suite struct `A cache as a transport` {
     private static let whole = pattern(1000)
 
-    /// Answers with a resource that is fresh for a minute and has an entity tag, as a server does.
+    /// A server whose resource is fresh for a minute and has an entity tag.
     private static let server: ClosureTransport.Server = { request in
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
         if request.headerFields[.ifNoneMatch] == "\"1\"" {
@@ -20,7 +20,7 @@ import Testing
         return .bytes(whole, fields)
     }
 
-    /// Calls `body` with a transport, in front of a server.
+    /// Calls `body` with a caching transport in front of a server.
     private func withTransport(
         _ server: @escaping ClosureTransport.Server = server, mode: ResourceCache.LookupMode = .useCache,
         _ configuration: ResourceCache.Configuration = .init(), wall: WallClock = WallClock(),
@@ -43,7 +43,7 @@ import Testing
                 #expect(response.status == .ok && response.contentLength == 1000)
                 #expect(response.url == url("a") && response.redirectCount == 0)
                 #expect(try await same(read(response), Self.whole))
-                // The body is read once.
+                // A body can be read only once.
                 #expect(try await read(response).isEmpty)
             }
             #expect(server.requests.values.count == 1)
@@ -159,7 +159,7 @@ import Testing
                 #expect(try await same(read(response), Self.whole))
                 #expect(server.requests.values.count == 1)
                 try await expectConsistent(cache, entries: 0)
-                // The body of another method is collected.
+                // With other methods, the cache collects the whole body.
                 let error = await failure { try await transport.open(TransportRequest(url("a"), method: .post)) }
                 #expect((error as? TransferError)?.code == .responseTooLarge && server.requests.values.count == 2)
             }

@@ -30,7 +30,7 @@ import Testing
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
-    /// The preconditions of the documentation.
+    /// The documented preconditions.
     static let traps: [(reason: String, body: @Sendable () async throws -> Void)] = [
         ("a limit isn't negative", { _ = MemoryCache<Int, Int>(maximumCost: -1, maximumCount: 1) }),
         ("a count isn't negative", { _ = MemoryCache<Int, Int>(maximumCost: 1, maximumCount: -1) }),
@@ -200,7 +200,7 @@ import Testing
             retries: .never)
     }
 
-    /// A response with fields that a server may send.
+    /// A response with hostile fields.
     private static func answer(_ values: inout HostileValues) -> ScriptedTransport.Answer {
         let fields: HTTPFields = [
             .cacheControl: values.one(of: [

@@ -35,7 +35,7 @@ import Testing
                 let file = try await file(of: url("a"), in: cache)
                 #expect(try await FileIO.shared.status(of: inner)?.permissions == 0o700)
                 #expect(try await FileIO.shared.status(of: file)?.permissions == 0o600)
-                // The index has URLs, fields and small bodies.
+                // The index contains URLs, fields and small bodies.
                 let names = try FileManager.default.subpathsOfDirectory(atPath: inner.path)
                 #expect(Set(["index.db", "index.db-wal", "writer-0.lock"]).isSubset(of: names))
                 for name in names {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Responses that are returned and not kept.
+    /// Responses that are returned but not kept.
     @Test(
         arguments: [
             [.cacheControl: "max-age=60, no-store"], [.cacheControl: "max-age=60", .vary: "Accept, *"],
@@ -147,7 +147,7 @@ import Testing
             wall.advance(60)
             for _ in 1...2 { try await expect(pattern(1001), from: cache, url("a")) }
             #expect(cache.statistics.diskFailures == 0)
-            // The smaller one that was there is out of date.
+            // The smaller body that was stored before is out of date.
             try await expectConsistent(cache, entries: 0)
         }
         #expect(transport.requests.values.count == 2)
@@ -173,7 +173,7 @@ import Testing
             #expect("\(error)".contains("index.db") && "\(error)".contains("Move the file away"))
             let inTheWay = directory.appending(path: "index.db/cache")
             #expect(await failure { try await ResourceCache(directory: inTheWay) } is FileError)
-            // The writer's number was given back.
+            // The cache that failed to open has released its writer number.
             try FileManager.default.removeItem(at: directory.appending(path: "index.db"))
             try await ResourceCache.withCache(directory: directory) { #expect($0.disk.slot.number == 0) }
         }

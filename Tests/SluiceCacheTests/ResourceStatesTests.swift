@@ -38,7 +38,7 @@ import Testing
             #expect(last.map(Self.describe) == "song from network" && last?.value == "song")
             #expect(await states.next() == nil)
             #expect(cache.progress.count == 0)
-            // The value in memory comes immediately, and that of another decoder from the disk.
+            // The first decoded cache has the value in memory. A second one decodes it again, from the disk.
             for (texts, source) in [(texts, "memory"), (Self.texts(cache), "disk")] {
                 var states = texts.states(of: url("a")).makeAsyncIterator()
                 var seen: [String] = []

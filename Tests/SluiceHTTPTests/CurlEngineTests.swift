@@ -64,7 +64,7 @@ import Testing
                 return try await transport.open(request)
             }
             await #expect(throws: CancellationError.self) { try await early.value }
-            // Each thread runs one of these, and handles earlier work first.
+            // Each thread runs one of these requests, and handles earlier work first.
             let one = Task { try await transport.open(request).body.collect(upTo: 1) }
             await held.arrivals(2)
             let other = Task { try await transport.open(request).body.collect(upTo: 1) }
@@ -108,7 +108,7 @@ import Testing
                         #expect(chunk == whole[offset..<offset + chunk.count])
                         offset += chunk.count
                         if round == 0 { kept.append(chunk) }
-                        // A piece may be changed, and grow: it is its reader's.
+                        // The reader owns a chunk, so it may change it and append to it.
                         chunk[0] ^= 255
                         chunk.append(contentsOf: [UInt8](repeating: 9, count: 100_000))
                     }
@@ -136,7 +136,7 @@ import Testing
         _ = blocks.data(other, count: 1)
         let fourth = blocks.take()
         #expect(fourth == other)
-        // Back into the pool, which frees it.
+        // Returns the block to the pool, which frees it.
         _ = blocks.data(fourth, count: 1)
     }
 }

@@ -18,12 +18,12 @@ import Testing
         return machine
     }
 
-    /// #expect takes no call that changes what it is called on.
+    /// `#expect` can't contain a call to a mutating method.
     func same<Value: Equatable>(_ found: Value, _ wanted: Value, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(found == wanted, sourceLocation: sourceLocation)
     }
 
-    /// What the machine answers, as text: tests compare one line.
+    /// The machine's result as one line of text, for comparison.
     func described(_ due: Machine.Due?) -> String {
         switch due {
         case .head(let waiter, _): "head to \(waiter)"
@@ -74,7 +74,7 @@ import Testing
         #expect(!machine.awaitsServer)
         same(described(machine.batchRequested(by: "r")), "[[1, 2, 3, 4]], paused: true")
         #expect(machine.awaitsServer)
-        // The same bytes come again.
+        // The engine offers the same bytes again.
         same(machine.offered(), .taken)
         machine.receivedChunk(Data([5]))
     }

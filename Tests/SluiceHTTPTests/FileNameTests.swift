@@ -51,7 +51,7 @@ import Testing
         #expect(safe.hasSuffix("ü.mp3"))
     }
 
-    /// As many as fit into a head of 300 KiB. From the back, the boundary of a flag is found by looking at all flags before it.
+    /// As many flags as fit into a head of 300 KiB. Searching from the back would look at all preceding flags to find each boundary.
     @Test(.timeLimit(.minutes(15))) func `truncating a long name takes linear time`() throws {
         let flag = "\u{1F1E9}\u{1F1EA}"
         let name = String(repeating: flag, count: 37_000)

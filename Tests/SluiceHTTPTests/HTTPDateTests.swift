@@ -1,7 +1,7 @@
 import SluiceHTTP
 import Testing
 
-@Suite struct `Dates of HTTP` {
+@Suite struct `HTTP dates` {
     /// Sun, 06 Nov 1994 08:49:37 GMT
     private let now = HTTPDate(secondsSince1970: 784_111_777)
 
@@ -11,13 +11,13 @@ import Testing
             ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
-            // The case doesn't matter to a cache.
+            // Case doesn't matter (RFC 9111, section 4.2).
             ("SUN, 06 nov 1994 08:49:37 gmt", 784_111_777),
-            // Two digits: at most 50 years after now.
+            // A two-digit year is at most 50 years after now.
             ("Thursday, 01-Jan-70 00:00:00 GMT", 0), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
             ("Friday, 01-Jan-44 00:00:00 GMT", 2_335_219_200), ("Monday, 01-Jan-45 00:00:00 GMT", -788_918_400),
         ])
-    func `are read in all three forms`(text: String, seconds: Int64) {
+    func `are parsed in all three formats`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
@@ -29,7 +29,7 @@ import Testing
         "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Son, 06 Nov 1994 08:49:37 GMT",
         "Thu, 29 Feb 1900 00:00:00 GMT", "Wed, 31 Apr 2024 00:00:00 GMT", "Sun Nov 6 08:49:37 1994",
     ])
-    func `are refused in any other form`(text: String) {
+    func `are rejected in any other format`(text: String) {
         #expect(HTTPDate(parsing: text, now: now) == nil)
     }
 
@@ -43,7 +43,7 @@ import Testing
         ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
         ("Tue, 29 Feb 0000 00:00:00 GMT", -62_162_121_600),
     ])
-    func `are read in every year that has four digits`(text: String, seconds: Int64) {
+    func `are parsed in every four-digit year`(text: String, seconds: Int64) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 

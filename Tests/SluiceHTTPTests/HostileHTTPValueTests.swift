@@ -28,7 +28,7 @@ import Testing
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
-    /// The preconditions of the documentation.
+    /// The documented preconditions.
     static let traps: [(reason: String, body: @Sendable () async throws -> Void)] = [
         ("a policy has no negative number of retries", { _ = RetryPolicy(maximumRetries: -1) }),
         (
@@ -111,7 +111,7 @@ import Testing
             _ = String(reflecting: configuration)
         },
         HostileCall("HTTPTransport.open(_:)") { values in
-            // Nothing listens on port 1, and the proxy is none or not a URL: no exchange leaves this machine.
+            // Nothing listens on port 1, and there is no proxy, so no request leaves the machine.
             var configuration = configuration(&values)
             configuration.proxy = .none
             let transport = HTTPTransport(configuration: configuration)

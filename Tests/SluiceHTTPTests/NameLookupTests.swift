@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// Lookups of names below `held.invalid`, which wait until the test lets them go.
+/// Lookups of names below `held.invalid`, which block until the test releases them.
 private final class HeldLookups: Sendable {
     static let shared = HeldLookups()
 
@@ -26,7 +26,7 @@ private final class HeldLookups: Sendable {
         semaphore.wait()
     }
 
-    /// Calls `body` with a URL and a gate. The lookup of the URL's host lasts until `body` returns, and it arrives at the gate.
+    /// Calls `body` with a URL and a gate. The lookup of the URL's host arrives at the gate, and blocks until `body` returns.
     func hold(_ label: String, during body: (URL, Gate) async throws -> Void) async throws {
         let name = "\(label).held.invalid"
         let (gate, semaphore) = (Gate(), DispatchSemaphore(value: 0))
@@ -37,13 +37,13 @@ private final class HeldLookups: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `A name server that does not answer` {
-    @Test func `delays neither the cancellation nor other transfers`() async throws {
+@Suite(.timeLimit(.minutes(15))) struct `A name server that doesn't respond` {
+    @Test func `delays neither cancellation nor other transfers`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: [1, 2, 3])
         } during: { origin in
             let configuration = HTTPTransport.Configuration(connectTimeout: .seconds(600), proxy: .none)
-            // On one thread, which the lookup could hold up.
+            // Use one thread, which the lookup could block.
             let engine = CurlEngine(configuration, loopCount: 1)
             try await HTTPTransport(configuration: configuration, engine: engine).whileOpen { transport in
                 try await HeldLookups.shared.hold("cancelled") { url, lookup in
@@ -53,7 +53,7 @@ private final class HeldLookups: Sendable {
                     #expect(try await before.body.collect(upTo: 10) == Data([1, 2, 3]))
                     request.cancel()
                     await #expect(throws: CancellationError.self) { try await request.value }
-                    // The loop has removed the transfer when it handles this one.
+                    // When the loop handles this request, it has already removed the cancelled transfer.
                     let after = try await transport.open(.init(URL(fetchable: origin.url("/"))))
                     #expect(try await after.body.collect(upTo: 10) == Data([1, 2, 3]))
                 }

@@ -20,7 +20,7 @@ import Testing
         #expect(found.http == http && found.https == https && found.exceptions == exceptions)
     }
 
-    /// Fetches a URL over a proxy that answers itself, and returns the target that it was asked for.
+    /// Fetches a URL through a proxy that responds itself, and returns the request target that the proxy received.
     private func asked(_ url: String, exceptions: String = "") async throws -> String {
         try await LoopbackOrigin.serve { request in
             OriginResponse(body: Array(request.target.utf8))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `get requests with the full URL`() async throws {
-        // The host need not exist: the proxy looks it up.
+        // The host doesn't have to exist, because the proxy looks it up.
         #expect(try await asked("http://no-such-host.invalid/a?b#c") == "http://no-such-host.invalid/a?b")
     }
 
@@ -66,7 +66,7 @@ import Testing
         "http://ann:secret@[::1:1", "http://ann:secret@127.0.0.1:1\r\nA: b", "http://ann:sec%0aret@127.0.0.1:1",
         "http://ann:secret@\u{301}127.0.0.1:1",
     ])
-    func `with an invalid URL fail without repeating it`(address: String) async throws {
+    func `with an invalid URL cause an error that doesn't contain the URL`(address: String) async throws {
         try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) { transport in
             let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: "http://a.invalid/")))
@@ -89,7 +89,7 @@ import Testing
         #expect(try settings.proxy(for: URL(fetchable: url)) == nil)
     }
 
-    @Test func `that refuse or can't be reached fail with an error without their password`() async throws {
+    @Test func `that refuse or can't be reached cause an error that doesn't contain their password`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(status: 407)
         } during: { proxy in

@@ -13,7 +13,7 @@ import Testing
         ("", false), ("\"a\", \"b\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("'v1'", false),
     ])
     func `is its entity tag, if that is strong and well-formed`(field: String, isStrong: Bool) {
-        // A date that would do stands beside it, and must not stand in for it.
+        // There is also a valid date, which must not replace the tag.
         var fields: HTTPFields = [.lastModified: Self.day + "10:00:00 GMT", .date: Self.day + "12:00:00 GMT"]
         fields[.eTag] = field
         let validator = Validator(fields, now: Self.now)

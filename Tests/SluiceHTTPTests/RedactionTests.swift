@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite(.timeLimit(.minutes(15))) struct `Secrets in texts of others` {
+@Suite(.timeLimit(.minutes(15))) struct `Secrets in external text` {
     /// A request with every kind of secret.
     static let request = TransportRequest(
         URL(string: "https://ann:p%40ss%2Fw0rd@a.example/path?sig=Zm9v%2BYmFy&token=t0ken+t0ken#frag-Secret")!,
@@ -18,7 +18,7 @@ import Testing
     static let proxy = "http://carl:pr%6fxy-Secret@proxy.example:3128"
     static let redaction = Redaction(of: request, proxy: proxy)
 
-    /// The secrets of the request and its proxy, in each form that a text may have.
+    /// The secrets of the request and its proxy, in each form that may appear in text.
     static let secrets = [
         "p%40ss%2Fw0rd", "p%40ss%2fw0rd", "p@ss/w0rd", "P@SS/W0RD", base64("ann:p@ss/w0rd"), "sig=Zm9v%2BYmFy",
         "Zm9v%2BYmFy", "Zm9v+YmFy", "t0ken+t0ken", "t0ken t0ken", "t0ken%20t0ken", "frag-Secret", "bear-Secret",
@@ -87,15 +87,15 @@ import Testing
 
     @Test func `don't appear in descriptions or dumps of the values that hold them`() {
         struct All {
-            var proxy = ProxySettings(`Secrets in texts of others`.proxy, exceptions: "b.example")
+            var proxy = ProxySettings(`Secrets in external text`.proxy, exceptions: "b.example")
             var bare = ProxySettings("carl:proxy-Secret@proxy.example:3128")
             var wrong = ProxySettings("http://carl:proxy-Secret")
-            var configuration = HTTPTransport.Configuration(proxy: ProxySettings(`Secrets in texts of others`.proxy))
-            var request = `Secrets in texts of others`.request
+            var configuration = HTTPTransport.Configuration(proxy: ProxySettings(`Secrets in external text`.proxy))
+            var request = `Secrets in external text`.request
             var response = TransportResponse(
-                status: .ok, headerFields: [.setCookie: "a=cook-Secret"], url: `Secrets in texts of others`.request.url,
+                status: .ok, headerFields: [.setCookie: "a=cook-Secret"], url: `Secrets in external text`.request.url,
                 body: ResponseBody(Nothing()))
-            var error = TransferError(.stalled, url: `Secrets in texts of others`.request.url)
+            var error = TransferError(.stalled, url: `Secrets in external text`.request.url)
         }
         let all = All()
         var dumped = ""
@@ -146,7 +146,7 @@ import Testing
         #expect(field.redactedForDisplay == shown)
     }
 
-    /// What can go wrong with a request, and what the request needs for it.
+    /// The ways in which a request can fail.
     enum Failure: CaseIterable {
         case noProxyHost, proxyRefuses, proxyIsNoURL, connectionRefused, noHost, notTLS, notHTTP, redirect,
             endlessRedirect
@@ -160,7 +160,7 @@ import Testing
         if [.noProxyHost, .proxyRefuses, .proxyIsNoURL].contains(failure), !tested.has(.configuredProxies) { return }
         let traced = Recorder<String>()
         let unheard = try UnheardPort()
-        // The server repeats the secrets that it got.
+        // The server sends back the secrets that it received.
         try await LoopbackOrigin.serve { request in
             let echo =
                 "\(request.target) \(request.headerFields[.authorization] ?? "") \(request.headerFields[.cookie] ?? "")"

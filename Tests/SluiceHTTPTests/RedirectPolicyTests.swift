@@ -41,7 +41,7 @@ import Testing
         ("https://ann:p%40ss@a.example/x", "/z", "https://ann:p%40ss@a.example/z"),
         ("https://token@a.example/x", "https://a.example/z", "https://token@a.example/z"),
         ("https://ann:p%40ss@a.example/x#part", "https://a.example/z", "https://ann:p%40ss@a.example/z#part"),
-        // The target's own credentials count, even if it names only a user.
+        // The target's own credentials are used, even if it has only a user name.
         ("https://ann:p%40ss@a.example/x", "https://bob@a.example/z", "https://bob@a.example/z"),
         // Another host, port or scheme is another origin.
         ("https://ann:p%40ss@a.example/x", "https://b.example/z", "https://b.example/z"),
@@ -172,7 +172,7 @@ import Testing
         ("ftp://user:secret@h/a?token=1", "ftp://h/a…"), ("ann:secret@h/a", "h/a"), ("ann:secret@h", "h"),
         ("ann@h", "h"),
         ("//ann:secret@h/a#x", "//h/a…"), ("http://ann:secret@h:99999/", "http://h:99999/"),
-        // A password that would end the URL's part.
+        // A password with a character that would end the authority.
         ("http://ann:se/cret@h/a", "http://…"), ("http://ann:se?cret@h:x/", "http://…"),
         ("http://ann:se#cret@h:x", "http://…"),
         ("ftp://se/cret@h/a", "ftp://…"), ("se/cret@h", "…"), ("http://h:x/?mail=a@secret", "http://…"),

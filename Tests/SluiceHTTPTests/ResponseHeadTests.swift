@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceHTTP
 
 @Suite struct `Lines of a response's head` {
-    /// The heads that the lines of a response give.
+    /// Returns the heads parsed from the lines of a response.
     func heads(_ lines: String...) throws -> [ResponseHead] {
         var parser = ResponseHeadParser()
         return try lines.compactMap { line in try Array("\(line)\r\n".utf8).withUnsafeBytes { try parser.take($0) } }

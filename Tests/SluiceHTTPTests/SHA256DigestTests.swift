@@ -3,7 +3,7 @@ import SluiceHTTP
 import Testing
 
 @Suite struct `SHA-256` {
-    /// The examples of NIST for FIPS 180-4.
+    /// NIST's examples for FIPS 180-4.
     static let examples: [(bytes: [UInt8], digest: String)] = [
         ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         (Array("abc".utf8), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [1, 55, 56, 63, 64, 65, 4096])
-    func `pieces give the digest of the whole`(size: Int) {
+    func `digesting in pieces gives the digest of the whole`(size: Int) {
         let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var digest = SHA256Digest()
         digest.update(Data())
@@ -39,10 +39,10 @@ import Testing
     }
 
     #if !canImport(Darwin)
-    /// OpenSSL registers a cleanup for the exit of the process, although other threads may still compute digests. Sluice turns it off.
+    /// OpenSSL registers a cleanup to run when the process exits, while other threads may still compute digests. Sluice turns it off.
     @Test func `a digest computed after an exiting process's cleanup is correct`() async {
         await #expect(processExitsWith: .exitCode(7)) {
-            // Handlers run in reverse order, so this one runs after a cleanup that the first digest registers.
+            // Handlers run in reverse order, so this one runs after any cleanup that the first digest registers.
             atexit {
                 let digest = SHA256Digest.of(Array("abc".utf8)).hexadecimal
                 _exit(digest.hasPrefix("ba7816bf") ? 7 : 1)

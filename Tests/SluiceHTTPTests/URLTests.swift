@@ -66,7 +66,7 @@ import Testing
         ("a.example", "a.example"), ("A.Example", "a.example"), ("a.example.", "a.example"), ("db", "db"),
         ("db.", "db."),
         ("", ""), (".", "."), ("..", "."), ("a-1.b2", "a-1.b2"), ("1.a", "1.a"), ("_dmarc.a", "_dmarc.a"),
-        // IPv4 addresses as inet_aton(3) has them, and texts that are none.
+        // IPv4 addresses in the formats of inet_aton(3), and text that isn't an address.
         ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("127.0.1", "127.0.0.1"), ("0x7F.1", "127.0.0.1"),
         ("2130706433", "127.0.0.1"), ("017700000001", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"), ("0", "0.0.0.0"),
         ("1.2.65535", "1.2.255.255"), ("4294967295", "255.255.255.255"), ("4294967296", "4294967296"),
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `leaves overlong names unchanged`() {
-        // A label of more than 63 characters is no name.
+        // A label can't have more than 63 characters.
         let long = String(String.UnicodeScalarView((0..<200_000).map { Unicode.Scalar(0x4E00 + $0 % 20_000)! }))
         #expect(HostName.canonical(long) == long)
     }

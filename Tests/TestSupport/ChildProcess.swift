@@ -6,7 +6,7 @@ public import Foundation
 ///     worker.signal(SIGKILL)
 ///     #expect(await worker.end().wasKilled)
 ///
-/// Standard input is empty. Both outputs are read from the start, so that the process never waits for a full pipe.
+/// Standard input is empty. Both outputs are read from the start, so the process never blocks on a full pipe.
 public struct ChildProcess: Sendable {
     /// How a process ended, and what it wrote.
     public struct End: Sendable, CustomStringConvertible {
@@ -34,10 +34,10 @@ public struct ChildProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - environment: The variables of the process, or `nil` for those of the test.
-    ///   - directory: The current directory of the process, or `nil` for that of the test.
+    ///   - environment: The environment variables of the process, or `nil` to inherit the test's.
+    ///   - directory: The current directory of the process, or `nil` to inherit the test's.
     ///   - readable: Awaited before standard output is read.
-    ///   - begun: Called with the id of the process, so that other code may kill it.
+    ///   - begun: Called with the process ID, so that other code can kill the process.
     public init(
         _ program: URL, _ arguments: [String] = [], environment: [String: String]? = nil, directory: URL? = nil,
         readable: @escaping @Sendable () async -> Void = {}, begun: (pid_t) -> Void = { _ in }
@@ -64,10 +64,10 @@ public struct ChildProcess: Sendable {
         await offPool { String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
     }
 
-    /// The id of the process.
+    /// The process ID.
     public var pid: pid_t { process.processIdentifier }
 
-    /// Whether the process has neither exited nor been killed. A stopped process is running.
+    /// Whether the process hasn't exited or been killed. A stopped process counts as running.
     public var isRunning: Bool { process.isRunning }
 
     /// Sends a signal to the process, unless it has ended.
@@ -82,7 +82,7 @@ public struct ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the process to exit and for the ends of its outputs. Kills it if the task is cancelled.
+    /// Waits for the process to exit and for both outputs to end. Kills the process if the task is cancelled.
     @discardableResult
     public func end() async -> End {
         await exit()
@@ -91,7 +91,7 @@ public struct ChildProcess: Sendable {
             output: await output.value, error: await errors.value)
     }
 
-    /// Runs a line of shell code, in which `"$@"` are the arguments, to its end.
+    /// Runs a line of shell code, and waits until it exits. `"$@"` are the arguments.
     public static func shell(
         _ line: String, _ arguments: [String] = [], directory: URL? = nil,
         watching: (ChildProcess) async throws -> Void = { _ in },
@@ -115,9 +115,9 @@ public struct ChildProcess: Sendable {
 
 // MARK: - Built programs
 
-/// Returns the path of a program that was built with these tests, from their directory.
+/// Returns the path of a program that was built with these tests, in the same directory.
 ///
-/// - Throws: An error with the command that builds it. A test that is skipped without its program would never fail.
+/// - Throws: An error with the command that builds the program. Tests fail without their program; a skipped test would never fail.
 public func builtProgram(_ name: String) throws -> URL {
     let directory = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     let program = directory.appending(path: name)
@@ -125,7 +125,7 @@ public func builtProgram(_ name: String) throws -> URL {
     return program
 }
 
-/// A program that the tests need was not built.
+/// The error for a program that the tests need but that hasn't been built.
 public struct MissingProgram: Error, CustomStringConvertible {
     let path: String
 

@@ -20,14 +20,14 @@ public actor Gate {
     /// Creates a closed gate.
     public init() {}
 
-    /// Stops until the gate is open, also in a cancelled task.
+    /// Waits until the gate is open, even in a cancelled task.
     public func pass() async {
         arrived += 1
         release { $0.wanted <= arrived }
         if !isOpen { await withCheckedContinuation { stopped.append($0) } }
     }
 
-    /// Opens the gate for all tasks that wait and for all later ones.
+    /// Opens the gate for all waiting and later tasks.
     public func open() {
         isOpen = true
         let released = stopped
@@ -37,7 +37,7 @@ public actor Gate {
 
     /// Waits until this many tasks have arrived since the gate was created.
     ///
-    /// Returns early in a cancelled task, because the time limit of a test cancels the task and waits for its end.
+    /// Returns early in a cancelled task, because a test's time limit cancels its task and then waits for it to end.
     public func arrivals(_ wanted: Int) async {
         guard arrived < wanted else { return }
         numbers += 1

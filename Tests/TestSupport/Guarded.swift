@@ -1,7 +1,6 @@
 import Foundation
 
-/// A value behind a lock that ThreadSanitizer knows. It doesn't know `Synchronization.Mutex` on Linux: a test that uses a `Mutex`
-/// reports false races.
+/// A value behind a lock that ThreadSanitizer understands. On Linux, it doesn't understand `Synchronization.Mutex` and reports false races.
 public final class Guarded<Value: ~Copyable>: @unchecked Sendable {
     // `lock` protects `value`.
     private let lock = NSLock()

@@ -35,7 +35,7 @@ public struct HostileValues: Sendable {
         Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
     ]
 
-    /// A text: empty, with control characters, as long as 100 kB, or a mixture.
+    /// A text: empty, with control characters, up to 100 kB long, or a mixture.
     public mutating func text() -> String {
         let one = Self.texts.randomElement(using: &random)!
         return Bool.random(using: &random) ? one : one + Self.texts.dropLast(4).randomElement(using: &random)!
@@ -49,37 +49,37 @@ public struct HostileValues: Sendable {
     /// A number, often an extreme one.
     public mutating func int() -> Int { Int(int64()) }
 
-    /// A number that isn't less than `minimum`, for calls whose contract forbids less.
+    /// A number that is at least `minimum`, for calls with such a precondition.
     public mutating func int(from minimum: Int) -> Int { max(minimum, int()) }
 
-    /// A number, not a number, or infinity.
+    /// A number, NaN or infinity.
     public mutating func double() -> Double { Self.fractions.randomElement(using: &random)! }
 
     /// A duration, which may be negative or longer than any clock can count.
     public mutating func duration() -> Duration { Self.durations.randomElement(using: &random)! }
 
-    /// A range of integers, which may be longer than the largest integer.
+    /// A range of integers, whose length may exceed the largest integer.
     public mutating func range() -> Range<Int> {
         let (one, other) = (int(), int())
         return min(one, other)..<max(one, other)
     }
 
-    /// A range of offsets in a file, which may end at the largest integer, and isn't between 64 KiB and 8 PiB long: a file system might
-    /// really allocate that.
+    /// A range of offsets in a file, which may end at the largest integer. Its length isn't between 64 KiB and 8 PiB, because a file system
+    /// might actually allocate that.
     public mutating func offsets() -> Range<Int64> {
         let ends = [0, 1, 255, 4096, 65_536, 1 << 53, Int64.max - 1, .max]
         let (one, other) = (self.one(of: ends), self.one(of: ends))
         return min(one, other)..<max(one, other)
     }
 
-    /// Some bytes: those of a text, or random ones.
+    /// The bytes of a text, or random bytes.
     public mutating func bytes() -> [UInt8] {
         Bool.random(using: &random)
             ? Array(text().utf8)
             : (0..<Int.random(in: 0...64, using: &random)).map { _ in .random(in: 0...255, using: &random) }
     }
 
-    /// A URL of a text, or of a path.
+    /// A URL made from a text or a path.
     public mutating func url() -> URL {
         let text = text()
         return URL(string: text) ?? URL(
@@ -87,7 +87,7 @@ public struct HostileValues: Sendable {
             ?? URL(filePath: "/")
     }
 
-    /// The JSON of a value, with some of its parts replaced or left out.
+    /// The JSON of a value, with some parts replaced or missing.
     public mutating func damagedJSON(of value: some Encodable) throws -> Data {
         let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value), options: .fragmentsAllowed)
         return try JSONSerialization.data(withJSONObject: damaged(json), options: .fragmentsAllowed)
@@ -116,7 +116,7 @@ public struct HostileValues: Sendable {
         return result
     }
 
-    /// An element of a list that isn't empty.
+    /// A random element of a nonempty collection.
     public mutating func one<Element>(of elements: some Collection<Element>) -> Element {
         elements.randomElement(using: &random)!
     }
@@ -134,12 +134,12 @@ public struct HostileCall: Sendable {
         (self.name, self.body) = (name, body)
     }
 
-    /// The seed of the values, which `SLUICE_HOSTILE_SEED` replaces.
+    /// The seed of the values. `SLUICE_HOSTILE_SEED` overrides it.
     public static var seed: UInt64 {
         ProcessInfo.processInfo.environment["SLUICE_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 20_261_126
     }
 
-    /// Runs the calls in a child process, each `rounds` times with other values, and writes to `log` which one is running.
+    /// Runs the calls in a child process, each `rounds` times with different values, and logs to `log` which one is running.
     public static func run(_ calls: [HostileCall], rounds: Int = 200, log: String) async {
         for call in calls {
             for round in 0..<rounds {
@@ -152,7 +152,7 @@ public struct HostileCall: Sendable {
     }
 
     /// Returns the public functions and initializers in `docs/api/MODULE.txt` that take a text, number, duration, time, URL, bytes or
-    /// stored value, and that the calls don't name; and the names that the file doesn't have.
+    /// stored value but aren't in `names`, and the names that the file doesn't contain.
     public static func uncovered(_ module: String, _ names: [String], file: String = #filePath) throws -> (
         missing: [String], unknown: [String]
     ) {
@@ -165,17 +165,17 @@ public struct HostileCall: Sendable {
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             guard let colon = line.firstRange(of: ": ") else { continue }
             let (name, declaration) = (String(line[..<colon.lowerBound]), line[colon.upperBound...])
-            // The compiler makes the initializers of enums.
+            // The compiler generates the initializers of enums.
             guard !declaration.hasPrefix("init?(rawValue:") else { continue }
             guard declaration.contains("func ") || declaration.contains(/\binit[?]?[(<]/) else { continue }
             all.insert(name)
-            // Operators compare values that other calls make.
+            // Operators compare values that other calls create.
             if !name.contains("<("), parameters(of: declaration).contains(hostile) { wanted.insert(name) }
         }
         return (wanted.subtracting(names).sorted(), Set(names).subtracting(all).sorted())
     }
 
-    /// The text from the parenthesis after the name to the closing one. A parameter may be a closure, with an arrow of its own.
+    /// Returns the text between the parentheses after the name. A parameter may be a closure, which has its own arrow.
     private static func parameters(of declaration: Substring) -> Substring {
         guard let name = declaration.firstMatch(of: /(func [^(]*|init[?]?(<[^(]*>)?)\(/) else { return "" }
         let rest = declaration[name.range.upperBound...]

@@ -15,7 +15,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
         /// The duration since the clock was created.
         public var offset: Duration
 
-        /// Creates an instant at this duration after the clock's creation.
+        /// Creates the instant at this duration after the clock's creation.
         public init(offset: Duration = .zero) { self.offset = offset }
 
         /// Returns the instant that is later by this duration.
@@ -53,7 +53,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     /// The number of sleeping tasks.
     public var sleeperCount: Int { lock.withLock { sleepers.count } }
 
-    /// Waits until this many tasks sleep.
+    /// Waits until this many tasks are sleeping.
     public func sleepers(_ wanted: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = lock.withLock {
@@ -80,7 +80,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
         }
     }
 
-    /// Moves the clock forward, and wakes the tasks with deadlines until then, the earliest deadline first.
+    /// Moves the clock forward, and wakes the tasks whose deadlines have passed, earliest deadline first.
     public func advance(by duration: Duration) {
         let due = lock.withLock {
             current = current.advanced(by: duration)

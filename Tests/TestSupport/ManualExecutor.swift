@@ -49,7 +49,7 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         Task(executorPreference: self, priority: priority, operation: body)
     }
 
-    /// Runs jobs, and those that they make ready, until every task is suspended or done.
+    /// Runs jobs, including those that they make ready, until every task is suspended or done.
     public func runUntilIdle() {
         while runOne() {}
     }
@@ -64,10 +64,10 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
 
     /// Runs jobs, including those that other threads enqueue, until the body has ended. The body doesn't run on the executor.
     ///
-    ///     await executor.run { await gate.open() }            // an actor: what it lets go of comes back a moment later
+    ///     await executor.run { await gate.open() }            // an actor: the tasks it releases become ready a moment later
     ///     await executor.run { _ = await caller.result }
     ///
-    /// Only one task at a time may call it.
+    /// Only one task at a time may call this method.
     public func run(until body: @Sendable @escaping () async -> Void) async {
         lock.withLock { hasEnded = false }
         let task = Task {
@@ -83,7 +83,7 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         runUntilIdle()
     }
 
-    /// Waits until there is a job, and returns true; or until the body has ended, and returns false.
+    /// Waits for a job and returns true, or returns false once the body has ended.
     private func hasJobs() async -> Bool {
         await withCheckedContinuation { continuation in
             let isReady = lock.withLock {

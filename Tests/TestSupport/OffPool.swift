@@ -4,7 +4,7 @@ import Foundation
 ///
 ///     let found = await offPool { search(everything) }
 ///
-/// For work of a second or more. If both threads of a pool of two compute, every server looks stalled to other tests.
+/// Use it for work that takes a second or more. If both threads of a two-thread pool compute, every server looks stalled to other tests.
 public func offPool<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         let thread = Thread { continuation.resume(returning: body()) }

@@ -2,12 +2,12 @@
 ///
 ///     await limiter.run {
 ///         occupancy.enter()
-///         await suspendOnce()             // a limiter that lets too many in lets them in here
+///         await suspendOnce()             // a limiter that admits too many tasks admits them here
 ///         occupancy.leave()
 ///     }
 ///
-/// It causes a race, or on a ``ManualExecutor`` one more point at which the order of jobs may change. Don't use it to wait: the number of
-/// turns that an operation takes depends on the machine. Wait for a ``Gate``, a condition or the task instead.
+/// It provokes a race, or on a ``ManualExecutor`` adds a point where the order of jobs may change. Don't use it to wait: the number of
+/// suspensions that an operation takes depends on the machine. Wait for a ``Gate``, a condition or the task instead.
 public nonisolated(nonsending) func suspendOnce() async {
     await Task.yield()
 }

@@ -1,4 +1,4 @@
-/// Beginnings of images, as far as their headers go.
+/// The beginnings of images, up to the end of their headers.
 package enum TestImage {
     package static func png(_ width: Int, _ height: Int, rest: Int = 0) -> [UInt8] {
         [0x89] + Array("PNG\r\n\u{1A}\n".utf8) + big(13, 4) + Array("IHDR".utf8) + big(width, 4) + big(height, 4)
@@ -9,7 +9,7 @@ package enum TestImage {
         Array(version.utf8) + little(width, 2) + little(height, 2) + [0, 0, 0]
     }
 
-    /// With the segments that a camera writes before the size, and fill bytes.
+    /// A JPEG with fill bytes, and with the segments that a camera writes before the size.
     package static func jpeg(_ width: Int, _ height: Int, frame: UInt8 = 0xC0) -> [UInt8] {
         [0xFF, 0xD8, 0xFF, 0xE1] + big(300, 2) + [UInt8](repeating: 0xFF, count: 298) + [0xFF, 0xFF, 0xC4, 0, 3, 0xC0]
             + [0xFF, frame] + big(17, 2) + [8] + big(height, 2) + big(width, 2) + [3]
@@ -29,7 +29,7 @@ package enum TestImage {
         return png(width, height) + [0, 0, 0, 0] + chunk("pHYs", [1]) + chunk("eXIf", metadata) + chunk("IDAT", [1])
     }
 
-    /// The pixels have an odd number of bytes.
+    /// A WebP with this metadata, after pixels with an odd number of bytes.
     package static func webP(_ width: Int, _ height: Int, metadata: [UInt8]) -> [UInt8] {
         riff("VP8X", [0x08, 0, 0, 0] + little(width - 1, 3) + little(height - 1, 3))
             + Array("VP8 ".utf8) + little(3, 4) + [1, 2, 3, 0]
@@ -60,7 +60,7 @@ package enum TestImage {
         riff("VP8X", [0x10, 0, 0, 0] + little(width - 1, 3) + little(height - 1, 3))
     }
 
-    /// An image in a grid: the first properties are those of its parts, and the primary item isn't the first.
+    /// A grid image: the first properties belong to its tiles, and the primary item isn't the first item.
     package static func avif(_ width: Int, _ height: Int, brand: String = "avif", longIDs: Bool = false) -> [UInt8] {
         func id(_ number: Int) -> [UInt8] { big(number, longIDs ? 4 : 2) }
         func size(_ width: Int, _ height: Int) -> [UInt8] {
@@ -85,7 +85,7 @@ package enum TestImage {
         Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + little(40, 4) + little(width, 4) + little(height, 4)
     }
 
-    /// The header of OS/2.
+    /// A BMP with the OS/2 header.
     package static func oldBMP(_ width: Int, _ height: Int) -> [UInt8] {
         Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + little(12, 4) + little(width, 2) + little(height, 2)
     }

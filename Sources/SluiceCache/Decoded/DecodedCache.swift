@@ -85,7 +85,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
         let key = ResourceKey(url)
         let visit = memory.visit(key)
-        // While a caller waits, the generation isn't reused.
+        // Keep the generation from being reused while a caller waits.
         defer { withExtendedLifetime(visit) {} }
         let loaded = try await flights.run(for: Flight(key: key, generation: visit.generation)) { [self] in
             // Another caller's work may have finished since the first lookup.

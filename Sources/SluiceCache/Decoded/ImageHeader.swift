@@ -12,7 +12,7 @@
 public struct ImageHeader: Sendable, Hashable {
     /// The format of an image. Later versions may add formats, so a `switch` needs a `default`.
     public struct Format: RawRepresentable, Sendable, Hashable {
-        /// The name for people, such as `JPEG`.
+        /// The display name, such as `JPEG`.
         public let rawValue: String
 
         /// Creates the format with this name.

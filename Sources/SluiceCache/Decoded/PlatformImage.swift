@@ -53,7 +53,7 @@ extension ResourceCache {
     /// - Parameters:
     ///   - maximumPixelSize: The maximum width and height of the images, usually the size of your views, in pixels rather than points.
     ///     Larger images are scaled down.
-    ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in memory.
+    ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't kept.
     /// - Precondition: `maximumPixelSize` is at least 1, and `maximumMemorySize` isn't negative.
     public func platformImages(
         maximumPixelSize: Int, maximumMemorySize: Int = 256 << 20

@@ -63,7 +63,7 @@ package struct CacheDirectory: Sendable {
 
     // MARK: Checking before opening
 
-    /// Throws if the directory doesn't contain an index from this program. Only reads, because opening would create the index.
+    /// Throws if the directory doesn't contain an index from this program. Only reads: opening the index would create it.
     private static func check(_ directory: URL, _ files: FileIO) async throws {
         guard let status = try await files.status(of: directory) else {
             throw unusable(
@@ -87,10 +87,10 @@ package struct CacheDirectory: Sendable {
         } catch let error as TransferError where !hasLog {
             throw error
         } catch is TransferError {
-            // Without the log, the file of a killed process or a full disk may look damaged.
+            // After a kill or on a full disk, an index may look damaged without its log.
         }
         if hasLog, header.map({ $0.application == 0 }) ?? true {
-            // The first time a cache is open, all its tables are in the log.
+            // While a cache is open for the first time, all its tables are in the log.
             header = try await read(index, files) { try IndexHeader(withLogOf: index) }
         }
         guard let header, header.application == DiskIndex.schema.application, header.version >= 0 else {
@@ -118,7 +118,7 @@ package struct CacheDirectory: Sendable {
                     index, "The index of the cache can't be read: \(cause).",
                     "Check that this user may read the file, and that no other program keeps it locked.")
             }
-            // It may be the file of another program.
+            // It may be another program's file.
             throw unusable(
                 index, "The index of the cache can't be read: \(cause).",
                 "Check that this is the directory of a cache. If it is, remove it, and its responses will be fetched again."
@@ -154,7 +154,7 @@ extension CacheDirectory {
         package var status: Int
         /// The length of the body.
         package var size: Int
-        /// The last-use time that the index knows. It lags a little: see `UseTimes`.
+        /// The last-use time in the index, which lags a little (see `UseTimes`).
         package var lastUse: Date
         /// The seconds since the server created or confirmed the response, or `nil` if the clock was set back since then.
         package var age: Int64?
@@ -218,7 +218,7 @@ extension CacheDirectory {
             next: next.map { Position(row: DiskIndex.Position(accessed: $0.accessed, id: $0.id)) })
     }
 
-    /// Returns the totals that we know without looking at entries: everything except the fresh entries and the size of the index.
+    /// Returns the totals without reading the entries. The number of fresh entries and the size of the index are missing.
     package func size() async throws -> Totals {
         let (extent, used) = try await store.database.read { database in
             (try DiskIndex.extent(in: database), try DiskIndex.usedBytes(in: database))
@@ -294,7 +294,7 @@ extension CacheDirectory {
 
     /// Removes the responses that haven't been used since the given time.
     package func removeUnused(since time: Date) async throws -> Int {
-        // A caller may subtract any number of weeks.
+        // The time may be far out of range: a caller can subtract any number of weeks.
         let exact = (time.timeIntervalSince1970 * 1_000_000).rounded(.down)
         let microseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
         var removed = 0
@@ -350,7 +350,7 @@ extension CacheDirectory {
         /// The URL of the entry. It may contain secrets.
         package var url: String?
         package var file: URL
-        /// The system's or SQLite's text.
+        /// The error text from the system or SQLite.
         package var detail: String?
         package var isRepaired = false
     }
@@ -401,7 +401,7 @@ extension CacheDirectory {
                 result.bytes += Int64(bytes)
                 if let problem { await note(problem) }
             }
-            // There are fewer uses than a batch, so none was written.
+            // Drop the uses. There are fewer than a batch, so none have been written.
             _ = store.uses.take()
         }
         try await store.forEachStrayFile { file in

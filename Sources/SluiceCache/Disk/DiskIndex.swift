@@ -27,12 +27,12 @@ enum DiskIndex {
         case leaving = 2
     }
 
-    /// The overhead in bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block,
-    /// unless its texts are longer. Without it, the number of empty entries would be unlimited. The value is part of the schema.
+    /// The minimum number of bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last
+    /// block. Without it, the number of empty entries would be unlimited. The value is part of the schema.
     private static let overhead = 512
 
-    /// The bytes that a row counts in addition to the body. A server determines the length of the fields. The table's triggers contain this
-    /// text, so every other sum over the rows must use it, too.
+    /// Returns SQL for the bytes that a row counts in addition to its body. A server determines the length of the fields. The table's
+    /// triggers contain this SQL, so every other sum over the rows must use it, too.
     private static func overheadSQL(of row: String) -> String {
         let texts = ["key", "fields", "variant"].map { "length(CAST(\(row)\($0) AS BLOB))" }.joined(separator: " + ")
         return "max(\(overhead), \(texts))"
@@ -340,7 +340,7 @@ extension DiskIndex {
             .execute(arguments: [bytes, id])
     }
 
-    /// Sets what is known about a response only after its body has arrived.
+    /// Sets the columns that are known only after the body has arrived.
     static func complete(
         _ id: Int64, _ head: StoredResponse.Head, bytes: Int, digest: Data, in database: Database
     ) throws {
@@ -354,8 +354,8 @@ extension DiskIndex {
         ])
     }
 
-    /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and the
-    /// replaced rows that have files.
+    /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and
+    /// the replaced rows that have files.
     static func makeReady(
         _ id: Int64, key: ResourceKey, replacing replaced: Replaced, writer: Int, in database: Database
     ) throws -> (isReady: Bool, old: [Entry]) {

@@ -36,9 +36,9 @@ extension DiskStore {
     }
 }
 
-// MARK: - Files that no row has
+// MARK: - Files without a row
 
-// A kill leaves none; a lost index leaves all.
+// A killed process leaves none. When the index is lost, no file has a row.
 extension DiskStore {
     /// Removes the files of an earlier index if this one is new. The index doesn't know these files, so they would take up space forever.
     func removeFilesOfLostIndex() async throws {
@@ -86,7 +86,7 @@ extension DiskStore {
         }
     }
 
-    /// Returns the number of the row that a file belongs to, going by its name, such as `3f9a…c1-17`, or the name of its temporary file.
+    /// Returns the row number in a file's name, such as `3f9a…c1-17`, or in the name of its temporary file.
     private static func row(ofFileNamed name: String) -> Int64? {
         var name = name[...]
         if name.hasPrefix("."), name.hasSuffix(".part") { name = name.dropFirst().dropLast(5) }

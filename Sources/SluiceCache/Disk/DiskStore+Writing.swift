@@ -136,7 +136,7 @@ extension DiskStore {
         return (row, evicted)
     }
 
-    /// Calls `create` with the file of a row, and again if that fails because the directory is missing, or because the file exists.
+    /// Calls `create` with the file of a row. If the directory is missing or the file exists, fixes that and calls `create` again.
     private func creatingFile<R>(
         of row: Int64, _ key: ResourceKey, _ create: (URL) async throws -> R
     ) async throws -> R {
@@ -216,7 +216,7 @@ extension DiskStore {
         if let failure { throw failure }
     }
 
-    /// Returns the rows whose files are gone, and the first error.
+    /// Removes the files of rows. Returns the rows whose files are gone, and the first error.
     func removeFiles(of entries: [DiskIndex.Entry]) async -> (gone: [Int64], failure: (any Error)?) {
         var (gone, failure): ([Int64], (any Error)?) = ([], nil)
         for entry in entries {
@@ -282,7 +282,7 @@ extension DiskStore {
 /// Writes a body to disk while it arrives. The steps are the same as for storing any file (see ``DiskStore``), just spread over a longer
 /// time.
 final class DiskWriter: Sendable {
-    /// The bytes that are reserved for a body of unknown length. They are doubled when they are used up.
+    /// How many bytes to reserve at first for a body of unknown length. The reservation doubles when it is used up.
     static let firstReservation: Int64 = 1 << 20
 
     /// The file, which readers of the body may use until they release it.
@@ -325,7 +325,7 @@ final class DiskWriter: Sendable {
     /// The number of entries that were evicted for this one.
     var evicted: Int { progress.withLock { $0.evicted } }
 
-    /// Appends chunks. Returns false, and appends nothing, if the body would get too large.
+    /// Appends chunks. Returns false, and appends nothing, if the body gets too large or there is no room.
     func append(_ chunks: [Data]) async throws -> Bool {
         let (start, reserved) = progress.withLock { ($0.written, $0.reserved) }
         let end = start + chunks.reduce(0) { $0 + Int64($1.count) }
@@ -365,9 +365,9 @@ final class DiskWriter: Sendable {
         return isReserved
     }
 
-    /// Stores the appended bytes as the body of a response, in place of older ones. Returns no row if another process has removed it, if
-    /// `isCurrent` returns false in the transaction, or if the last bytes of the body are missing because writing them was cancelled. In
-    /// these cases, or after an error, nothing remains on disk.
+    /// Stores the appended bytes as the body of a response, in place of older ones. Returns `nil` if another process has removed the row,
+    /// if `isCurrent` returns false in the transaction, or if the last bytes of the body are missing because writing them was cancelled. In
+    /// these cases, and after an error, nothing remains on disk.
     func finish(
         _ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced,
         while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }

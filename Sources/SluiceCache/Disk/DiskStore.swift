@@ -50,7 +50,7 @@ final class DiskStore: Sendable {
     let verified = VerifiedRows()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
-    /// The same, for bodies of at most a sixteenth of the largest entry.
+    /// The same, for bodies of at most a sixteenth of the maximum entry size.
     private let smallChanges = ConcurrencyLimiter(concurrency: 16)
 
     private init(
@@ -87,7 +87,7 @@ final class DiskStore: Sendable {
                     directory: directory, limit: limit, entryLimit: entryLimit, largestInIndex: largestInIndex,
                     verification: verification, files: files, database: database, slot: slot, salt: Array(salt))
                 try await store.sweep()
-                // A file that can't be removed only takes space.
+                // A file that can't be removed only takes up space.
                 try? await store.removeFilesOfLostIndex()
                 return store
             } catch {
@@ -204,7 +204,7 @@ final class DiskStore: Sendable {
         return true
     }
 
-    /// The entry was removed after the row was read, or the file is lost.
+    /// Returns `missing` if the entry was removed after its row was read, and `damaged` if only its file is gone.
     private func withoutFile<Body>(_ row: DiskIndex.Ready) async throws -> Read<Body> {
         try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
@@ -294,7 +294,7 @@ extension DiskStore {
         guard !first.leaving.isEmpty else { return (first.inserted, first.evicted) }
 
         let (gone, failure) = await removeFiles(of: first.leaving)
-        // One transaction, so that no other writer takes the freed room.
+        // One transaction, so that no other writer can take the freed room.
         let inserted: R? = try await write(changing: key) { [limit] database in
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) <= limit - size else { return nil }
@@ -379,8 +379,8 @@ extension UseTimes.State {
 
 /// The rows whose bodies this process has verified. The digest of a body is checked when the process first reads it.
 ///
-/// A body never changes and its row number is never reused, so a verified row stays verified. Each table is bounded. A row that has dropped
-/// out is verified again.
+/// A body never changes and its row number is never reused, so a verified row stays verified. Each table is bounded. A row that has been
+/// evicted is verified again.
 final class VerifiedRows: Sendable {
     /// The path of the file of each verified row. It is empty for a body in the index.
     private let paths = MemoryCache<Int64, String>(maximumCost: .max, maximumCount: 16_384)

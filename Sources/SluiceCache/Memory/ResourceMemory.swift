@@ -26,7 +26,7 @@ import Foundation
 ///
 /// Only resources with visits have state here, so its size is bounded by the number of running requests.
 final class ResourceMemory<Value: Sendable>: Sendable {
-    /// What is known about a resource with visits.
+    /// The state of a resource with running visits.
     fileprivate struct Visited {
         var visits = 0
         /// Changes with each invalidation.
@@ -83,7 +83,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
 
     // MARK: Visits
 
-    /// The duration of a request for a resource. What the request finds may be stored only if nothing else has changed the resource.
+    /// The time during which a request uses a resource. The request may store what it finds only if nothing else changes the resource.
     final class Visit: Sendable {
         let key: ResourceKey
         /// Requests of the same generation may share an exchange.
@@ -130,8 +130,8 @@ final class ResourceMemory<Value: Sendable>: Sendable {
     /// The number of resources that are visited.
     var visitedCount: Int { state.withLock { $0.visited.count } }
 
-    /// Keeps the first of `candidates` that isn't too large; they are made from the value in memory. Does nothing if the resource has
-    /// changed since the visit began.
+    /// Keeps the first of the `candidates` for the value in memory that isn't too large. Does nothing if the resource has changed since the
+    /// visit began.
     func keep(_ visit: Visit, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]) {
         _ = state.withLock { $0.keep(visit.key, visit.version, candidates) }
     }
@@ -160,7 +160,7 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         }
     }
 
-    /// A change to a resource's stored responses on disk. Afterwards, the memory has the same ones.
+    /// A change to a resource's stored responses on disk. When it ends, memory and disk agree.
     struct Change: Sendable {
         fileprivate let visit: Visit
         fileprivate let version: UInt64
@@ -310,7 +310,7 @@ struct ResponsesInMemory: Sendable {
     /// Whether there are no other stored responses, which might take precedence.
     var areAll: Bool { responses.count >= total }
 
-    /// The lengths of the bodies, and of the key and the heads, or an estimate if they are short.
+    /// The size of the bodies, the key and the heads. Each response adds at least ``ResourceCache/memoryOverhead`` to its body.
     func cost(for key: ResourceKey) -> Int {
         let heads = responses.reduce(key.text.utf8.count) { $0 + $1.head.memoryCost }
         return responses.reduce(max(ResourceCache.memoryOverhead * responses.count, heads)) { $0 + $1.body.count }

@@ -11,7 +11,7 @@ import Foundation
 extension CachePolicy {
     /// Returns what to store, update and remove, and the answer for the caller.
     ///
-    /// `stored` has the same stored responses as for the decision.
+    /// `stored` must be the same stored responses that the decision was based on.
     func outcome(of exchange: Exchange, stored: [StoredResponse.Head]) -> Outcome {
         let status = exchange.response.status.code
         guard status >= 200 else { return Outcome(answer: .interim) }
@@ -30,7 +30,7 @@ extension CachePolicy {
         case (.get, 206):
             return part(head(of: exchange), exchange, stored)
         case (.get, 416) where exchange.isCompletion:
-            // The part that we wanted to complete is out of date.
+            // The part that we tried to complete is out of date.
             return Outcome(answer: .again, removals: Set(stored.indices.filter { stored[$0].part != nil }))
         case (.head, 200):
             return headUpdate(exchange, stored)
@@ -117,7 +117,7 @@ extension CachePolicy {
             return false
         }
         if head.fields.variesByEverything { return false }
-        // A part without a valid range can't be told from the whole (section 3.3), and a whole with a range may be a part.
+        // Without a valid range, a 206 could be mistaken for a whole response (section 3.3). A 200 with a range may be a part.
         if status == 206 ? head.part == nil : head.fields[.contentRange] != nil { return false }
         return Self.cacheableStatuses.contains(status) || control.isPublic || control.isPrivate
             || head.hasExplicitFreshness
@@ -175,7 +175,7 @@ extension CachePolicy {
         }
         var outcome = Outcome(answer: .stored(answer.0, answer.1))
         update(&outcome, heads, for: request)
-        // The 304 may have changed `Vary`. It belongs to this request.
+        // If the 304 changed `Vary`, the new variant is that of this request.
         if let head = outcome.updates[answer.0], head.fields[.vary] != stored[answer.0].fields[.vary] {
             outcome.updates[answer.0] = Variant(of: head.fields, for: client, policy: self).map {
                 head.of($0, policy: self)
@@ -210,7 +210,7 @@ extension CachePolicy {
         if let modified = confirmation[.lastModified]?.trimmingSpaces() {
             let matches = asked.filter { stored[$0].fields[.lastModified]?.trimmingSpaces() == modified }
             if !matches.isEmpty { return latest(matches) }
-            // A date contradicts another date, but not an entity tag alone.
+            // A date contradicts a different date, but not a response that has only an entity tag.
             return asked.count == 1 && stored[asked[0]].fields[.lastModified] == nil ? asked : []
         }
         return asked.count == 1 ? asked : []
@@ -258,7 +258,7 @@ extension CachePolicy {
 // MARK: - Parts of a representation (RFC 9111, sections 3.3 and 3.4)
 
 extension CachePolicy {
-    /// Combines a part with a stored response that has the same strong validator (section 3.4), or stores it.
+    /// Combines a part with a stored response that has the same strong validator (section 3.4), or stores the part on its own.
     private func part(_ new: StoredResponse.Head?, _ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         let (request, isCompletion) = (exchange.request, exchange.isCompletion)
         guard let new, let range = new.part, range.upperBound - range.lowerBound == new.length else {
@@ -282,7 +282,7 @@ extension CachePolicy {
             }
         }
         if isCompletion {
-            // It is another version of the representation, or isn't the missing rest.
+            // The part is from a different version, or isn't the missing rest.
             return Outcome(answer: .again, removals: Set(replaced.filter { stored[$0].part != nil }))
         }
         let whole = new.total == new.length && range.lowerBound == 0 ? new.asWhole(policy: self) : new
@@ -319,8 +319,8 @@ extension CachePolicy {
         return (updated.asPart(union, total: old.total ?? new.total, policy: self), body)
     }
 
-    /// A response that was cut off is a part if it has a strong validator, which tells whether the rest belongs to it (section 3.3). It
-    /// doesn't replace a whole response, which may be the only answer if the server fails again.
+    /// A truncated response is stored as a part if it has a strong validator, which shows later whether the rest belongs to it (section
+    /// 3.3). It doesn't replace a whole response, which may be the only answer if the server fails again.
     private func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         guard exchange.request.method == .get, exchange.bodyLength > 0,
             let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,

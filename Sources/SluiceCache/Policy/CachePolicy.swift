@@ -17,7 +17,7 @@ import SluiceHTTP
 /// - A single user's cache may store responses to requests with `Authorization`, and responses with `Set-Cookie` (sections 3.5 and 7.3).
 ///   The former are only used for requests with the same credentials.
 /// - Responses to `HEAD` aren't stored; they update stored responses to `GET`. Interim responses (1xx) are never stored.
-/// - Parts are stored, too: the part in a 206, and the beginning of a response that was cut off. Each variant has one contiguous part.
+/// - Parts are stored, too: the part in a 206, and the beginning of a truncated response. Each variant has one contiguous part.
 struct CachePolicy: Sendable {
     /// The longest lifetime, in seconds, of a response that doesn't specify one.
     var maximumHeuristicLifetime: Int64 = 86_400
@@ -51,7 +51,7 @@ struct CachePolicy: Sendable {
     struct Served: Sendable, Hashable {
         var status: Int
         var fields: HTTPFields
-        /// The bytes of the stored body that the answer has.
+        /// The range of the stored body to return.
         var bytes: Range<Int64>
     }
 
@@ -123,7 +123,7 @@ extension CachePolicy {
     ) -> Decision {
         let control = control(of: request, mode)
         let elsewhere: Decision = control.onlyIfCached ? .fail : .fetch
-        // The header field doesn't stop an unsafe method (section 4.4), but the mode does, because it comes from the program itself.
+        // `only-if-cached` doesn't stop an unsafe method (section 4.4). `cacheOnly` does, because it comes from the program itself.
         guard isAnswerable(request) else { return mode == .cacheOnly ? .fail : .fetch }
         guard mode != .reload, !hasOriginConditions(request) else { return elsewhere }
         guard let (index, served) = selection(of: stored, for: request, at: now) else {

@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the cache keeps of a response: the head, including what its fields mean to a cache, and the body.
+/// A response as the cache keeps it: the head, including what its fields mean to a cache, and the body.
 struct StoredResponse: Sendable {
     var head: Head
     var body: Data
@@ -157,7 +157,7 @@ extension HTTPFields {
     /// are dropped, except those that a cache or a client needs to use the response.
     func updated(by confirmation: HTTPFields) -> HTTPFields {
         var fields = self
-        // Both describe the earlier response. If the new one doesn't have these fields, its time of arrival counts.
+        // Both describe the earlier response. If the new one lacks them, its time of arrival counts.
         fields[.age] = nil
         fields[.date] = nil
         let kept = Self.aboutConnection.union([.contentLength, .contentEncoding, .contentRange])
@@ -170,8 +170,8 @@ extension HTTPFields {
         return HTTPFields(fields.filter { needed.contains($0.name) })
     }
 
-    /// The number of fields of a stored response from which on an update drops old ones. `HTTPFields` traps at 65,535, so a damaged index
-    /// with twice as many isn't read.
+    /// When a stored response has more fields than this, an update drops old ones. `HTTPFields` traps at 65,535 fields, so a row
+    /// with twice as many as this, from a damaged index, isn't read.
     private static let maximumStored = 2 * HTTPTransport.maximumFields
 
     /// Whether `Vary` contains `*`, so that the response matches no other request (section 4.1).

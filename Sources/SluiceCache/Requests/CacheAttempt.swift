@@ -23,7 +23,7 @@ struct CacheAttempt: Sendable {
     let request: CacheRequest
     /// The attempt may store what it finds only while this visit is current.
     let visit: ResourceCache.Visit
-    /// Whether no attempt follows, so that a response such as 503 is the answer.
+    /// Whether this is the last attempt, so that even a response such as 503 is the answer.
     let isLast: Bool
 
     /// A stored response that may be the answer. Its body is in memory, or in the file of `row`.
@@ -267,7 +267,7 @@ extension CacheAttempt {
         }
     }
 
-    /// An app's transport may throw any error.
+    /// Returns the error as a `TransferError`, unless it is one or a cancellation. An app's transport may throw any error.
     func known(_ error: any Error) -> any Error {
         if error is CancellationError || error is TransferError { return error }
         let detail = Redaction(of: request.transport).redacted("\(error)")
@@ -301,8 +301,8 @@ extension CacheAttempt {
             exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
     }
 
-    /// Removes what the head of a response to `PUT` and the like invalidates, even if the body never arrives. Returns the visit in which
-    /// the response itself may be stored.
+    /// Removes the stored responses that a `PUT` or another unsafe request invalidates, even if the body of its response never arrives.
+    /// Returns the visit in which the response itself may be stored.
     private func invalidating(by exchange: CachePolicy.Exchange) async -> ResourceCache.Visit {
         let keys = policy.invalidations(by: exchange)
         guard !keys.isEmpty else { return visit }
@@ -408,7 +408,7 @@ extension CacheAttempt {
             let isSentAsItIs = exchange.sent == request.headerFields
             outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
         }
-        // The transport sets the field, and two processes may use the directory with different ones.
+        // The transport sets the field, and processes that share the directory may send different values.
         let variesByTransport =
             request.headerFields[.userAgent] == nil
             && exchange.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
@@ -483,7 +483,7 @@ extension CacheAttempt {
             }
         } catch {
             cache.noteDiskFailure(error)
-            // They are out of date, and may still be in the index.
+            // The removed responses are out of date, but may still be in the index.
             if !removed.isEmpty, visit.isCurrent { cache.noteRemoval(of: key, hasFailed: true) }
         }
         let rest = stored.count - outcome.removals.count

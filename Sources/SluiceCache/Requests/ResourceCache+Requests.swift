@@ -32,7 +32,7 @@ extension ResourceCache {
     ///     let page = try await cache.data(for: url, headerFields: [.authorization: token])
     ///
     /// The cache doesn't look up the response, share it with concurrent callers or store it. Limits and retries apply. If the response may
-    /// be stored as HTTP's rules allow, use ``response(for:mode:)`` instead. With empty fields, the method is the same as ``data(for:)``.
+    /// be stored as HTTP's rules allow, use ``response(for:mode:)`` instead. Without fields, the method is the same as ``data(for:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately, and the exchange ends.
     /// - Failure: A `TransferError`, as with ``data(for:)``.
@@ -172,7 +172,7 @@ extension ResourceCache {
     /// decides.
     func answer(to request: CacheRequest) async throws -> Answer {
         let visit = memory.visit(ResourceKey(request.url))
-        // While a caller waits, the generation isn't reused.
+        // Keep the generation from being reused while a caller waits.
         defer { withExtendedLifetime(visit) {} }
         guard request.isShared else { return try await attempts(request, visit) }
         let key = request.key.of(visit)
@@ -293,8 +293,8 @@ extension ResourceCache {
 // MARK: - Prefetching
 
 extension ResourceCache {
-    /// Calls `fetch` for each URL, in lowest-priority tasks. No more run than there can be exchanges, so the line of waiting fetches stays
-    /// short.
+    /// Calls `fetch` for each URL, in lowest-priority tasks. Runs no more of them than there can be exchanges, so the line of waiting
+    /// fetches stays short.
     func prefetch(_ urls: some Sequence<URL>, _ fetch: @escaping @Sendable (URL) async throws -> Void) async {
         let waiting = AsyncQueue<URL>()
         for url in urls { waiting.enqueue(url) }

@@ -17,7 +17,7 @@ final class SharedBody: Sendable {
     private let state: Lock<SharedBodyState>
     /// The file that the body is written to.
     private let file: RandomAccessFile?
-    /// For errors.
+    /// The URL that errors name.
     private let url: URL
 
     init(spoolingTo file: RandomAccessFile?, of url: URL) {
@@ -75,7 +75,7 @@ final class SharedBody: Sendable {
     }
 }
 
-/// A running transfer, which lives as long as any of its readers, and is then cancelled.
+/// A running transfer. It is cancelled when its last reader is gone.
 final class SharedTransfer: Sendable {
     let response: CachedResponse
     private let body: SharedBody
@@ -188,13 +188,13 @@ struct SharedBodyState {
         return arrived()
     }
 
-    /// The file has all bytes received so far.
+    /// Notes that the file has all bytes received so far.
     mutating func spool() {
         spooled = received
         trim()
     }
 
-    /// No more bytes are written to the file. Readers may have read what the file lacks, and be waiting for more.
+    /// Notes that nothing more is written to the file. Readers may already have read what the file lacks, and be waiting for more.
     mutating func stopSpooling() {
         isSpooling = false
         trim()
@@ -279,7 +279,7 @@ struct SharedBodyState {
 
 // MARK: - Running transfers
 
-/// The running transfers of a cache, by their requests. They are held weakly.
+/// A cache's running transfers, keyed by request and held weakly.
 final class RunningTransfers: Sendable {
     private struct Entry {
         weak var transfer: SharedTransfer?

@@ -140,7 +140,7 @@ package enum HostName {
         return missing >= 1 ? groups[0] + [UInt16](repeating: 0, count: missing) + groups[1] : nil
     }
 
-    // MARK: Names in other letters than ASCII's
+    // MARK: Internationalized names
 
     /// The longest label in a name (RFC 1035, section 2.3.4). Anything longer isn't a name.
     private static let longestLabel = 63

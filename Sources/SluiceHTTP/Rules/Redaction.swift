@@ -27,10 +27,10 @@ package struct Redaction: Sendable {
     /// Secrets of at least this length are found within longer words, too.
     private static let longSecret = 8
 
-    /// Shorter secrets aren't found on their own.
+    /// Shorter secrets aren't searched for on their own.
     private static let shortestSecret = 3
 
-    /// The largest number of query values that are found one by one.
+    /// The maximum number of query values to search for one by one.
     private static let mostValues = 64
     private static let shortestValue = 4
 
@@ -83,7 +83,7 @@ package struct Redaction: Sendable {
         }
         if let query = url.query(percentEncoded: true) {
             add(query, to: &found)
-            // An item without a value is its name, or a token.
+            // An item without `=` may be a token.
             let values = query.split(separator: "&").map { item in
                 item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
             }
@@ -265,7 +265,7 @@ extension HTTPField {
         return Self.wordsOfSecrets.contains(where: name.contains)
     }
 
-    /// The value without secrets, for messages. For URLs in it, the query, fragment, user name and password are left out, too.
+    /// The value without secrets, for messages. URLs in the value lose their user name, password, query and fragment.
     package var redactedForDisplay: String {
         if isSecret { return "(left out)" }
         switch name.canonicalName {

@@ -7,8 +7,8 @@ package import HTTPTypes
 
 /// The rules for following redirects (RFC 9110, section 15.4).
 ///
-/// - At most ``maximumRedirects`` redirects are followed, or none with ``unfollowed``. Redirects from `https` to `http`, or to a scheme other than `http` and
-///   `https`, are refused.
+/// - At most ``maximumRedirects`` redirects are followed, or none with ``unfollowed``. A redirect from `https` to `http`, or to a scheme
+///   other than these two, is refused.
 /// - After a 303, every method except `HEAD` becomes `GET`. After a 301 or 302, `POST` becomes `GET`, as in browsers. After a 307 or 308,
 ///   the method stays. A request that becomes a `GET` loses its body and its `Content-` fields.
 /// - A redirect to another origin (scheme, host and port) drops the request's own header fields, which may contain secrets. `Range`
@@ -16,7 +16,7 @@ package import HTTPTypes
 /// - The user name and password of the redirected URL are used only within its origin, and only if the target names no user.
 /// - If the target has no fragment, it gets the fragment of the redirected URL (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
-    /// The largest number of redirects for one request.
+    /// The maximum number of redirects for one request.
     public var maximumRedirects: Int
 
     private var isFollowing = true

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The rules for retrying a failed request: how often, and after which delay.
+/// The rules for retrying a failed request: how often, and how long to wait first.
 ///
 ///     var random = SystemRandomNumberGenerator()
 ///     if RetryPolicy.isTransient(status), let delay = policy.delay(beforeRetry: 1, using: &random) { … }

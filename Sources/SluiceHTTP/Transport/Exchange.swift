@@ -84,8 +84,8 @@ package final class Exchange: Sendable {
 
     package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    /// Notes that the response is complete. Without a head it can't be, but libcurl reports no error if the connection ends in the middle
-    /// of the head.
+    /// Notes that the response is complete, or fails the exchange if there is no head: libcurl reports no error if the connection ends in
+    /// the middle of the head.
     package func finished(after total: Duration?) {
         guard !machine.withLock({ $0.finished(after: total) }) else { return }
         failed(TransferError(.connectionClosed, url: request.url))

@@ -249,7 +249,7 @@ package struct TransportTrace: Sendable {
         case failed(any Error)
     }
 
-    /// Counted from 1 in each transport.
+    /// The number of the exchange, counted from 1 in each transport.
     package var exchange: Int
     package var step: Step
 

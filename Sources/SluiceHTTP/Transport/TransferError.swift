@@ -17,7 +17,7 @@ public import Foundation
 ///     }
 ///
 /// ``HTTPTransport``, `ResourceCache` and `DownloadCoordinator` throw this error. Its ``code`` is for programs, its ``description`` for
-/// users. Its texts leave out the user name, password, query and fragment of a URL, which may be secrets. Only ``url`` contains them.
+/// users. Its texts omit the user name, password, query and fragment of a URL, which may be secrets. Only ``url`` contains them.
 public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, for programs.
     public var code: Code
@@ -41,7 +41,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///
     /// The message contains `detail`, such as the text of the underlying error, in parentheses. Secrets of `url`, and of other URLs in the
-    /// detail, are removed. It must contain no other secrets. The detail is cut after 500 bytes, because a server may have written it.
+    /// detail, are removed. The detail must not contain other secrets. It is truncated to 500 bytes, because a server may have written it.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
         let detail = detail.map { " (\(Self.shortened(Redaction(url: url).redacted($0))))" } ?? ""
         self.init(code, url: url, message: "\(code.summary)\(detail).", remedy: remedy, cause: cause)

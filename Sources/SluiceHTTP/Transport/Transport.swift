@@ -168,8 +168,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// Returns the remaining bytes if there are at most `maximumSize` of them.
     ///
     /// - Precondition: No other task is waiting for bytes of this body.
-    /// - Throws: ``TooLong`` as soon as more than `maximumSize` bytes have arrived, or the error of reading the body. The bytes that were read
-    ///   are lost.
+    /// - Throws: ``TooLong`` as soon as more than `maximumSize` bytes have arrived, or the error of reading the body. The bytes that were
+    ///   read are lost.
     public func collect(upTo maximumSize: Int) async throws -> Data {
         var data = Data()
         while let batch = try await reader.nextBatch() {
@@ -270,7 +270,7 @@ extension ResponseBodySource {
 ///     _ = try await response.body.collect(upTo: 1_000_000)
 ///     if let timings = response.timings { print("first byte after", timings.firstByte, "total", timings.total ?? .zero) }
 ///
-/// After redirects, these are the timings of the last exchange. With a proxy, they measure the lookup of the proxy and the connection to it.
+/// After redirects, these are the timings of the last exchange. With a proxy, they measure the proxy's lookup and the connection to it.
 public struct TransportTimings: Hashable, Sendable {
     /// The duration of the name lookup, or `nil` if the exchange reused a connection or the engine doesn't measure it.
     public var nameLookup: Duration?

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The error numbers that the code uses: <errno.h>, intro(2) of macOS. On all systems from the beginning.
+// The error numbers that the code uses: <errno.h>, intro(2) of macOS. All systems have had them from the beginning.
 public let EPERM: Int32 = 1
 public let ENOENT: Int32 = 2
 public let ESRCH: Int32 = 3
@@ -65,7 +65,7 @@ public let ENODATA: Int32 = 96
 public let ENOLINK: Int32 = 97
 public let EOPNOTSUPP: Int32 = 102
 
-// A computed property of Swift's module Darwin.
+// A computed property in Swift's Darwin module.
 public var errno: Int32 {
     get { 0 }
     set {}

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Files and memory: <fcntl.h>, <sys/stat.h>, <unistd.h>, <poll.h>, <sys/mman.h>, open(2), fcntl(2), stat(2), mmap(2) of macOS. The variadic
-// functions are those that Swift's module Darwin replaces them with.
+// functions have the signatures of their replacements in Swift's Darwin module.
 public typealias mode_t = UInt16
 public typealias off_t = Int64
 public typealias pid_t = Int32
@@ -43,7 +43,7 @@ public let SEEK_SET: Int32 = 0
 public let SEEK_CUR: Int32 = 1
 public let SEEK_END: Int32 = 2
 
-// Computed properties of Swift's module Darwin.
+// Computed properties in Swift's Darwin module.
 public var S_IFMT: mode_t { 0o170000 }
 public var S_IFIFO: mode_t { 0o010000 }
 public var S_IFCHR: mode_t { 0o020000 }

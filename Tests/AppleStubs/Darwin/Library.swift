@@ -11,7 +11,7 @@ public func memcmp(_ bytes: UnsafeRawPointer!, _ others: UnsafeRawPointer!, _ co
 public func strlen(_ text: UnsafePointer<CChar>!) -> Int { 0 }
 public func strdup(_ text: UnsafePointer<CChar>!) -> UnsafeMutablePointer<CChar>! { fatalError() }
 
-// An enumeration of C.
+// A C enumeration.
 @available(macOS 10.12, iOS 10.0, tvOS 10.0, watchOS 3.0, *)
 public struct clockid_t: RawRepresentable, Equatable, Sendable {
     public var rawValue: UInt32

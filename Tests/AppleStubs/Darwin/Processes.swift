@@ -18,7 +18,7 @@ public let SIGCONT: Int32 = 19
 public let SIGWINCH: Int32 = 28
 public let SIG_BLOCK: Int32 = 1
 public let SIG_UNBLOCK: Int32 = 2
-// Computed properties of Swift's module Darwin.
+// Computed properties in Swift's Darwin module.
 public var SIG_DFL: sig_t? { nil }
 public var SIG_IGN: sig_t { fatalError() }
 
@@ -50,7 +50,7 @@ public func geteuid() -> uid_t { 0 }
 @discardableResult
 public func waitpid(_ process: pid_t, _ status: UnsafeMutablePointer<Int32>!, _ options: Int32) -> pid_t { 0 }
 
-// Pointers to something unknown.
+// Opaque pointers.
 public typealias posix_spawn_file_actions_t = UnsafeMutableRawPointer
 public typealias posix_spawnattr_t = UnsafeMutableRawPointer
 

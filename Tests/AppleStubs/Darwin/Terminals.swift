@@ -6,7 +6,7 @@ public typealias tcflag_t = UInt
 public let ECHO: Int32 = 0x0000_0008
 public let ICANON: Int32 = 0x0000_0100
 public let TCSANOW: Int32 = 0
-// A computed property of Swift's module Darwin.
+// A computed property in Swift's Darwin module.
 public var TIOCGWINSZ: UInt { 0x4008_7468 }
 public var TIOCSWINSZ: UInt { 0x8008_7467 }
 

@@ -1,4 +1,4 @@
-// Code of an app with AppKit.
+// Code from an AppKit app.
 import AppKit
 import NativeMark
 

@@ -1,4 +1,4 @@
-// Code of an app on any of Apple's platforms. Compiles only if the Apple parts of NativeMark were compiled.
+// Code from an app on any Apple platform. It compiles only if the Apple parts of NativeMark were compiled.
 import AppleFoundation
 import NativeMark
 import SwiftUI

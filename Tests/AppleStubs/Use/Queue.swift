@@ -1,4 +1,4 @@
-// Code of an app that shows a queue, and what the samples with views take for granted.
+// Code from an app that shows a queue, and declarations that the samples with views assume.
 import AppleFoundation
 import SluiceConcurrency
 import SluiceDownloads

@@ -1,4 +1,4 @@
-// Code of an app with UIKit.
+// Code from a UIKit app.
 import NativeMark
 import UIKit
 

@@ -1,5 +1,5 @@
 #pragma once
 
-// The systems that introduced a declaration. Declarations without it have been there from the beginning: macOS 10.0, iOS 2.0.
+// The system versions that introduced a declaration. Without it, a declaration has existed from the beginning: macOS 10.0, iOS 2.0.
 #define SINCE(mac, phone, tv, watch) __attribute__((availability(macos, introduced = mac), availability(ios, introduced = phone), \
     availability(tvos, introduced = tv), availability(watchos, introduced = watch), availability(visionos, introduced = 1.0)))

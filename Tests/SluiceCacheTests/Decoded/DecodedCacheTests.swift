@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `A cache of decoded values` {
     private struct NoText: Error {}
 
-    /// A cache of texts that records what is decoded.
+    /// Returns a cache of texts that records what it decodes.
     private static func texts(_ cache: ResourceCache, _ decoded: Recorder<String>) -> DecodedCache<String> {
         cache.decoded(cost: \.utf8.count) { data in
             let text = String(decoding: data, as: UTF8.self)

@@ -69,7 +69,7 @@ import Testing
         for round in 0..<20_000 {
             var bytes = beginnings[round % beginnings.count]
             bytes.removeLast(.random(in: 0...min(bytes.count, 3), using: &random))
-            // Many markers: the way through a JPEG is the longest.
+            // Use many markers, because JPEG takes the most steps to parse.
             bytes += (0..<Int.random(in: 0...60, using: &random)).map { _ in
                 Bool.random(using: &random) ? 0xFF : UInt8.random(in: 0...255, using: &random)
             }
@@ -108,7 +108,7 @@ import Testing
 
     @Test func `are the default with truncated metadata, and the size is kept`() {
         let metadata = TestImage.metadata(orientation: 6)
-        // The value is in the second of three entries.
+        // The orientation is the second of three entries.
         let needed = 10 + 2 + 12 + 10
         for image in Self.formats {
             for count in 0...metadata.count {
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func `with many or invalid segments and chunks are read in one pass`() {
-        // Given chunks without contents, of which each is visited once
+        // Given empty chunks, each of which is visited once
         let chunk: [UInt8] = [0, 0, 0, 0, 0x74, 0x45, 0x58, 0x74, 0, 0, 0, 0]
         let chunks = Array(repeating: chunk, count: 20_000).flatMap(\.self)
         let png = TestImage.png(4, 3) + [0, 0, 0, 0] + chunks
@@ -166,7 +166,7 @@ import Testing
         #expect(ImageHeader(counted)?.orientation == 1 && counted.reads.value < 3 * png.count)
         counted = CountedBytes(jpeg)
         #expect(ImageHeader(counted)?.width == 4 && counted.reads.value < 6 * jpeg.count)
-        // And a length that goes beyond the end
+        // And a length beyond the end of the file
         let beyond = TestImage.png(4, 3) + [0, 0, 0, 0] + TestImage.big(Int(UInt32.max), 4) + Array("eXIfII*\0".utf8)
         #expect(ImageHeader(beyond)?.orientation == 1)
     }

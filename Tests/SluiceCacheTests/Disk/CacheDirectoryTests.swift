@@ -94,7 +94,7 @@ import Testing
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 _ = try await cache.store(pattern(10), for: url("a"))
-                // The tables are in the log only.
+                // The tables are only in the log.
                 let header = try Data(contentsOf: directory.appending(path: "index.db"))
                 #expect(header.count < 100 || header[68..<72].allSatisfy { $0 == 0 })
                 let totals = try await CacheDirectory.withDirectory(at: directory) { try await $0.totals() }
@@ -138,7 +138,7 @@ import Testing
                 try Data([1]).write(to: try await file(of: url("file"), in: cache))
                 let good = try await file(of: url("good"), in: cache)
                 let place = good.deletingLastPathComponent()
-                // Of the row, but another name; of no row; temporary; and three that aren't the cache's.
+                // A wrong name for row 1, a file without a row, a temporary file, and three files that don't belong to the cache.
                 for name in [
                     "\(String(repeating: "0", count: 64))-1", "\(good.lastPathComponent)7",
                     ".\(good.lastPathComponent)7.part", "notes.txt", "x-1", "\(good.lastPathComponent)-1",
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    /// The index may be that of another program, and its user would follow the remedy.
+    /// The index may belong to another program, and a user would follow the remedy.
     @Test(arguments: ["text", "zeros"])
     func `that may not be a cache isn't suggested for removal`(contents: String) async throws {
         try await withDirectory { directory in

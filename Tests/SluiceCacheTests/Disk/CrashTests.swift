@@ -22,7 +22,7 @@ import Testing
             try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
             let snapshots = DirectoryCopies(of: directory, in: copies)
             let files = FileIO(calls: snapshots.calls)
-            // Room for three: replacing, evicting and removing all happen.
+            // Room for three entries, so that replacing, evicting and removing all happen.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
             try await withCache(
                 in: directory,
@@ -129,14 +129,14 @@ import Testing
                 }
                 #expect(rows == 1)
 
-                // As if writer 1 had been killed while it wrote: a third one that becomes writer 1 or another removes it.
+                // As if another writer had been killed while it was writing. The next cache to open removes its row and file.
                 try await living.disk.database.write { try $0.execute(sql: "UPDATE entry SET writer = 7") }
                 try await withCache(in: directory, transport) { try await expectConsistent($0, entries: 0) }
             }
         }
     }
 
-    /// Cancelled at the n-th step of a fetch and its storing, for each n until it is too late.
+    /// Cancels a fetch at its n-th step, including the steps of storing it, for each n until the cancellation comes too late.
     @Test(.timeLimit(.minutes(15))) func `cancelling at any moment leaves no file, reservation or row`() async throws {
         var step = 0
         while true {
@@ -189,7 +189,7 @@ import Testing
                 isWatched.withLock { $0 = false }
                 try await expectConsistent(cache)
                 #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
-                // And the cache still works.
+                // The cache still works.
                 try await expect(pattern(1000), from: cache, url("victim"))
             }
             await files.shutdown()
@@ -201,7 +201,7 @@ import Testing
 
 // MARK: - Processes
 
-/// Processes that use one directory concurrently, and are killed. `SLUICE_CACHE_ROUNDS` repeats the tests with other seeds.
+/// Processes that use one directory concurrently, and are killed. `SLUICE_CACHE_ROUNDS` is the number of rounds, each with its own seeds.
 @Suite(.serialized) struct `Eight processes on one cache` {
     private static let rounds =
         ProcessInfo.processInfo.environment["SLUICE_CACHE_ROUNDS"].flatMap { Int($0) } ?? 1
@@ -228,7 +228,7 @@ import Testing
             try process.run()
         }
 
-        /// Waits until the worker has made this many requests, and kills it like `kill -9`.
+        /// Waits until the worker has made this many requests, and kills it with SIGKILL.
         func kill(after requests: Int) async throws {
             var left = requests
             while left > 0 {
@@ -240,7 +240,7 @@ import Testing
             _ = Foundation.kill(process.processIdentifier, SIGKILL)
         }
 
-        /// Waits for the end. Returns whether the worker was killed, or what it has reported.
+        /// Waits for the worker to exit. Returns whether it was killed, its exit status, and what it wrote to standard error.
         func end() async throws -> (wasKilled: Bool, status: Int32, errors: String) {
             await withTaskCancellationHandler {
                 _ = await ended.wait()
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    /// Opens the directory as the next process does, and expects that files and rows agree and that nothing is damaged.
+    /// Opens the directory like the next process would, and expects that files and rows agree and that nothing is damaged.
     private func check(_ directory: URL, _ comment: Comment) async throws {
         try await withCache(in: directory, ScriptedTransport([:])) { cache in
             try await expectConsistent(cache)
@@ -298,7 +298,7 @@ import Testing
         for round in 0..<Self.rounds {
             try await withDirectory { directory in
                 for generation in 0..<3 {
-                    // Each ends in the middle of four requests. The last one isn't killed, and works with the directory meanwhile.
+                    // Three workers are killed, each with four requests running. The last one keeps using the directory.
                     let workers = try (0..<4).map {
                         try Worker(
                             in: directory, requests: $0 == 3 ? 40 : 10_000, seed: (round &* 3 &+ generation) &* 4 &+ $0)

@@ -72,7 +72,7 @@ import Testing
                 #expect(transport.requests.values.count == 2)
                 #expect(cache.statistics.damaged == 1 && cache.statistics.diskHits == 0)
                 if damage == .fileInPlaceOfItsDirectory {
-                    // The cache doesn't remove a file that isn't its own: the entry is kept in memory only.
+                    // The cache doesn't remove a file that isn't its own, so the entry is only in memory.
                     #expect(cache.statistics.diskFailures == 1)
                     return
                 }
@@ -100,7 +100,6 @@ import Testing
         }
     }
 
-    /// Failures of the system: which calls, and with what.
     @Test(arguments: [ENOSPC, EACCES, EIO, EDQUOT, EROFS])
     func `a disk that can't be written to fails no request, leaves nothing and is counted`(number: CInt) async throws {
         for call in ["write", "open"] {
@@ -113,7 +112,7 @@ import Testing
                     try await expect(pattern(1000), from: cache, url("a"))
                     #expect(cache.statistics.diskFailures == 1)
                     #expect(cache.statistics.lastDiskFailure?.contains(directory.lastPathComponent) == true)
-                    // In memory it is all the same.
+                    // The response is still in memory.
                     try await expect(pattern(1000), from: cache, url("a"))
                     #expect(transport.requests.values.count == 1)
                     try await expectConsistent(cache, entries: 0)
@@ -156,7 +155,7 @@ import Testing
 }
 
 extension SystemCalls {
-    /// The kernel, with one call failing on bodies while `isBroken` says so.
+    /// The system's calls, except that one of them fails for bodies while `isBroken` is true.
     fileprivate static func failing(
         _ call: String, with number: CInt, while isBroken: @escaping @Sendable () -> Bool
     ) -> SystemCalls {
@@ -173,7 +172,7 @@ extension SystemCalls {
 
 // MARK: - Verification
 
-@Suite struct `When the digest on disk is compared` {
+@Suite struct `When a stored body's digest is verified` {
     private func configuration(
         _ verification: ResourceCache.Configuration.Verification
     ) -> ResourceCache.Configuration {
@@ -191,7 +190,7 @@ extension SystemCalls {
         return data
     }
 
-    @Test func `by default, at a process's first read`() async throws {
+    @Test func `by default, on the process's first read`() async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -199,7 +198,7 @@ extension SystemCalls {
                 try await expect(damaged, from: cache, url("a"))
                 #expect(cache.statistics.diskHits == 3 && cache.statistics.damaged == 0)
             }
-            // As in another process.
+            // A second cache, like another process.
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 try await expect(pattern(5000), from: cache, url("a"))
                 #expect(cache.statistics.damaged == 1)
@@ -208,7 +207,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `on request, at each read`() async throws {
+    @Test func `on request, on each read`() async throws {
         try await withCache(transport, configuration(.always)) { cache in
             for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
             _ = try flipByte(of: try await file(of: url("a"), in: cache))
@@ -219,7 +218,7 @@ extension SystemCalls {
     }
 
     @Test(arguments: ["truncated", "extended", "removed", "link"])
-    func `a changed length or kind of file is noticed at each read`(damage: String) async throws {
+    func `a file that changes its length or kind is detected on each read`(damage: String) async throws {
         try await withDirectory { directory in
             try await withCache(in: directory, transport, configuration(.firstRead)) { cache in
                 for _ in 1...3 { try await expect(pattern(5000), from: cache, url("a")) }
@@ -286,18 +285,18 @@ extension SystemCalls {
 
 // MARK: - Flipped bits
 
-/// One flipped bit at a time, in each byte of what a cache has on disk. `SLUICE_FLIPS=all` flips every byte instead of a sample.
+/// Flips one bit at a time, in a sample of the bytes that a cache has on disk. With `SLUICE_FLIPS=all`, in every byte.
 @Suite(.serialized) struct `One flipped bit on disk` {
     private static let isComplete = ProcessInfo.processInfo.environment["SLUICE_FLIPS"] == "all"
 
-    /// The offsets to flip: all, or a sample that has the ends.
+    /// Returns the offsets to flip: all, or a sample that includes both ends.
     private static func offsets(_ count: Int, sample: Int) -> [Int] {
         guard !isComplete, count > sample else { return Array(0..<count) }
         var random = SeededRandom(seed: UInt64(count))
         return [0, count - 1] + (0..<sample).map { _ in Int.random(in: 0..<count, using: &random) }
     }
 
-    /// A server whose bodies depend on the whole URL, so that a response of another URL would be noticed.
+    /// A server whose bodies depend on the whole URL, so that the tests detect a response for another URL.
     private static let server = ClosureTransport { request, _ in .bytes(body(of: request.url)) }
 
     private static func body(of url: URL) -> Data {
@@ -310,7 +309,7 @@ extension SystemCalls {
         return bytes
     }
 
-    /// The memory would answer what the disk should.
+    /// Without a memory stage, so that the disk answers.
     private static let configuration = ResourceCache.Configuration(
         maximumMemorySize: 0, maximumDiskSize: 2500, maximumDiskEntrySize: 1000)
 
@@ -322,7 +321,7 @@ extension SystemCalls {
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `in a file is noticed, and the resource is fetched again`() async throws {
+    func `in a file is detected, and the resource is fetched again`() async throws {
         try await withCache(Self.server, Self.configuration) { cache in
             try await Self.expect(cache, [url("a")], "at first")
             for (number, offset) in Self.offsets(300, sample: 20).enumerated() {
@@ -336,7 +335,7 @@ extension SystemCalls {
         }
     }
 
-    /// The columns that a lookup reads, with the value of the row of `a`.
+    /// The columns that a lookup reads.
     private static let columns = [
         "key", "bytes", "digest", "accessed", "status", "requested", "received", "fields", "variant", "state",
     ]
@@ -357,7 +356,7 @@ extension SystemCalls {
                     count = length
                     var urls = [url("a"), url("b")]
                     if let changed, let url = try? URL(fetchable: changed) { urls.append(url) }
-                    // A new entry makes the cache evict one.
+                    // `c` is new, so the cache evicts an entry.
                     try await Self.expect(cache, urls + [url("c")] + urls, "\(column), byte \(offset)")
                     #expect(cache.statistics.diskFailures == 0, "\(column), byte \(offset)")
                 }
@@ -366,7 +365,7 @@ extension SystemCalls {
         }
     }
 
-    /// Flips a bit of the value in the row of `a`. Returns the number of its bytes, and the changed key.
+    /// Flips a bit of a value in the row of `a`. Returns the value's number of bytes, and the key if it changed.
     private static func flip(_ column: String, at offset: Int, in database: Database) throws -> (Int, String?) {
         let row = "key = 'http://example.test/a'"
         let value = try DatabaseValue.fetchOne(database, sql: "SELECT \(column) FROM entry WHERE \(row)")!
@@ -404,7 +403,7 @@ extension SystemCalls {
                 } catch let error as TransferError where error.code == .cacheUnusable {
                     refused += 1
                 } catch is DatabaseFailure {
-                    // Of closing the index.
+                    // Thrown when the index is closed.
                     refused += 1
                 }
                 try FileManager.default.removeItem(at: directory)
@@ -416,7 +415,7 @@ extension SystemCalls {
 
 // MARK: - A lost index
 
-@Suite struct `An index that is lost` {
+@Suite struct `A lost or unusable index` {
     private static func server() -> ClosureTransport { ClosureTransport { _, _ in .bytes(pattern(1000)) } }
 
     private static func removeIndex(in directory: URL) throws {
@@ -431,7 +430,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `while its files exist is replaced, and the files are removed`() async throws {
+    @Test func `is replaced if its files still exist, and the files are removed`() async throws {
         try await withDirectory { directory in
             try await Self.fill(directory, 1...20)
             let notes = directory.appending(path: "notes.txt")
@@ -448,7 +447,7 @@ extension SystemCalls {
         }
     }
 
-    @Test func `while a cache has it open fails no request, there or in the next process`() async throws {
+    @Test func `fails no request while a cache has it open, there or in the next process`() async throws {
         try await withDirectory { directory in
             let configuration = ResourceCache.Configuration(maximumMemorySize: 0)
             try await withCache(in: directory, Self.server(), configuration) { first in
@@ -473,7 +472,7 @@ extension SystemCalls {
     }
 
     @Test(arguments: ["newer", "foreign", "damaged"])
-    func `or unknown is refused, and the files stay`(kind: String) async throws {
+    func `that is newer, foreign or damaged is refused, and the files stay`(kind: String) async throws {
         try await withDirectory { directory in
             try await Self.fill(directory, 1...3)
             let index = directory.appending(path: "index.db")

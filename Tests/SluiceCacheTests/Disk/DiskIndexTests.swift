@@ -147,7 +147,7 @@ import Testing
         return StoredResponse(head: head, body: pattern(100, seed: seed))
     }
 
-    /// The body that the disk has for a request.
+    /// Returns the body on disk for a request.
     private static func body(_ cache: ResourceCache, _ request: HTTPFields) async throws -> Data? {
         let rows = try await cache.disk.find(key, cache.policy).ready
         let request = TransportRequest(url("a"), headerFields: request)
@@ -171,7 +171,7 @@ import Testing
             try await withCache(in: directory, Self.transport) { cache in
                 try await expectConsistent(cache, entries: 3)
                 #expect(try await Self.body(cache, Self.english) == pattern(100, seed: 0))
-                // Another spelling of the same preferences.
+                // The same preferences, spelled differently.
                 let same: HTTPFields = [.acceptLanguage: "DE; q=0.50,en", .authorization: "Basic c2VjcmV0"]
                 #expect(try await Self.body(cache, same) == pattern(100, seed: 0))
                 #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 1))
@@ -190,7 +190,7 @@ import Testing
             try await expectConsistent(cache, entries: 2)
             #expect(try await Self.body(cache, Self.english) == pattern(100, seed: 0))
             #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 2))
-            // Stored bytes are the response to all requests.
+            // Bytes that are stored directly are the response to all requests.
             try await cache.store(pattern(5), for: url("a"))
             try await expectConsistent(cache, entries: 1)
             #expect(try await Self.body(cache, Self.german) == pattern(5))
@@ -300,9 +300,9 @@ import Testing
             }
             #expect(plans.count >= 14)
             for (sql, plan) in plans {
-                // The table `usage` has one row.
+                // The table `usage` has only one row.
                 for step in plan where !step.contains("usage") {
-                    // A key has few rows, which may be sorted.
+                    // A key has so few rows that sorting them is fine.
                     let isSort = step.contains("TEMP B-TREE") && sql.contains("key = ")
                     #expect(isSort || step.contains("USING"), "\(sql): \(step)")
                 }
@@ -315,8 +315,8 @@ import Testing
 
 // MARK: - Migrations
 
-/// `version-1.sql` is the dump of an index that the program wrote with the first version of the tables. The fields of `b` and `c` were
-/// edited. `version-2.sql` is the dump of that index after the second migration, without `c`.
+/// `version-1.sql` is a dump of an index with the first version of the tables. The fields of `b` and `c` were edited. `version-2.sql` is a
+/// dump of that index after the second migration, without `c`.
 @Suite struct `Migrations of the index` {
     @Test func `a version 1 index keeps its entries, and their Vary fields become variants`() async throws {
         try await withDirectory { directory in
@@ -325,7 +325,7 @@ import Testing
                 request.headerFields[.ifNoneMatch] == nil ? .bytes(pattern(1)) : .response(status: .notModified)
             }
             try await withCache(in: directory, transport) { cache in
-                // The file of a row has its number in its name.
+                // A file's name contains its row number.
                 for (name, row) in [("a", 1), ("b", 2), ("c", 3)] {
                     let file = cache.disk.file(Int64(row), ResourceKey(url(name)))
                     try FileManager.default.createDirectory(

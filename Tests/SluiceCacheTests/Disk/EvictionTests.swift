@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceCache
 
 @Suite struct `The limit on disk` {
-    /// Checks the directory after each system call that changes it.
+    /// Calls `look` after each system call that changes the directory.
     private func watching(_ look: @escaping @Sendable () -> Void) -> SystemCalls {
         let real = SystemCalls.system
         var calls = real
@@ -52,7 +52,7 @@ import Testing
                     #expect(first.statistics.damaged + second.statistics.damaged == 0)
                 }
             }
-            // Only half of the bodies are in files if small ones aren't.
+            // If small bodies are in the index, only half of them are in files.
             let least = largestInIndex == 0 ? limit / 2 : limit / 8
             #expect(sums.values.max() ?? 0 <= limit && sums.values.max() ?? 0 > least)
             await files.shutdown()
@@ -62,7 +62,7 @@ import Testing
     @Test func `the least recently used entries are evicted first, counting uses in memory`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            // Ten entries of 1000 bytes and what each counts beside.
+            // Room for ten entries of 1000 bytes with their overhead.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 15_120, maximumDiskEntrySize: 1000)
             func names(_ cache: ResourceCache) async throws -> [String] {
                 try await cache.disk.database.read {
@@ -120,7 +120,7 @@ import Testing
 
 // MARK: - A full disk
 
-/// A cache on a file system of 4 MiB, which Scripts/checks/full-disks.sh mounts.
+/// A cache on a 4 MiB file system, which Scripts/checks/full-disks.sh mounts.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_FULL_CACHE_DISK"] != nil))
 struct `A full disk below a cache` {
     private static func server() -> ClosureTransport {
@@ -131,10 +131,10 @@ struct `A full disk below a cache` {
         pattern(40_000, seed: url.lastPathComponent.utf8.reduce(1) { $0 &* 31 &+ Int($1) } % 251)
     }
 
-    /// The memory would answer what the disk should.
+    /// Without a memory stage, so that the disk answers.
     private static let configuration = ResourceCache.Configuration(maximumMemorySize: 0)
 
-    /// Calls `body` with an empty directory on the small file system, and a function that fills the rest of it, or frees that.
+    /// Calls `body` with an empty directory on the small file system, and a function that fills the file system or frees the space.
     private func withSmallDisk(_ body: (URL, (_ isFull: Bool) throws -> Void) async throws -> Void) async throws {
         let disk = URL(
             filePath: try #require(ProcessInfo.processInfo.environment["SLUICE_FULL_CACHE_DISK"]),

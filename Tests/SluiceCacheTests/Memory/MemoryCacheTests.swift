@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// Returns how many lookups it made.
+/// Makes random calls, and returns how many lookups it made.
 private func hammer(_ cache: MemoryCache<Int, Counted>, live: LiveCount, steps: Int, seed: UInt64) -> Int {
     var random = SeededRandom(seed: seed)
     var lookups = 0
@@ -104,7 +104,7 @@ private func hammer(_ cache: MemoryCache<Int, Counted>, live: LiveCount, steps: 
     return lookups
 }
 
-/// How many ``Counted`` are alive.
+/// The number of ``Counted`` objects that are alive.
 private final class LiveCount: Sendable {
     private let count = Atomic(0)
 
@@ -130,12 +130,11 @@ private final class Counted: Sendable {
 
 // MARK: - Reentrancy
 
-/// A lock that is taken twice by one thread traps or hangs, so each of these tests would not return if a key or a value
-/// were destroyed under the cache's lock.
+/// A lock traps or hangs if one thread takes it twice, so these tests wouldn't return if a key or value were destroyed under the lock.
 @Suite struct `Keys and values that use the cache while they are destroyed` {
     typealias Cache = MemoryCache<ProbeKey, Probe>
 
-    /// The ways for a key and a value to leave.
+    /// The ways in which a key and a value leave the cache.
     enum Exit: CaseIterable {
         case removal
         case removalOfAll
@@ -282,7 +281,7 @@ final class ProbeKey: Hashable, Sendable {
         #expect(state.count == 2)
     }
 
-    @Test func `the greatest costs do not overflow`() {
+    @Test func `the largest costs don't overflow`() {
         var state = State(maximumCost: .max, maximumCount: .max)
         for key in 0..<100 {
             #expect(state.insert(key, for: key, cost: .max / 10).isKept)
@@ -338,7 +337,7 @@ final class ProbeKey: Hashable, Sendable {
     }
 }
 
-/// SIEVE as one would write it down: an array from the oldest to the newest, searched from the start each time.
+/// The obvious implementation of SIEVE: an array from oldest to newest, searched from the start each time.
 struct NaiveSieve {
     struct Entry {
         var key: Int

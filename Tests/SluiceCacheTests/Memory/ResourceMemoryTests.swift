@@ -48,7 +48,7 @@ import Testing
         #expect(memory.value(for: key) == 3)
     }
 
-    /// It is unknown which of two changes the disk has.
+    /// After two concurrent changes, we don't know which one the disk has.
     @Test(arguments: [true, false]) func `isn't kept after concurrent changes`(isFirstDoneFirst: Bool) {
         let (one, other) = (memory.beginChange(memory.visit(key)), memory.beginChange(memory.visit(key)))
         let order = isFirstDoneFirst ? [(one, 1), (other, 2)] : [(other, 2), (one, 1)]

@@ -12,7 +12,7 @@ import TestSupport
     ].flatMap { PolicyCase.all(in: $0) }
 
     @Test(arguments: cases)
-    func `decides as its RFC says`(test: PolicyCase) {
+    func `follows the RFCs`(test: PolicyCase) {
         let problem = PolicyScenario.problem(of: test)
         #expect(problem == nil, "\(test): \(problem ?? "")")
     }
@@ -46,7 +46,7 @@ import TestSupport
 
 // MARK: - The cases
 
-/// A case of the table: exchanges of a client with a cache, and of the cache with its server.
+/// A case of the table: exchanges between a client and a cache, and between the cache and its server.
 ///
 /// ```text
 /// # 5.2.2.1 A response is fresh for its max-age                      the section of RFC 9111, or "9110 14.2", and a claim
@@ -62,12 +62,12 @@ import TestSupport
 ///         [<- [seconds | cut] STATUS ["body"] [{fields}]]…
 ///         [=> STATUS ["body"] [{fields}]]
 ///
-/// The fields after `validate` and `complete` replace those of the request, and the result must be what the server gets. Each `<-` is the
-/// server's response to one request; a number before the status is the time that it takes, `cut` means that
-/// the body was cut off, and `failure` that the server can't be reached. After `=>` comes what the client must get; `!Age` means that a field must be absent.
+/// The fields after `validate` and `complete` replace those of the request; the server must get the result. Each `<-` is the server's
+/// response to one request. A number before the status is the seconds that it takes, `cut` means that the body is truncated, and `failure`
+/// means that the server can't be reached. After `=>` comes what the client must get; `!Age` means that the field must be absent.
 ///
-/// A response without a body has the number of its step as body. `@-60` in a field is the date of 60 s ago. A line `for: A ;; B` stands
-/// for one case with each of these texts in place of `$`. A text may have two parts, `A :: B`, for `$` and `$$`.
+/// A response without a body gets the number of its step as its body. `@-60` in a field is the date 60 s ago. A line `for: A ;; B` makes
+/// one case for each text, which replaces `$`. A text may have two parts, `A :: B`, for `$` and `$$`.
 struct PolicyCase: Sendable, Codable, CustomStringConvertible {
     struct Field: Sendable, Codable {
         var name: String
@@ -264,7 +264,7 @@ struct PolicyScenario {
             let received = try receive(message, step, request, sent, mode, key)
             isSending = received == nil
             answer = answer ?? received
-            // The next attempt is without conditions of the cache.
+            // The next attempt is sent without the cache's conditions.
             if received == nil, message.words.last?.hasPrefix("1") == false { sent = request.headerFields }
         }
         try expect(responses.isEmpty, "the cache doesn't send the request again")
@@ -374,7 +374,7 @@ extension CachePolicy.Decision {
         HTTPFields((0..<count).map { HTTPField(name: .init("X-\(round)-\($0)")!, value: "") })
     }
 
-    @Test func `a server that confirms with new names again and again can't end the process`() {
+    @Test func `a server whose 304s keep adding field names can't crash the process`() {
         var stored: HTTPFields = [.contentType: "text/plain", .eTag: "\"a\"", .cacheControl: "max-age=1"]
         for round in 0..<20 { stored = stored.updated(by: Self.fields(round, count: HTTPTransport.maximumFields)) }
 
@@ -391,7 +391,7 @@ extension CachePolicy.Decision {
 
 // MARK: - Random fields
 
-/// Random requests and responses, most of them without sense.
+/// Random requests and responses, most of them nonsense.
 @Suite struct `The policy of a private cache, under random fields` {
     private static let numbers = [
         "0", "1", "2", "9", "60", "-1", "x", "", "2147483648", "9223372036854775806", "9223372036854775807",
@@ -448,7 +448,7 @@ extension CachePolicy.Decision {
         return fields
     }
 
-    @Test mutating func `decides without a trap, serves bytes that it has, and stores what it may`() throws {
+    @Test mutating func `never traps, serves only bytes it has, and stores only what it may`() throws {
         let policy = CachePolicy()
         var stored: [StoredResponse.Head] = []
         var now: Int64 = 784_111_777
@@ -491,7 +491,7 @@ extension CachePolicy.Decision {
                 response.headerFields[.contentRange] = nil
             }
             if response.status == .partialContent, Bool.random(using: &random) {
-                // Otherwise, two parts of the same representation are too rare.
+                // Otherwise, two parts of the same representation would be too rare.
                 let first = Int.random(in: 0..<10, using: &random)
                 response.headerFields = [
                     .eTag: "\"a\"", .cacheControl: "max-age=600", .contentRange: "bytes \(first)-\(first + 9)/20",

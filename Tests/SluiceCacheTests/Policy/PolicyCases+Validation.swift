@@ -31,19 +31,19 @@ let variantCases = #"""
     GET {X-A: 2} -> serve => 200 "2"
     GET -> serve => 200 "3"
 
-    # 4.1 A newer response takes the place of its variant only
+    # 4.1 A newer response replaces only its own variant
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     GET {X-A: 2} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     GET {X-A: 1 | Cache-Control: no-cache} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     GET {X-A: 1} -> serve => 200 "3"
     GET {X-A: 2} -> serve => 200 "2"
 
-    # 4.1 A star matches nothing: $
+    # 4.1 Vary: * matches nothing: $
     for: * ;; X-A, * ;; *, X-A
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: $}
     GET {X-A: 1} -> fetch
 
-    # 4.1 A name that can't be a field's matches nothing
+    # 4.1 A name that can't be a field name matches nothing
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Vary: (}
     GET -> fetch
 
@@ -66,7 +66,7 @@ let variantCases = #"""
     GET {Accept-Language: en-US, de;q=0.5} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: Accept-Language}
     GET {Accept-Language: $} -> serve
 
-    # 4.1 Languages with another meaning don't match: $
+    # 4.1 Languages with a different meaning don't match: $
     for: en-US ;; en-US, de ;; en-US, de;q=0.6 ;; de, en-US;q=0.5 ;; en, de;q=0.5 ;; en-US, de;q=0.5, fr
     GET {Accept-Language: en-US, de;q=0.5} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: Accept-Language}
     GET {Accept-Language: $} -> fetch
@@ -75,7 +75,7 @@ let variantCases = #"""
     GET {Accept-Encoding: gzip, br;q=0.5} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: Accept-Encoding}
     GET {Accept-Encoding: BR;q=0.50,gzip} -> serve
 
-    # 4.1 A response with Vary precedes one without
+    # 4.1 A response with Vary takes precedence over one without
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     +1 GET {X-A: 2} -> fetch <- 200 {Cache-Control: max-age=60}
     GET {X-A: 1} -> serve => 200 "1"
@@ -86,29 +86,29 @@ let variantCases = #"""
     GET {X-A: 2 | X-B: 1} -> fetch <- 200 {Cache-Control: max-age=600 | Vary: X-B | Date: @-60}
     GET {X-A: 1 | X-B: 1} -> serve => 200 "1"
 
-    # 4 The most recent response is used, in the order of arrival too
+    # 4 The most recent response is used even if it arrived last
     GET {X-A: 1 | X-B: 1} -> fetch <- 200 {Cache-Control: max-age=600 | Vary: X-A | Date: @-60}
     GET {X-A: 2 | X-B: 1} -> fetch <- 200 {Cache-Control: max-age=600 | Vary: X-B | Date: @-30}
     GET {X-A: 1 | X-B: 1} -> serve => 200 "2"
 
-    # 4.3.1 A request without a variant names the tags of all variants
+    # 4.3.1 A request without a stored variant sends the tags of all variants
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A | ETag: "a"}
     GET {X-A: 2} -> validate {If-None-Match: "a"} <- 200 {Cache-Control: max-age=60 | Vary: X-A | ETag: "b"}
     GET {X-A: 3} -> validate {If-None-Match: "a", "b"} <- 304 {ETag: "b"} => 200 "2"
     GET {X-A: 1} -> serve => 200 "1"
 
-    # 4.3.4 A 304 changes what the response varies by
+    # 4.3.4 A 304 changes the fields that the response varies by
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET {X-A: 2} -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | Vary: X-A} => 200 "1"
     GET {X-A: 2} -> serve => 200 "1"
     GET {X-A: 1} -> validate {If-None-Match: "a"}
 
-    # 4.3.4 A 304 with a star ends the use of the response
+    # 4.3.4 A 304 with Vary: * removes the response
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | Vary: *} => 200 "1"
     GET -> fetch
 
-    # 4.1 A URL has at most 16 variants, parts included
+    # 4.1 A URL has at most 16 variants, including parts
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     +1 GET {X-A: 2} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
     GET {X-A: 3} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A}
@@ -160,7 +160,7 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | $}
     +60 GET -> fetch
 
-    # 4.3.1 The fields of the request are kept
+    # 4.3.1 A validation keeps the fields of the request
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET {X-A: 1} -> validate {If-None-Match: "a"}
 
@@ -169,7 +169,7 @@ let validationCases = #"""
     +60 HEAD -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 200 ""
     GET -> serve
 
-    # 4.3.3 A full response takes the place of the stored one
+    # 4.3.3 A full response replaces the stored one
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET -> validate {If-None-Match: "a"} <- 200 {Cache-Control: max-age=60 | ETag: "b"} => 200 "2"
     GET -> serve => 200 "2"
@@ -213,12 +213,12 @@ let validationCases = #"""
     +60 GET {X-A: 1} -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 200 "1"
     GET {X-A: 2} -> serve => 200 "2"
 
-    # 4.3.4 A 304 may forbid to store the response any longer
+    # 4.3.4 A 304 with no-store removes the response
     GET -> fetch <- 200 {Cache-Control: no-cache | ETag: "a"}
     GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | Cache-Control: no-store} => 200 "1"
     GET -> fetch
 
-    # 4.3.4 A 304 that nothing is stored for isn't an answer
+    # 4.3.4 A 304 without a stored response isn't an answer
     GET -> fetch <- 304 <- 200 "new" => 200 "new"
 
     # 3.2 A 304 replaces the field: $
@@ -226,16 +226,16 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: no-cache | ETag: "a" | Content-Type: text/a | X-A: old | X-A: older}
     GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | $} => 200 "1" {$}
 
-    # 3.2 A 304 keeps the fields that it doesn't have
+    # 3.2 Fields that a 304 doesn't have are kept
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a" | X-A: old}
     +60 GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 200 {X-A: old | Cache-Control: max-age=60}
 
-    # 3.2 A 304 doesn't change what describes the bytes: $
+    # 3.2 A 304 doesn't change fields that describe the bytes: $
     for: Content-Length: 0 ;; Content-Encoding: gzip ;; Content-Range: bytes 0-0/1
     GET -> fetch <- 200 "body" {Cache-Control: max-age=60 | ETag: "a" | Content-Length: 4 | Content-Encoding: br}
     +60 GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | $} => 200 "body" {Content-Length: 4 | Content-Encoding: br | !Content-Range}
 
-    # 3.2 A 304's fields about the connection aren't stored: $
+    # 3.2 A 304's connection fields aren't stored: $
     for: Connection ;; Keep-Alive ;; Transfer-Encoding ;; Upgrade ;; Proxy-Authenticate
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET -> validate {If-None-Match: "a"} <- 304 {ETag: "a" | $: x} => 200 {!$}
@@ -255,7 +255,7 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a" | X-A: 1}
     GET {If-None-Match: $} -> serve => 304 "" {ETag: "a" | Age: 0 | Cache-Control: max-age=60 | !X-A}
 
-    # 4.3.2 A client that has another response gets the whole: $
+    # 4.3.2 A client that has a different response gets the whole: $
     for: "b" ;; "A" ;; "b", "c" ;; a
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     GET {If-None-Match: $} -> serve => 200 "1"
@@ -270,12 +270,12 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Last-Modified: @-3600}
     GET {If-Modified-Since: $} -> serve => 200 "1"
 
-    # 4.3.2 Without a modification, the date of the response counts
+    # 4.3.2 Without Last-Modified, the response's Date counts
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Date: @-30}
     GET {If-Modified-Since: @-30} -> serve => 304
     GET {If-Modified-Since: @-31} -> serve => 200
 
-    # 4.3.2 A tag precedes a date
+    # 4.3.2 A tag takes precedence over a date
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a" | Last-Modified: @-3600}
     GET {If-None-Match: "b" | If-Modified-Since: @0} -> serve => 200 "1"
     GET {If-None-Match: "a" | If-Modified-Since: @-7200} -> serve => 304
@@ -311,7 +311,7 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a" | Last-Modified: Sun, 06 Nov 1994 07:49:37 GMT}
     +60 GET {If-Modified-Since: Sun, 06 Nov 1994 07:00:00 GMT} -> validate {If-None-Match: "a" | If-Modified-Since: Sun, 06 Nov 1994 07:49:37 GMT} <- 304 {ETag: "a"} => 200 "1"
 
-    # 4.3.2 The client's star is sent as it is
+    # 4.3.2 If-None-Match: * from the client is sent unchanged
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET {If-None-Match: *} -> fetch <- 304 => 304
 
@@ -320,7 +320,7 @@ let validationCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     GET {$} -> fetch <- 412 => 412
 
-    # 4.3.2 A client's condition without a stored response is sent as it is
+    # 4.3.2 Without a stored response, the client's condition is sent unchanged
     GET {If-None-Match: "a"} -> fetch <- 304 {ETag: "a"} => 304
     GET {If-Modified-Since: @0} -> fetch <- 304 => 304
 
@@ -337,12 +337,12 @@ let validationCases = #"""
     HEAD (reload) -> fetch <- 200 {$}
     GET -> fetch
 
-    # 4.3.5 A response to HEAD leaves other variants
+    # 4.3.5 A response to HEAD doesn't affect other variants
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A | ETag: "a"}
     HEAD (reload) {X-A: 2} -> fetch <- 200 {Vary: X-A | ETag: "b"}
     GET {X-A: 1} -> serve
 
-    # 4.3.5 An error of HEAD changes nothing: $
+    # 4.3.5 An error response to HEAD changes nothing: $
     for: 404 ;; 500
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     HEAD (reload) -> fetch <- $
@@ -383,7 +383,7 @@ let invalidationCases = #"""
     POST /a -> fetch <- 201 {$}
     GET /b -> fetch
 
-    # 4.4 A URL of another origin isn't invalidated: $
+    # 4.4 Another origin's URL isn't invalidated: $
     for: http://other.test/b ;; https://example.test/b ;; http://example.test:8080/b ;; //other.test/b
     GET $ -> fetch <- 200 {Cache-Control: max-age=60}
     POST /a -> fetch <- 201 {Location: $ | Content-Location: $}
@@ -406,12 +406,12 @@ let invalidationCases = #"""
     PUT /a -> fetch <- 204
     GET /b -> serve
 
-    # 4.4 A response to POST that is stored takes the place of the invalidated one
+    # 4.4 A stored response to POST replaces the invalidated one
     GET /a -> fetch <- 200 {Cache-Control: max-age=60}
     POST /a -> fetch <- 200 {Cache-Control: max-age=60 | Content-Location: /a}
     GET /a -> serve => 200 "2"
 
-    # 4.4 A request from the client's only-if-cached doesn't stop an unsafe method
+    # 4.4 only-if-cached doesn't stop an unsafe method
     DELETE /a {Cache-Control: only-if-cached} -> fetch <- 204
     """#
 
@@ -424,7 +424,7 @@ let rangeCases = #"""
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60 | ETag: "a"}
     GET {Range: $} -> serve => $$
 
-    # 9110 14.2 A range that can't be served gets the whole: $
+    # 9110 14.2 A request for a range that can't be served gets the whole: $
     for: items=0-2 ;; bytes=2-1 ;; bytes= ;; bytes=- ;; bytes=a-b ;; bytes=0-1,3-4 ;; bytes 0-2 ;; bytes=-1-2
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60}
     GET {Range: $} -> serve => 200 "0123456789" {!Content-Range}
@@ -459,7 +459,7 @@ let rangeCases = #"""
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60 | Date: @0 | Last-Modified: @-3600}
     GET {Range: bytes=0-2 | If-Range: @-3600} -> serve => 206 "012"
 
-    # 9110 13.2.2 Other conditions precede the range
+    # 9110 13.2.2 Other conditions are evaluated before the range
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60 | ETag: "a"}
     GET {Range: bytes=0-2 | If-None-Match: "a"} -> serve => 304
 
@@ -468,7 +468,7 @@ let rangeCases = #"""
     +60 GET {Range: bytes=0-2} -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 206 "012" {Content-Range: bytes 0-2/10}
     GET -> serve => 200 "0123456789"
 
-    # 3.3 A part isn't used in place of the whole
+    # 3.3 A part isn't used as the whole
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10} => 206 "012"
     GET -> fetch
     HEAD -> fetch
@@ -483,12 +483,12 @@ let rangeCases = #"""
     GET {Range: bytes=2-4} -> fetch <- 206 "234" {Cache-Control: max-age=60 | Content-Range: bytes 2-4/10}
     GET {Range: $} -> fetch
 
-    # 3.3 The last bytes of a part are known if it tells the length
+    # 3.3 A request for the last bytes uses a part that states the total length
     GET {Range: bytes=-3} -> fetch <- 206 "789" {Cache-Control: max-age=60 | Content-Range: bytes 7-9/10}
     GET {Range: bytes=-2} -> serve => 206 "89"
     GET {Range: bytes=8-} -> serve => 206 "89"
 
-    # 3.3 The last bytes of a part are unknown if it doesn't tell the length
+    # 3.3 A request for the last bytes doesn't use a part that doesn't state the total length
     GET {Range: bytes=7-} -> fetch <- 206 "789" {Cache-Control: max-age=60 | Content-Range: bytes 7-9/*}
     GET {Range: bytes=-2} -> fetch
     GET {Range: bytes=8-} -> fetch
@@ -512,7 +512,7 @@ let rangeCases = #"""
     +60 GET {Range: bytes=0-1} -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 206 "01"
     GET {Range: bytes=1-2} -> serve => 206 "12"
 
-    # 4.3.2 The tag of a part isn't named for other bytes
+    # 4.3.2 The tag of a part isn't sent for other bytes
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10 | ETag: "a"}
     GET {Range: bytes=5-6} -> fetch
 
@@ -535,7 +535,7 @@ let rangeCases = #"""
     +60 GET -> complete {Range: bytes=5- | If-Range: "a"} <- 206 "56789" {Content-Range: bytes 5-9/10 | ETag: "a"} => 200 "0123456789" {Age: 0}
     +59 GET -> serve => 200 "0123456789"
 
-    # 3.4 A part of another version isn't completed
+    # 3.4 A part of an older version isn't completed
     GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"}
     GET -> complete {Range: bytes=5- | If-Range: "a"} <- 200 "abcdefghij" {Cache-Control: max-age=60 | ETag: "b"} => 200 "abcdefghij"
     GET -> serve => 200 "abcdefghij"
@@ -581,7 +581,7 @@ let rangeCases = #"""
     +60 GET (reload) {Range: bytes=4-5} -> fetch <- 206 "45" {Cache-Control: max-age=60 | Content-Range: bytes 4-5/10 | ETag: "a"}
     GET {Range: bytes=2-8} -> serve => 206 "2345678"
 
-    # 3.4 Of parts with a gap, the newer one remains
+    # 3.4 If there is a gap between parts, the newer part remains
     GET {Range: bytes=0-1} -> fetch <- 206 "01" {Cache-Control: max-age=60 | Content-Range: bytes 0-1/10 | ETag: "a"}
     GET {Range: bytes=5-6} -> fetch <- 206 "56" {Cache-Control: max-age=60 | Content-Range: bytes 5-6/10 | ETag: "a"}
     GET {Range: bytes=5-6} -> serve => 206 "56"
@@ -604,40 +604,40 @@ let rangeCases = #"""
     +60 GET (reload) {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10 | ETag: "a" | X-A: 2} => 206 "012"
     +59 GET -> serve => 200 "0123456789" {X-A: 2 | !Content-Range}
 
-    # 3.4 A part of another version takes the place of the whole
+    # 3.4 A part of another version replaces the whole
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60 | ETag: "a"}
     GET (reload) {Range: bytes=0-2} -> fetch <- 206 "abc" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10 | ETag: "b"}
     GET {Range: bytes=0-2} -> serve => 206 "abc"
     GET -> complete {Range: bytes=3- | If-Range: "b"}
 
-    # 3.4 The whole takes the place of a part
+    # 3.4 The whole replaces a part
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10}
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60}
     GET {Range: bytes=0-2} -> serve => 206 "012"
     GET -> serve => 200 "0123456789"
 
-    # 3.3 A response that was cut off is a part
+    # 3.3 A truncated response is a part
     GET -> fetch <- cut 200 "01234" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "a"}
     GET {Range: bytes=1-3} -> serve => 206 "123" {Content-Range: bytes 1-3/10}
     GET -> complete {Range: bytes=5- | If-Range: "a"} <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | ETag: "a"} => 200 "0123456789"
     GET -> serve => 200 "0123456789"
 
-    # 3.3 A part that was cut off is a shorter part
+    # 3.3 A truncated part is a shorter part
     GET {Range: bytes=2-8} -> fetch <- cut 206 "234" {Cache-Control: max-age=60 | Content-Range: bytes 2-8/10 | ETag: "a"}
     GET {Range: bytes=2-4} -> serve => 206 "234" {Content-Range: bytes 2-4/10}
     GET {Range: bytes=2-8} -> fetch
 
-    # 3.3 A completion that was cut off leaves a longer part
+    # 3.3 A truncated completion leaves a longer part
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10 | ETag: "a"}
     GET -> complete {Range: bytes=3- | If-Range: "a"} <- cut 206 "34" {Cache-Control: max-age=60 | Content-Range: bytes 3-9/10 | ETag: "a"}
     GET -> complete {Range: bytes=5- | If-Range: "a"}
 
-    # 3.3 A response that was cut off isn't stored: $
+    # 3.3 A truncated response isn't stored: $
     for: Content-Length: 10 ;; Content-Length: 10 | ETag: W/"a" ;; ETag: "a" ;; Content-Length: 5 | ETag: "a" ;; Content-Length: x | ETag: "a" ;; Content-Length: 10 | ETag: "a" | Cache-Control: no-store
     GET -> fetch <- cut 200 "01234" {Cache-Control: max-age=60 | $}
     GET -> fetch
 
-    # 3.3 A part at the end of the largest representation isn't too much
+    # 3.3 A part at the end of the largest possible representation doesn't overflow
     GET {Range: bytes=9223372036854775806-} -> fetch <- cut 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 9223372036854775806-9223372036854775806/* | ETag: "a"}
     GET {Range: bytes=9223372036854775806-9223372036854775807} -> fetch
 
@@ -645,12 +645,12 @@ let rangeCases = #"""
     GET {Range: bytes=2-3} -> fetch <- cut 206 "23456" {Cache-Control: max-age=60 | Content-Range: bytes 2-3/10 | ETag: "a"}
     GET {Range: bytes=2-3} -> fetch
 
-    # 3.3 A response that was cut off doesn't take the place of a whole one
+    # 3.3 A truncated response doesn't replace a whole one
     GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60, stale-if-error=60 | ETag: "a"}
     +60 GET -> validate {If-None-Match: "a"} <- cut 200 "abc" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "b"}
     GET -> validate {If-None-Match: "a"} <- failure => 200 "0123456789"
 
-    # 3.3 An error that was cut off isn't stored
+    # 3.3 A truncated error isn't stored
     GET -> fetch <- cut 404 "01234" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "a"}
     GET -> fetch
 

@@ -4,7 +4,7 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60}
     GET -> serve => 200 "1"
 
-    # 3 A response of no use later isn't stored: $
+    # 3 A response that can't be used later isn't stored: $
     for: {X: a} ;; {Cache-Control: max-age=0} ;; {Expires: 0} ;; {Cache-Control: private} ;; {Cache-Control: public} ;; {Cache-Control: no-cache}
     GET -> fetch <- 200 $
     GET (cacheOnly) -> fail
@@ -14,17 +14,17 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=0 | $}
     GET (cacheOnly) -> serve => 200 "1"
 
-    # 3 A stale response that may be used is stored: $
+    # 3 A response that may be used while stale is stored: $
     for: stale-while-revalidate=60 ;; stale-if-error=60
     GET -> fetch <- 200 {Cache-Control: max-age=0, $}
     GET (cacheOnly) -> serve => 200 "1"
 
-    # 9110 15.1 Status $ is cacheable by itself
+    # 9110 15.1 Status $ is heuristically cacheable
     for: 200 ;; 203 ;; 204 ;; 300 ;; 301 ;; 308 ;; 404 ;; 405 ;; 410 ;; 414 ;; 501
     GET -> fetch <- $ {Last-Modified: @-1000}
     GET -> serve => $
 
-    # 9110 15.1 Status $ isn't cacheable by itself
+    # 9110 15.1 Status $ isn't heuristically cacheable
     for: 201 ;; 202 ;; 302 ;; 303 ;; 307 ;; 400 ;; 403 ;; 418 ;; 451 ;; 500 ;; 503 ;; 599
     GET -> fetch <- $ {Last-Modified: @-1000 | ETag: "a"}
     GET (cacheOnly) -> fail
@@ -40,7 +40,7 @@ let storingCases = #"""
     GET -> fetch <- 599 {$}
     GET (cacheOnly) -> serve => 599 "1"
 
-    # 3 An interim response is no answer, and isn't stored
+    # 3 An interim response isn't the answer and isn't stored
     GET -> fetch <- 103 {Cache-Control: max-age=600} <- 200 {Cache-Control: max-age=60} => 200 "1"
     +59 GET -> serve => 200 "1"
     +1 GET -> fetch
@@ -59,15 +59,15 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: $ | ETag: "a"}
     GET -> fetch
 
-    # 5.2.2.5 A quoted no-store is no directive
+    # 5.2.2.5 A quoted no-store isn't a directive
     GET -> fetch <- 200 {Cache-Control: max-age=60, x="a, no-store"}
     GET -> serve
 
-    # 5.2 A quoted string without an end doesn't hide directives
+    # 5.2 An unterminated quoted string doesn't hide directives
     GET -> fetch <- 200 {Cache-Control: max-age=60, x="a, no-store}
     GET -> fetch
 
-    # 5.2.2.5 A response with no-store leaves no older response
+    # 5.2.2.5 A response with no-store removes the older one
     GET -> fetch <- 200 {Cache-Control: no-cache | ETag: "a"}
     GET -> validate {If-None-Match: "a"} <- 200 {Cache-Control: no-store}
     GET (cacheOnly) -> fail
@@ -86,7 +86,7 @@ let storingCases = #"""
     +60 GET {Cache-Control: no-store} -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 200 "1"
     GET -> validate {If-None-Match: "a"}
 
-    # 5.2.2.3 A response with must-understand and a known status is stored in spite of no-store
+    # 5.2.2.3 A response with must-understand and a known status is stored despite no-store
     GET -> fetch <- 200 {Cache-Control: max-age=60, must-understand, no-store}
     GET -> serve => 200 "1"
 
@@ -112,7 +112,7 @@ let storingCases = #"""
     GET $ -> fetch
     GET {Authorization: Basic YTpi} -> serve => 200 "1"
 
-    # 3.5 The responses for several credentials are stored side by side
+    # 3.5 Responses for different credentials are stored side by side
     GET {Authorization: Basic YTpi} -> fetch <- 200 {Cache-Control: max-age=60}
     GET {Authorization: Basic Yjpi} -> fetch <- 200 {Cache-Control: max-age=60}
     GET -> fetch <- 200 {Cache-Control: max-age=60}
@@ -124,7 +124,7 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60}
     GET {Authorization: Basic YTpi} -> serve => 200 "1"
 
-    # 3.5 The tags of another user's responses aren't named, and a 304 confirms none of them: $
+    # 3.5 The tags of another user's responses aren't sent, and a 304 confirms none of them: $
     for: Cache-Control: max-age=60 ;; Cache-Control: max-age=60 | Vary: Authorization
     GET {Authorization: Basic YTpi} -> fetch <- 200 {ETag: "a" | $}
     GET {Authorization: Basic Yjpi} -> fetch <- 200 {ETag: "a" | $}
@@ -149,7 +149,7 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Connection: close, X-A | Connection: x-b | X-A: 1 | X-B: 2 | X-C: 3}
     GET -> serve => 200 {!Connection | !X-A | !X-B | X-C: 3}
 
-    # 9110 7.6.1 A field for all recipients isn't one of the connection: $
+    # 9110 7.6.1 A field for all recipients isn't a connection field: $
     for: Cache-Control: no-store, max-age=60 ;; Expires: 0 ;; Vary: * | Cache-Control: max-age=60
     GET -> fetch <- 200 {$ | Connection: cache-control, expires, vary}
     GET -> fetch
@@ -210,7 +210,7 @@ let storingCases = #"""
     GET /a -> fetch
     GET /a?b#c -> serve
 
-    # 3 A newer response takes the place of the older one
+    # 3 A newer response replaces the older one
     GET -> fetch <- 200 {Cache-Control: max-age=60}
     +60 GET -> fetch <- 200 {Cache-Control: max-age=60}
     GET -> serve => 200 "2"
@@ -221,7 +221,7 @@ let storingCases = #"""
     +60 GET -> validate {If-None-Match: "a"} <- $ {Cache-Control: no-store}
     GET -> fetch
 
-    # 3 An error that can't be stored leaves the older response: $
+    # 3 An error that can't be stored doesn't remove the older response: $
     for: 403 ;; 429 ;; 500
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET -> validate {If-None-Match: "a"} <- $
@@ -294,11 +294,11 @@ let freshnessCases = #"""
     GET -> fetch <- 200 {Expires: @60 | Expires: @600 | ETag: "a"}
     GET -> validate {If-None-Match: "a"}
 
-    # 9110 5.6.7 A year with two digits is at most 50 years in the future
+    # 9110 5.6.7 A two-digit year is at most 50 years in the future
     GET -> fetch <- 200 {Expires: Sunday, 06-Nov-44 08:49:37 GMT}
     +1577836800 GET -> serve
 
-    # 9110 5.6.7 A year with two digits that would be more than 50 years ahead is in the past
+    # 9110 5.6.7 A two-digit year that would be more than 50 years ahead is in the past
     GET -> fetch <- 200 {Expires: Monday, 06-Nov-45 08:49:37 GMT | ETag: "a"}
     GET -> validate {If-None-Match: "a"}
 
@@ -307,22 +307,22 @@ let freshnessCases = #"""
     +359 GET -> serve
     +1 GET -> validate {If-Modified-Since: @-3960}
 
-    # 4.2.2 The estimate counts from the server's date
+    # 4.2.2 The heuristic lifetime counts from the server's date
     GET -> fetch <- 200 {Last-Modified: @-3600 | Date: @-30}
     +326 GET -> serve
     +1 GET -> validate {If-Modified-Since: @-3927}
 
-    # 4.2.2 The estimate has a limit
+    # 4.2.2 The heuristic lifetime has a limit
     GET -> fetch <- 200 {Last-Modified: @-100000000}
     +86399 GET -> serve
     +1 GET -> validate {If-Modified-Since: @-100086400}
 
-    # 4.2.2 A modification in the future gives no lifetime: $
+    # 4.2.2 A Last-Modified in the future gives no lifetime: $
     for: @60 ;; @0
     GET -> fetch <- 200 {Last-Modified: $}
     GET -> validate {If-Modified-Since: $}
 
-    # 4.2.2 An invalid modification gives no lifetime
+    # 4.2.2 An invalid Last-Modified gives no lifetime
     GET -> fetch <- 200 {Last-Modified: never | ETag: "a"}
     GET -> validate {If-None-Match: "a"}
 
@@ -331,11 +331,11 @@ let freshnessCases = #"""
     GET -> fetch <- 200 {$ | Last-Modified: @-100000}
     GET -> validate {If-Modified-Since: @-100000}
 
-    # 4.2.2 A status that isn't cacheable by itself has no estimated lifetime
+    # 4.2.2 A status that isn't heuristically cacheable has no heuristic lifetime
     GET -> fetch <- 599 {Cache-Control: private | Last-Modified: @-100000}
     GET -> validate {If-Modified-Since: @-100000}
 
-    # 4.2.2 A public response has an estimated lifetime
+    # 4.2.2 A public response has a heuristic lifetime
     GET -> fetch <- 599 {Cache-Control: public | Last-Modified: @-3600}
     +359 GET -> serve => 599
 
@@ -356,18 +356,18 @@ let freshnessCases = #"""
     +59 GET -> serve
     +1 GET -> fetch
 
-    # 4.2.3 The time since the server's date is an age
+    # 4.2.3 The time since the server's date counts as age
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Date: @-30}
     +29 GET -> serve => 200 {Age: 59}
     +1 GET -> fetch
 
-    # 4.2.3 The larger of both ages counts: $
+    # 4.2.3 The larger of the two ages counts: $
     for: Age: 30 | Date: @-20 ;; Age: 20 | Date: @-30
     GET -> fetch <- 200 {Cache-Control: max-age=60 | $}
     +29 GET -> serve => 200 {Age: 59}
     +1 GET -> fetch
 
-    # 4.2.3 A date in the future is no age
+    # 4.2.3 A date in the future adds no age
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Date: @600}
     +59 GET -> serve
     +1 GET -> fetch
@@ -423,7 +423,7 @@ let reuseCases = #"""
     GET -> fetch <- 200 {Cache-Control: no-cache, stale-if-error=600 | ETag: "a"}
     GET $ -> $$
 
-    # 5.2.2.4 Fields that no-cache names are left out without validation: $
+    # 5.2.2.4 Without validation, fields that no-cache names are omitted: $
     for: no-cache="X-A, X-B" ;; no-cache="x-a,,X-B" ;; no-cache="X-A", no-cache=X-B
     GET -> fetch <- 200 {Cache-Control: max-age=60, $ | X-A: 1 | X-B: 2 | X-C: 3 | ETag: "a"}
     GET -> serve => 200 "1" {!X-A | !X-B | X-C: 3}
@@ -434,7 +434,7 @@ let reuseCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     GET {Cache-Control: $} -> validate {If-None-Match: "a"} <- 304 => 200 "1"
 
-    # 5.2.1.4 Without a validator, a request with no-cache is sent as it is
+    # 5.2.1.4 Without a validator, a request with no-cache is sent unchanged
     GET -> fetch <- 200 {Cache-Control: max-age=60}
     GET {Cache-Control: no-cache} -> fetch <- 200 {Cache-Control: max-age=60}
     GET -> serve => 200 "2"
@@ -473,7 +473,7 @@ let reuseCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60}
     +60 GET {Cache-Control: max-stale=x} -> fetch
 
-    # 5.2.1.2 max-stale and max-age extend one another
+    # 5.2.1.2 max-stale extends a request's max-age
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +15 GET {Cache-Control: max-age=10, max-stale=5} -> serve
     +1 GET {Cache-Control: max-age=10, max-stale=5} -> validate {If-None-Match: "a"}
@@ -490,12 +490,12 @@ let reuseCases = #"""
     # 5.2.1.7 only-if-cached fails without a response
     GET {Cache-Control: only-if-cached} -> fail => 504
 
-    # 5.2.1.7 only-if-cached fails with a stale response
+    # 5.2.1.7 only-if-cached fails if the response is stale
     GET -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
     +60 GET {Cache-Control: only-if-cached} -> fail => 504
     GET {Cache-Control: only-if-cached, max-stale} -> serve
 
-    # 5.2.1.7 only-if-cached fails with another variant
+    # 5.2.1.7 only-if-cached fails if only another variant is stored
     GET {X-A: 1} -> fetch <- 200 {Cache-Control: max-age=60 | Vary: X-A | ETag: "a"}
     GET {X-A: 2 | Cache-Control: only-if-cached} -> fail => 504
 
@@ -571,7 +571,7 @@ let reuseCases = #"""
     +59 GET {Cache-Control: max-age=0} -> serve
     +1 GET {Cache-Control: max-age=0} -> validate {If-None-Match: "a"}
 
-    # 8246 2 A request with no-cache is validated all the same
+    # 8246 2 A request with no-cache is still validated
     GET -> fetch <- 200 {Cache-Control: max-age=60, immutable | ETag: "a"}
     GET {Cache-Control: no-cache} -> validate {If-None-Match: "a"}
 

@@ -9,8 +9,8 @@ import Testing
 
 @testable import SluiceCache
 
-@Suite(.timeLimit(.minutes(15))) struct `Callers that ask concurrently` {
-    /// Starts callers that have all joined when this returns.
+@Suite(.timeLimit(.minutes(15))) struct `Concurrent callers` {
+    /// Starts callers, and returns when all of them have joined.
     private func callers(
         _ count: Int, of cache: ResourceCache, on executor: ManualExecutor
     ) -> [Task<Data, any Error>] {
@@ -19,7 +19,7 @@ import Testing
         return tasks
     }
 
-    /// Runs what the callers do after their flight has landed.
+    /// Runs the callers after their shared flight has completed, and returns their results.
     private func results(
         _ tasks: [Task<Data, any Error>], _ executor: ManualExecutor
     ) async -> [Result<Data, any Error>] {
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `the fetch is cancelled at the server when the last caller leaves`() async throws {
         try await withDirectory { directory in
-            // Given a body that continues when the callers have left, with more bytes than fit between server and client
+            // Given a body that continues after the callers have left, with more bytes than the sockets' buffers hold
             let began = Gate()
             let left = Gate()
             let wasSent = Recorder<Bool>()
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test
-    func `neither a joined caller nor a fetch between attempts takes up concurrency`()
+    func `neither a joined caller nor a fetch between attempts holds a permit`()
         async throws
     {
         try await withDirectory { directory in
@@ -201,7 +201,7 @@ import Testing
                 await gate.pass()
                 return .bytes(pattern(100))
             }
-            // One place: `a` fails, and waits for its second attempt on a clock that the test holds.
+            // There is one permit. `a` fails, and waits for its second attempt on a clock that the test controls.
             let clock = HeldClock()
             let cache = try await ResourceCache(
                 directory: directory, configuration: .init(concurrency: 1), transport: transport, files: .shared,
@@ -217,7 +217,7 @@ import Testing
     }
 }
 
-/// A clock with sleeps that end when the test opens its gate.
+/// A clock whose sleeps end when the test opens its gate.
 private final class HeldClock: Clock {
     typealias Instant = ContinuousClock.Instant
     let gate = Gate()

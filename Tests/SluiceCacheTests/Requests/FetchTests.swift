@@ -36,12 +36,12 @@ import TestSupport
             let error = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
             #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
             #expect(error.attempts == (status == 500 ? 3 : 1))
-            // A 304 that confirms nothing is asked for once more.
+            // After a 304 that confirms nothing, the request is sent once more.
             #expect(transport.requests.values.count == error.attempts + (status == 304 ? 1 : 0))
             let isStored = status != 206 && status != 304
             try await expectConsistent(cache, entries: isStored ? 1 : 0)
             guard isStored else { return }
-            // The stored response is the same error, without a request. A success without the resource is asked for again.
+            // A stored error is thrown without a request. After a success without the resource, the request is sent again.
             let again = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
             #expect(again.status?.code == status)
             #expect(transport.requests.values.count == error.attempts + (status == 204 ? 1 : 0))
@@ -73,7 +73,7 @@ import TestSupport
         }
     }
 
-    @Test func `a body encoded unasked throws`() async throws {
+    @Test func `a body with an unrequested content coding throws`() async throws {
         let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
         try await withCache(transport) { cache in
             let error = await failure { try await cache.data(for: url("a")) }
@@ -165,11 +165,11 @@ import TestSupport
                 Task(priority: .low) { _ = try await cache.data(for: url("\(number)")) }
             }
             while cache.limiter.waitingCount != 999 { await Task.yield() }
-            // One that nothing has requested before, and one that is being prefetched, at the end of the line.
+            // A new image, and one at the end of the line that is already being prefetched.
             let visible = Task(priority: .high) { _ = try await cache.data(for: url("visible")) }
             let begun = Set(transport.requests.values.map(\.url))
             let last = try #require((0..<1_000).map { url("\($0)") }.last { !begun.contains($0) })
-            // The caller has joined when it waits.
+            // Once the caller is suspended, it has joined.
             let executor = ManualExecutor()
             let joined = executor.spawnThrowing(priority: .high) { _ = try await cache.data(for: last) }
             executor.runUntilIdle()
@@ -181,7 +181,7 @@ import TestSupport
             let order = transport.requests.values.map(\.url)
             #expect(order.count == 1_001)
             #expect(try #require(order.firstIndex(of: url("visible"))) <= 2)
-            // It returns to the line with its new priority soon after the caller has joined, but not in the same moment.
+            // The fetch gets its new position in the line soon after the caller has joined, but not instantly.
             #expect(try #require(order.firstIndex(of: last)) < 100)
         }
     }
@@ -202,7 +202,7 @@ import TestSupport
             await began.arrivals(2)
             await began.open()
             #expect(priorities.values == [.background, .background])
-            // The caller has joined when it waits.
+            // Once the caller is suspended, it has joined.
             let executor = ManualExecutor()
             let caller = executor.spawnThrowing { try await cache.data(for: urls[0]) }
             executor.runUntilIdle()
@@ -214,7 +214,7 @@ import TestSupport
             await executor.run { _ = await caller.result }
             #expect(try await caller.value == Data([1]))
             #expect(transport.requests.values.map(\.url.lastPathComponent).sorted() == ["0", "1"])
-            // A failure doesn't end it.
+            // A failure doesn't end the prefetch.
             await cache.prefetch(urls)
             for url in urls { #expect(try await cache.contains(url) == (url != urls[1])) }
             let images = cache.decoded(cost: { (_: Int) in 1 }) { $0.count }
@@ -266,7 +266,7 @@ import TestSupport
             while cache.limiter.waitingCount != 199 { await Task.yield() }
             let begun = Set(transport.requests.values.map(\.url))
             let last = try #require((0..<200).map { url("\($0)") }.last { !begun.contains($0) })
-            // The caller has joined when it waits.
+            // Once the caller is suspended, it has joined.
             let executor = ManualExecutor()
             let joined = executor.spawnThrowing(priority: .high) { try await fetch(last) }
             executor.runUntilIdle()
@@ -276,7 +276,7 @@ import TestSupport
             for task in prefetches + [joined] { try await task.value }
             let order = transport.requests.values.map(\.url)
             #expect(order.count == 200)
-            // It returns to the line with its new priority soon after the caller has joined, but not in the same moment.
+            // The fetch gets its new position in the line soon after the caller has joined, but not instantly.
             #expect(try #require(order.firstIndex(of: last)) < 50)
         }
     }
@@ -325,7 +325,7 @@ import TestSupport
                 try await withDirectory { directory in
                     let url = try URL(fetchable: origin.url("/a"))
                     for number in 1...3 {
-                        // Each time a new cache, so that the response comes from the disk.
+                        // Use a new cache each time, so that the response comes from disk.
                         try await withCache(in: directory, transport) { cache in
                             let response = try await cache.response(for: TransportRequest(url))
                             #expect(response.status.code == status && response.headerFields[.location] == "/b")

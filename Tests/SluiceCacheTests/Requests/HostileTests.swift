@@ -10,11 +10,11 @@ import TestSupport
 
 @testable import SluiceCache
 
-/// Servers that send too much, or something else than they announce.
+/// Servers that send too much, or not what they announce.
 @Suite struct `Hostile servers` {
     private static let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
 
-    /// A body without an end. It counts the chunks that were taken.
+    /// An endless body, which counts the chunks that have been read.
     private final class EndlessBody: ResponseBodySource {
         let taken = Guarded(0)
 
@@ -51,7 +51,7 @@ import TestSupport
                     }
                 } as? TransferError
             #expect(error?.code == .responseTooLarge && error?.isTransient == false)
-            // The cache takes no more than the limit and the chunk that exceeds it.
+            // The cache reads no more than the limit and the chunk that exceeds it.
             #expect(transport.body.taken.withLock { $0 } <= 17)
             try await expectConsistent(cache, entries: 0)
         }
@@ -104,14 +104,14 @@ import TestSupport
         try await withCache(transport, .init(maximumDiskSize: limit), wall: wall) { cache in
             for number in 0..<30 {
                 _ = try await cache.response(for: TransportRequest(url("\(number)")))
-                // Each new entry takes the place of one, because nine have room.
+                // There is room for nine entries, so each new one replaces one.
                 try await expectConsistent(cache, entries: min(number + 1, 9))
             }
-            // The newest entries are those that remain.
+            // The newest entries remain.
             cache.memory.removeAll()
             #expect(try await cache.contains(url("29")))
             #expect(try await !cache.contains(url("20")))
-            // A confirmation with other fields changes what the entry counts.
+            // A confirmation with different fields changes the entry's size.
             wall.advance(200)
             _ = try await cache.response(for: TransportRequest(url("29")))
             try await expectConsistent(cache, entries: 9)
@@ -182,7 +182,7 @@ import TestSupport
             }
             #expect(count == CachePolicy.maximumVariants)
             try await expectConsistent(cache, entries: count)
-            // The last one is among them.
+            // The last variant is one of them.
             let last = TransportRequest(url("a"), headerFields: [.cookie: "49"])
             #expect(try await cache.response(for: last).source != .network)
         }
@@ -228,7 +228,7 @@ import TestSupport
             let part = try await cache.response(for: TransportRequest(url("a")))
             #expect(part.status == .partialContent)
             let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-            // The cache asks for the rest, and doesn't get it.
+            // The cache requests the rest, and doesn't get it.
             #expect(error?.code == .connectionRefused)
             #expect(await failure { try await cache.response(for: TransportRequest(url("a"))) } is TransferError)
             #expect(try await !cache.contains(url("a")))
@@ -277,7 +277,7 @@ import TestSupport
                 _ = try await cache.data(for: url)
                 _ = try await values.value(for: url)
             }
-            // Each one takes more than 20 kB.
+            // Each response takes more than 20 kB.
             #expect((1...200).contains(cache.memory.count))
             let kept = (0..<400).count {
                 values.valueInMemory(for: url(part == "key" ? "\($0)?\(long)" : "\($0)")) != nil
@@ -289,7 +289,7 @@ import TestSupport
 
 // MARK: - Numbers
 
-@Suite(.timeLimit(.minutes(15))) struct `Numbers from outside` {
+@Suite(.timeLimit(.minutes(15))) struct `Numbers from servers and callers` {
     private static let numbers = [
         "9223372036854775807", "9223372036854775806", "9223372036854775300", "4611686018427387904",
         "18446744073709551616",
@@ -412,9 +412,8 @@ import TestSupport
 
 // MARK: - Other users
 
-/// Whose response a request gets.
-@Suite struct `Responses of others` {
-    /// A server that answers with the value of a request field.
+@Suite struct `Other users' responses` {
+    /// A server whose response body is the value of a request field.
     private static func echo(_ name: HTTPField.Name, _ fields: HTTPFields = [.cacheControl: "max-age=60"])
         -> ClosureTransport
     {
@@ -435,7 +434,7 @@ import TestSupport
                         let response = try await cache.response(for: request)
                         #expect(response.body == Data((user ?? "none").utf8))
                     }
-                    // Without Vary, the server has said that the response to a request without the field is for all users.
+                    // Without `Vary`, the server claims that the response to a request without the field is for all users.
                     let eve = TransportRequest(url("a"), headerFields: [.authorization: "eve\(round)"])
                     let response = try await cache.response(for: eve)
                     #expect(response.body == Data((vary == "Authorization" ? "eve\(round)" : "none").utf8))
@@ -486,7 +485,7 @@ import TestSupport
                 let poisoned = TransportRequest(url("a"), headerFields: [host: "evil.test"])
                 #expect(try await cache.response(for: poisoned).body == Data("evil.test".utf8))
                 let response = try await cache.response(for: TransportRequest(url("a")))
-                // Without Vary, the server has said that all requests get this response.
+                // Without `Vary`, the server claims that all requests get this response.
                 #expect(response.body == Data(expected.utf8))
             }
         }

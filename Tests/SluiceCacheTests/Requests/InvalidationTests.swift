@@ -32,11 +32,11 @@ enum Invalidation: String, CaseIterable, CustomStringConvertible {
     }
 }
 
-/// A server with one value, which each `PUT` replaces by the next one. Its `GET` waits at the gate after it has read the value.
+/// A server with one value, which each `PUT` replaces with the next one. A `GET` reads the value, and then waits at the gate.
 private final class OneValue: Transport {
     private let value = Guarded(0)
     private let gate: Gate?
-    /// The number of `GET` requests that wait.
+    /// The number of `GET` requests that wait at the gate.
     private let held: Int
     let gets = Guarded(0)
     private let fields: HTTPFields
@@ -49,7 +49,7 @@ private final class OneValue: Transport {
 
     static func body(_ value: Int) -> Data { pattern(5_000, seed: value) }
 
-    /// Another program changes the value.
+    /// Changes the value, like another program would.
     func change() { value.withLock { $0 += 1 } }
 
     func open(_ request: TransportRequest) async throws -> TransportResponse {
@@ -89,7 +89,7 @@ private final class OneValue: Transport {
         }
     }
 
-    /// The lookup has read the old body and not returned it yet.
+    /// The lookup has read the old body, but not returned it yet.
     @Test(arguments: Invalidation.allCases)
     func `isn't undone by a lookup that is reading the disk`(_ invalidation: Invalidation) async throws {
         try await withDirectory { directory in
@@ -184,7 +184,7 @@ private final class OneValue: Transport {
         }
     }
 
-    /// Two responses are stored at the same time: one is on disk and removes the file of its predecessor, when the other one is stored.
+    /// Two responses are stored at the same time: while the first one removes its predecessor's file, the second one is stored.
     @Test func `of concurrent responses leaves memory and disk in agreement`() async throws {
         let held = HeldCall()
         let real = SystemCalls.system
@@ -259,7 +259,7 @@ private final class OneValue: Transport {
             #expect(values.valueInMemory(for: url("a")) == nil)
             let second = try await values.value(for: url("a"))
             #expect(second != OneValue.body(0))
-            // Again, while the value is decoded.
+            // The same while the value is being decoded.
             values.removeAll()
             isHeld.withLock { $0 = true }
             let decoding = Task { try await values.value(for: url("a")) }
@@ -311,7 +311,7 @@ private final class OneValue: Transport {
                         #expect(try await cache.store(pattern(50), for: url("a")))
                         for _ in 0..<2 { try await expect(pattern(50), from: cache, url("a")) }
                     }
-                    // The first request removes the old rows, and the second one stores again.
+                    // The first request removes the old rows, and the second one stores the response.
                     let after = try await value(cache)
                     #expect(after != before)
                     #expect(try await value(cache) == after)
@@ -341,7 +341,7 @@ private final class OneValue: Transport {
     }
 }
 
-/// A point in a system call at which a thread stops until the test lets it go on.
+/// A point in a system call at which a thread stops until the test releases it.
 ///
 ///     let held = HeldCall()
 ///     calls.read = { descriptor, bytes in
@@ -357,7 +357,7 @@ final class HeldCall: Sendable {
     private let released = DispatchSemaphore(value: 0)
     private let (reached, reach) = Condition.makeCondition()
 
-    /// The next call stops.
+    /// Makes the next call stop.
     func arm() { isArmed.withLock { $0 = true } }
 
     func stopIfArmed() {

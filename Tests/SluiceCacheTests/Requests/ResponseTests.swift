@@ -30,7 +30,7 @@ import Testing
                 }
             }
             #expect(transport.requests.values.count == 3)
-            // A request without the field is another variant.
+            // A request without the field is for a different variant.
             try await withCache(in: directory, transport) { cache in
                 try await expect(pattern(100, seed: 4), from: cache, url("a"))
                 try await expect(pattern(100, seed: 4), from: cache, url("a"))
@@ -102,7 +102,7 @@ import Testing
             #expect(head.source != .network && head.body.isEmpty && head.headerFields[.contentLength] == "10")
             wall.advance(70)
             #expect(try await cache.response(for: Self.request([.cacheControl: "no-cache"], .head)).status == .ok)
-            // The response to HEAD has made it fresh again.
+            // The response to HEAD has made the stored response fresh again.
             let response = try await cache.response(for: Self.request())
             #expect(response.source == .disk && same(response.body, pattern(10)))
         }
@@ -187,7 +187,7 @@ import Testing
             #expect(try await cache.response(for: onlyIfCached).status == .ok)
             wall.advance(70)
             #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
-            // A stale response is better than none.
+            // With `cacheOnly`, a stale response is better than none.
             #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).status == .ok)
             #expect(transport.requests.values.count == 1)
         }

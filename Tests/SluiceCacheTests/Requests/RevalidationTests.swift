@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceCache
 
-@Suite struct `Validation of what the cache keeps` {
+@Suite struct `Validation of stored responses` {
     private static let date = "Sun, 06 Nov 1994 07:49:37 GMT"
 
     @Test(arguments: [true, false])
@@ -34,7 +34,7 @@ import TestSupport
                 try await read(cache)
                 #expect(cache.statistics.revalidated == (afterRestart ? 1 : 0))
                 #expect(cache.statistics.fetched == 0)
-                // The confirmation's lifetime counts from its arrival.
+                // The lifetime counts from the arrival of the confirmation.
                 wall.advance(99)
                 try await read(cache)
                 #expect(transport.requests.values.count == 2)
@@ -44,7 +44,7 @@ import TestSupport
                 #expect(transport.requests.values[1].headerFields[.ifModifiedSince] == Self.date)
                 try await expectConsistent(cache, entries: 1)
             }
-            // What the confirmation said is on disk, too.
+            // The updated fields are on disk, too.
             try await withCache(in: directory, transport, wall: wall) { cache in
                 wall.advance(99)
                 try await read(cache)
@@ -80,7 +80,7 @@ import TestSupport
         }
     }
 
-    /// A 304 with another tag, and one behind a redirect, are about something else.
+    /// A 304 with a different tag or behind a redirect isn't about the stored response.
     @Test(arguments: [0, 1])
     func `a 304 for a different representation is ignored`(redirects: Int) async throws {
         let wall = WallClock()
@@ -91,7 +91,7 @@ import TestSupport
             return .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .eTag: "\"a\""])
         }
         try await withCache(transport, wall: wall) { cache in
-            // Kept as if it had come without the redirect.
+            // Store the response as if it had arrived without a redirect.
             let head = StoredResponse.Head(
                 status: 200, fields: [.eTag: "\"a\""], length: 100, requested: wall.now(),
                 received: wall.now(), policy: cache.policy)
@@ -208,7 +208,7 @@ import TestSupport
                 try await answered.waitUnlessCancelled()
                 return .response(status: .notModified, headerFields: fields)
             }
-            // The sleep of an instant clock ends immediately; the other clock never stops waiting.
+            // The instant clock's sleep ends immediately; the endless clock's never does.
             let clock: any Clock<Duration> = endsInTime ? EndlessClock() : InstantClock()
             let cache = try await ResourceCache(
                 directory: directory, configuration: .init(), transport: transport, files: .shared, clock: clock,
@@ -242,13 +242,13 @@ private final class EndlessClock: Clock {
     }
 }
 
-// MARK: - A clock that is set
+// MARK: - An adjusted clock
 
-/// The wall clock is set while a cache is in use, and between two uses.
-@Suite struct `A wall clock that is set` {
+/// The wall clock is adjusted while a cache is open, and between two uses.
+@Suite struct `A wall clock that is adjusted` {
     private static let day: Int64 = 86_400
 
-    /// A server whose resource has a new version with each fetch, and a Date of its own clock, which is correct.
+    /// A server that returns a new version for each fetch, with a `Date` from its own, correct clock.
     private static func server(_ wall: WallClock) -> ClosureTransport {
         let correct = wall.now()
         return ClosureTransport { request, number in
@@ -258,16 +258,16 @@ private final class EndlessClock: Clock {
     }
 
     struct Step: Sendable {
-        /// The seconds by which the clock is set.
+        /// The seconds to add to the clock.
         var shift: Int64
-        /// The number of fetches until then, the step's included.
+        /// The expected number of fetches so far, including this step's.
         var fetches: Int
     }
 
     static let courses: [(String, [Step])] = [
         ("stands still", [Step(shift: 0, fetches: 1), Step(shift: 59, fetches: 1), Step(shift: 1, fetches: 2)]),
         ("set forward", [Step(shift: 3650 * day, fetches: 2), Step(shift: 0, fetches: 3), Step(shift: 0, fetches: 4)]),
-        // Before the time of arrival, the age is unknown.
+        // If the clock is set back to before the response arrived, its age is unknown.
         (
             "set back",
             [

@@ -29,7 +29,7 @@ import Testing
             try await withCache(transport, files: files) { (cache) async throws in
                 let fast = try await cache.bytes(for: Self.request)
                 let slow = try await cache.bytes(for: Self.request)
-                // The slow reader starts when the fast one has everything that may be in memory without it.
+                // The slow reader starts only after the fast one has read as much as it can without the slow one.
                 var chunks = fast.body.makeAsyncIterator()
                 var whole = Data()
                 for seed in 0..<5 {
@@ -58,7 +58,7 @@ import Testing
             try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
             let snapshots = DirectoryCopies(of: directory, in: copies)
             let files = FileIO(calls: snapshots.calls)
-            // Room for two: replacing and evicting happen.
+            // Room for two entries, so that replacing and evicting happen.
             let configuration = ResourceCache.Configuration(
                 maximumDiskSize: 80_000, maximumDiskEntrySize: 39_000)
             let transport = ClosureTransport { request, _ in
@@ -184,7 +184,7 @@ import Testing
         #expect(step > 5)
     }
 
-    /// The second reader needs bytes that are in the file only.
+    /// The second reader needs bytes that are only in the file.
     @Test(arguments: ["truncated", "unreadable"])
     func `a reader whose bytes are lost on disk gets an error, and other readers aren't affected`(
         damage: String

@@ -24,7 +24,7 @@ final class PushedBody: ResponseBodySource {
     }
 }
 
-/// A transport that answers each request with the next of these bodies.
+/// A transport that returns the next of these bodies for each request.
 final class PushingTransport: Transport {
     let requests = Recorder<TransportRequest>()
     let bodies: [PushedBody]
@@ -42,7 +42,7 @@ final class PushingTransport: Transport {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Bodies that arrive` {
+@Suite(.timeLimit(.minutes(15))) struct `Arriving bodies` {
     private static let request = TransportRequest(url("a"))
     private static let chunk = pattern(300_000)
 
@@ -90,7 +90,7 @@ final class PushingTransport: Transport {
                     #expect(largest <= SharedBodyState.piece)
                 }
                 #expect(cache.statistics.diskHits == 2 && cache.memory.count == 0)
-                // When a byte changes on the disk, the resource is fetched again.
+                // After a byte changes on disk, the resource is fetched again.
                 let file = try await file(of: url("a"), in: cache)
                 try await file.withRandomAccessFile(.readWrite) { try await $0.write(Data([255]), at: 2_999_000) }
             }
@@ -110,10 +110,10 @@ final class PushingTransport: Transport {
             var chunks = first.body.makeAsyncIterator()
             transport.bodies[0].send(Self.chunk)
             #expect(try await chunks.next() == Self.chunk)
-            // Two more callers join: one reads chunks, one wants the whole.
+            // Two more callers join: one reads chunks, and one wants the whole body.
             let second = try await cache.bytes(for: Self.request)
             let running = try #require(cache.running.makeReader(for: ResponseKey(Self.request)))
-            // If it comes after the end, it needs a stored response.
+            // The third caller may come after the end, and then needs a stored response.
             let third = isStored ? Task { try await cache.data(for: url("a")) } : nil
             transport.bodies[0].send(Self.chunk)
             transport.bodies[0].finish()
@@ -436,7 +436,7 @@ final class PushingTransport: Transport {
 
 // MARK: - The state
 
-@Suite struct `The state of a body that arrives` {
+@Suite struct `The state of an arriving body` {
     private static let half = Data(repeating: 1, count: SharedBodyState.window / 2)
 
     private func join(_ state: inout SharedBodyState) throws -> Int {
@@ -541,7 +541,7 @@ final class PushingTransport: Transport {
         }
         state.stopSpooling()
         _ = state.append([Self.half])
-        // The file has these, so they leave the memory, but not the last one.
+        // All but the last one are in the file, so they leave memory.
         #expect(state.fullness == nil)
         for _ in 0..<2 { _ = state.append([Self.half]) }
         #expect(state.fullness != nil)

@@ -19,7 +19,7 @@ func same(_ a: Data, _ b: Data) -> Bool { a.elementsEqual(b) }
 
 func url(_ name: String) -> URL { URL(string: "http://example.test/\(name)")! }
 
-/// A clock with sleeps that take no time and are recorded.
+/// A clock whose sleeps take no time and are recorded.
 final class InstantClock: Clock {
     typealias Instant = ContinuousClock.Instant
     let slept = Recorder<Duration>()
@@ -43,7 +43,7 @@ final class WallClock: Sendable {
     func advance(_ duration: Int64) { seconds.withLock { $0 += duration } }
 }
 
-/// A transport that answers with a closure, and records the requests.
+/// A transport that calls a closure for each response, and records the requests.
 final class ClosureTransport: Transport {
     let requests = Recorder<TransportRequest>()
     private let answer: @Sendable (TransportRequest, Int) async throws -> ScriptedTransport.Answer
@@ -76,7 +76,7 @@ extension ScriptedTransport.Answer {
     }
 }
 
-/// Opens a cache in a directory, with clocks that take no time. By default, small bodies are in files too.
+/// Opens a cache in a directory, with clocks that take no time. By default, small bodies are in files, too.
 func withCache<R>(
     in directory: URL, _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(),
     files: FileIO = .shared, clock: InstantClock = InstantClock(), wall: WallClock = WallClock(),
@@ -93,7 +93,7 @@ func withCache<R>(
     }
 }
 
-/// Opens a cache in a directory of its own, which is removed afterwards.
+/// Opens a cache in a temporary directory, and removes the directory afterwards.
 func withCache(
     _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(), files: FileIO = .shared,
     clock: InstantClock = InstantClock(), wall: WallClock = WallClock(), largestInIndex: Int = 0,
@@ -110,7 +110,7 @@ func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
 }
 
-/// The files of bodies below a directory, with their sizes, by their names relative to it.
+/// Returns the sizes of the body files below a directory, keyed by relative path.
 func bodies(in directory: URL) -> [String: Int] {
     var found: [String: Int] = [:]
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? [] {
@@ -146,7 +146,7 @@ func expectConsistent(
     if let entries { #expect(rows.count == entries, sourceLocation: sourceLocation) }
 }
 
-/// The file of the only entry for a URL.
+/// Returns the file of a URL's only entry.
 func file(of url: URL, in cache: ResourceCache) async throws -> URL {
     let key = ResourceKey(url)
     let id = try await cache.disk.database.read {
@@ -155,7 +155,7 @@ func file(of url: URL, in cache: ResourceCache) async throws -> URL {
     return cache.disk.file(try #require(id), key)
 }
 
-/// The error of a request that should fail.
+/// Returns the error of a request that should fail.
 func failure(_ body: () async throws -> some Any) async -> (any Error)? {
     do {
         _ = try await body()
@@ -165,7 +165,7 @@ func failure(_ body: () async throws -> some Any) async -> (any Error)? {
     }
 }
 
-/// Expects these bytes from the cache.
+/// Expects the cache to return these bytes.
 func expect(
     _ expected: Data, from cache: ResourceCache, _ url: URL, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
@@ -173,7 +173,7 @@ func expect(
     #expect(same(data, expected), sourceLocation: sourceLocation)
 }
 
-/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens the gate.
+/// Waits until the gate holds as many of the origin's responses as the limit allows, expects no further request, and opens the gate.
 func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
     await gate.arrivals(limit)
     // A request above the limit would have been sent before these.

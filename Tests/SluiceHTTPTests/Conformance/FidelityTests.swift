@@ -6,10 +6,10 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// What a transport hands on of a message, and what it sends by itself.
+/// What a transport passes on unchanged, and what it does on its own.
 @Suite(.timeLimit(.minutes(15))) struct `What a transport changes` {
     @Test(arguments: TestedTransport.having(.codedBodies))
-    func `a body encoded unasked arrives unchanged`(tested: TestedTransport) async throws {
+    func `a body with an unrequested content coding arrives unchanged`(tested: TestedTransport) async throws {
         // "hello" by gzip(1).
         let coded: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// The server answers the first request of a connection, and closes it when the second comes: as if it had been idle for too long.
+    /// The server closes a connection when a second request arrives, as it does when the connection has been idle for too long.
     @Test(arguments: TestedTransport.having(.sendsOnce), [HTTPRequest.Method.get, .post])
     func `only an idempotent request is retried over a new connection`(
         tested: TestedTransport, method: HTTPRequest.Method
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// The server reads the second request of a connection and closes it without an answer.
+    /// The server reads the second request on a connection, and closes the connection without a response.
     @Test(arguments: TestedTransport.having(.sendsOnce), [5, 1_000_000])
     func `a retried request sends its body again`(tested: TestedTransport, count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Each loop uses its handles and connections again.
+    /// Each loop reuses its handles and connections.
     @Test(arguments: TestedTransport.all)
     func `the credentials of one URL aren't sent with the next`(tested: TestedTransport) async throws {
         try await tested.exchange { request in
@@ -157,7 +157,7 @@ import Testing
                 (url, "none"), (url.replacing("://", with: "://ann:secret@"), basic), (url, "none"),
                 (url.replacing("127.0.0.1", with: "localhost"), "none"),
             ] {
-                // As far as an engine sends the credentials of a URL at all.
+                // URLSession may not send a URL's credentials at all.
                 let response = try await transport.open(.init(URL(fetchable: text)))
                 let seen = String(decoding: try await response.body.collect(upTo: 1000), as: UTF8.self)
                 #expect(seen == expected || seen == "none" && !tested.has(.configuredProxies))
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    /// The origin also serves `sluice demo`, to which every process of the machine can connect.
+    /// The origin also serves `sluice demo`, to which any local process can connect.
     @Test(
         arguments: [
             [.contentLength: "-1"], [.contentLength: "9223372036854775807"], [.range: "bytes=0-9223372036854775807"],

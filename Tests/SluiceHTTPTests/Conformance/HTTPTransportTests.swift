@@ -124,7 +124,7 @@ import URLSessionOnLinux
     func `a truncated body delivers its bytes and then throws`(tested: TestedTransport, ending: OriginResponse.Step)
         async throws
     {
-        // The server ends the connection when the client has the bytes: a reset discards what is on its way.
+        // The server waits until the client has the bytes, because a reset discards bytes in flight.
         let received = Gate()
         try await tested.exchange { _ in
             OriginResponse(
@@ -156,7 +156,7 @@ import URLSessionOnLinux
                 try await transport.open(.init(URL(fetchable: origin.url("/head"))))
             }
             #expect(head?.code == .stalled)
-            // On a busy machine the head may take longer than the limit, too: then it is asked for again.
+            // On a busy machine, the head may also take longer than the limit. Then retry.
             var response: TransportResponse?
             while response == nil {
                 do {
@@ -376,7 +376,7 @@ import URLSessionOnLinux
                 if bytes.count == 3 { await received.open() }
             }
             #expect(bytes == [1, 2, 3, 4, 5, 6])
-            // The connection stays open for other requests only as long as there is a transport.
+            // Only a transport keeps idle connections open for later requests.
             _ = try await origin.metrics { $0.openConnections == 0 }
         }
     }
@@ -411,7 +411,7 @@ import URLSessionOnLinux
     @Test func `an invalid setting traps, even if it's set later`() async {
         await #expect(processExitsWith: .failure) {
             var configuration = HTTPTransport.Configuration()
-            // No byte would ever be accepted.
+            // An empty buffer would never accept a byte.
             configuration.bufferSize = 0
             _ = HTTPTransport(configuration: configuration)
         }
@@ -466,7 +466,7 @@ import URLSessionOnLinux
                 }
             }
             #expect(origin.metrics.requests == 3)
-            // How often libcurl can use a connection again is its own affair.
+            // How often libcurl reuses a connection for idempotent methods is up to libcurl.
             if tested.has(.sendsOnce), method == .post || method == .patch { #expect(origin.metrics.connections == 3) }
         }
     }
@@ -493,24 +493,24 @@ import URLSessionOnLinux
 
 // MARK: - The transports under test
 
-/// A transport that the suites run, and what it can. A test of what one lacks leaves that one out.
+/// A transport that the suites test, and its capabilities. A test skips transports that lack what it needs.
 struct TestedTransport: Sendable, CustomTestStringConvertible {
     enum Capability: Sendable, CaseIterable {
-        /// A reader that stops holds at most the buffer.
+        /// When a reader stops, at most one buffer of bytes is held.
         case backPressure
-        /// A body that is coded without being asked for arrives as it is.
+        /// A body with an unrequested content coding arrives unchanged.
         case codedBodies
-        /// Fields of the same name stay apart.
+        /// Fields with the same name stay separate.
         case separateFields
-        /// Heads of status 1xx are passed over.
+        /// Informational heads (1xx) are skipped.
         case informationalHeads
-        /// Errors tell a broken message from a connection that was closed or refused.
+        /// Errors distinguish invalid HTTP from a closed or refused connection.
         case exactErrors
-        /// A request with a method that is not idempotent is sent once.
+        /// A request with a non-idempotent method is sent only once.
         case sendsOnce
-        /// Authorities, client certificates and proxies of the configuration.
+        /// The configuration's authorities and client certificates apply, and its proxies.
         case configuredTrust, configuredProxies
-        /// Timings tell of the connection.
+        /// Timings include the connection.
         case detailedTimings
     }
 
@@ -521,31 +521,31 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
     static let libcurl = TestedTransport(testDescription: "libcurl", capabilities: Set(Capability.allCases)) {
         HTTPTransport(configuration: $0)
     }
-    /// As swift-corelibs-foundation has it. Apple's does more.
+    /// The one in swift-corelibs-foundation. Apple's has more capabilities.
     static let urlSession = TestedTransport(testDescription: "URLSession", capabilities: []) {
         HTTPTransport(configuration: $0, engine: URLSessionEngine($0))
     }
 
-    /// All of them, or the one that the variable `SLUICE_TESTED_TRANSPORT` names.
+    /// All transports, or the one that the environment variable `SLUICE_TESTED_TRANSPORT` names.
     static let all = [libcurl, urlSession].filter { only == nil || only == $0.testDescription }
 
     private static let only = ProcessInfo.processInfo.environment["SLUICE_TESTED_TRANSPORT"]
 
-    /// Those that have these capabilities.
+    /// The transports with these capabilities.
     static func having(_ needed: Capability...) -> [TestedTransport] {
         all.filter { $0.capabilities.isSuperset(of: needed) }
     }
 
     func has(_ capability: Capability) -> Bool { capabilities.contains(capability) }
 
-    /// A transport of this kind, which is shut down after `body`.
+    /// Calls `body` with a transport of this kind, and then shuts it down.
     func withTransport<Result>(
         _ configuration: HTTPTransport.Configuration, _ body: (HTTPTransport) async throws -> Result
     ) async throws -> Result {
         try await engine(configuration).whileOpen(body)
     }
 
-    /// A transport of this kind and an origin that answers with a closure. Its timeouts are long, because the machine may be busy.
+    /// Calls `test` with a transport of this kind and an origin. The transport's timeouts are long, because the machine may be busy.
     func exchange(
         stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
         _ handler: @escaping LoopbackOrigin.Handler,

@@ -5,10 +5,10 @@ import Testing
 @testable import SluiceHTTP
 
 @Suite(.timeLimit(.minutes(30))) struct `What requests leave behind` {
-    /// How many requests; `Scripts/checks/sanitizers.sh address SluiceHTTP` sends 10,000, alone in the process.
+    /// The number of requests. `Scripts/checks/sanitizers.sh address SluiceHTTP` sends 10,000, with no other test in the process.
     private static let wanted = ProcessInfo.processInfo.environment["SLUICE_REQUESTS"].flatMap(Int.init)
 
-    /// What the open descriptors lead to.
+    /// The targets of the process's open descriptors.
     private static func openDescriptors() throws -> [String] {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
@@ -28,7 +28,7 @@ import Testing
             }
         } during: { origin in
             try await Self.exchange(16, tested, origin)
-            // Those that the process keeps once it has begun, such as the one by which a thread waits for sockets, are there now.
+            // By now, the process has opened the descriptors that it keeps, such as the one that a thread uses to wait for sockets.
             let before = try Self.openDescriptors()
             try await Self.exchange(Self.wanted ?? 400, tested, origin)
             guard Self.wanted != nil else { return }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Sends this many requests over a new transport, and returns when the origin has no connection any more.
+    /// Sends `count` requests over a new transport, and returns when the origin has no more open connections.
     private static func exchange(_ count: Int, _ tested: TestedTransport, _ origin: LoopbackOrigin) async throws {
         let configuration = HTTPTransport.Configuration(
             connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)

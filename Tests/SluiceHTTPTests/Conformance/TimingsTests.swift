@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite(.timeLimit(.minutes(15))) struct `The times of an exchange` {
+@Suite(.timeLimit(.minutes(15))) struct `The timings of an exchange` {
     @Test(arguments: TestedTransport.all)
     func `include the delay before the head, and the total once the body has ended`(tested: TestedTransport)
         async throws
@@ -59,7 +59,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `A trace of exchanges` {
-    /// What was told, without the times and without `Date`.
+    /// The traced steps as text, without timings and `Date`.
     private final class Told: Sendable {
         let steps = Recorder<String>()
 
@@ -102,7 +102,7 @@ import Testing
         }
         let ofRedirect = steps.filter { $0.hasPrefix("1 ") }
         #expect(ofRedirect.prefix(2) == ["1 sent GET /a", "1 answered 302"])
-        // The body of a redirect is not read. It may have arrived whole.
+        // The redirect's body isn't read, but it may have arrived completely.
         #expect(["1 ended true", "1 failed CancellationError()"].contains(ofRedirect.last))
         #expect(steps.filter { $0.hasPrefix("2 ") } == ["2 sent GET /b", "2 answered 200", "2 ended true"])
         #expect(steps.count == 6)

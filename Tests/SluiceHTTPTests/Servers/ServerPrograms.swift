@@ -4,17 +4,17 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// Servers of the system that tests start: nginx, tinyproxy, microsocks and the certificates that openssl makes.
+/// Installed programs that tests run: the servers nginx, tinyproxy and microsocks, and openssl for certificates.
 enum ServerPrograms {
     static let all = ["nginx", "openssl", "tinyproxy", "microsocks"]
 
-    /// Where a program is, or nil.
+    /// Returns the path of a program, or `nil` if it isn't installed.
     static func path(_ name: String) -> String? {
         ["/usr/sbin/", "/usr/bin/", "/sbin/", "/usr/local/bin/"].map { $0 + name }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Whether tests with them run. Where `SLUICE_REQUIRE_SERVERS` is set, as in CI, they do in any case: a program that is missing fails them.
+    /// Whether tests with these programs run. With `SLUICE_REQUIRE_SERVERS`, as in CI, they always run, and fail if one is missing.
     static var areThere: Bool {
         ProcessInfo.processInfo.environment["SLUICE_REQUIRE_SERVERS"] != nil || all.allSatisfy { path($0) != nil }
     }
@@ -37,7 +37,7 @@ enum ServerPrograms {
         return (process, output)
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits until it exits.
     static func run(_ name: String, _ arguments: [String], in directory: URL) async throws {
         let result = await offPool { () -> Result<(Int32, String), any Error> in
             Result {
@@ -54,22 +54,22 @@ enum ServerPrograms {
         }
     }
 
-    /// Starts a server, waits until each of its ports takes connections, and ends it after `body`.
+    /// Starts a server, waits until each of its ports accepts connections, calls `body`, and kills the server.
     ///
-    /// - Parameter prepare: Writes what the server needs, and returns its arguments. It is called again with other ports if the server ends
-    ///   before it listens: another process may have taken one of them.
+    /// - Parameter prepare: Writes the server's files, and returns its arguments. It is called again with other ports if the server exits
+    ///   before it listens, because another process may have taken a port.
     static func serve<Result>(
         _ name: String, ports count: Int, in directory: URL, _ prepare: ([UInt16]) throws -> [String],
         during body: ([UInt16]) async throws -> Result
     ) async throws -> Result {
         var attempts = 0
         while true {
-            // Free now, and all different since they are held together.
+            // The ports are free, and all different because they are held at the same time.
             let ports = try (0..<count).map { _ in try UnheardPort() }.map(\.number)
             let (process, output) = try process(name, try prepare(ports), in: directory)
             try process.run()
             defer {
-                // The threads of the pool block SIGTERM, and what they start does so too.
+                // The pool's threads block SIGTERM, and the processes that they start inherit that.
                 if process.isRunning { kill(process.processIdentifier, SIGKILL) }
                 process.waitUntilExit()
             }
@@ -82,11 +82,11 @@ enum ServerPrograms {
         }
     }
 
-    /// Waits until all ports take connections; false if the server ends before.
+    /// Waits until all ports accept connections. Returns false if the server exits first.
     private static func isReady(_ process: Process, _ ports: [UInt16]) async throws -> Bool {
         while try await !listens(on: ports) {
             guard process.isRunning else { return false }
-            // These servers don't report when they listen: the port has to be tried.
+            // These servers don't report when they listen, so poll the ports.
             try await Task.sleep(for: .milliseconds(20))
         }
         return true
@@ -117,7 +117,7 @@ enum ServerPrograms {
 
 // MARK: - A port without a server
 
-/// A port of 127.0.0.1 that is taken, and refuses connections: its socket is bound and does not listen (tcp(7)).
+/// A reserved port on 127.0.0.1 that refuses connections, because its socket is bound but doesn't listen (tcp(7)).
 final class UnheardPort: Sendable {
     let number: UInt16
     private let descriptor: CInt

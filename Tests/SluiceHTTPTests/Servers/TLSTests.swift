@@ -6,13 +6,13 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// A real server with TLS and an authority that the test makes.
+/// A real TLS server, with a certificate authority that the test creates.
 private struct Nginx {
-    /// 1 MiB below `/file` and nothing else.
+    /// The only file, 1 MiB at `/file`.
     static let file = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
     var directory: URL
-    /// With a certificate that is right, one for another host, one that has expired; and one that asks the client for a certificate.
+    /// The ports: with a valid certificate, one for another host, an expired one, and a valid one that asks for a client certificate.
     var right: UInt16, otherHost: UInt16, expired: UInt16, asking: UInt16
 
     var authority: URL { directory.appending(path: "ca.pem") }
@@ -76,7 +76,7 @@ private struct Nginx {
             do {
                 try await openssl("\(sign) -days -1")
             } catch {
-                // OpenSSL 3.5 refuses a negative number, and 3.0 doesn't know these options.
+                // OpenSSL 3.5 rejects a negative number of days, and 3.0 doesn't have these options.
                 try await openssl("\(sign) -not_before 20200101000000Z -not_after 20200102000000Z")
             }
         }
@@ -144,7 +144,7 @@ struct `Against nginx with TLS` {
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust))
-    func `a server that asks for a client certificate gets it, and rejects a client without`(tested: TestedTransport)
+    func `a server that asks for a client certificate gets it or rejects the client`(tested: TestedTransport)
         async throws
     {
         try await Nginx.serve { nginx in
@@ -161,7 +161,7 @@ struct `Against nginx with TLS` {
         }
     }
 
-    /// nginx takes the path of a whole URL, whatever its host is.
+    /// nginx can stand in for a proxy: it takes the path from a full URL and ignores the host.
     @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies))
     func `an https proxy is verified with the configured authorities`(tested: TestedTransport) async throws {
         try await Nginx.serve { nginx in

@@ -64,8 +64,8 @@ final class CurlLoop: ExchangeCarrier {
         var isRetired = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// Notes that the thread ends, and returns what it leaves behind. This must be one step: a command that comes later starts another
-        /// thread, and this one must not take it.
+        /// Notes that the thread ends, and returns what it leaves behind. This must be atomic: a later command starts another thread, and
+        /// this thread must not take that command.
         mutating func threadEnds() -> Remains {
             defer { (commands, waitingForEnd, hasThread) = ([], [], false) }
             return Remains(commands: commands, waitingForEnd: waitingForEnd)

@@ -201,7 +201,7 @@ final class CurlTransfer {
 }
 
 extension TransportTimings {
-    /// The head of the transfer must have arrived.
+    /// Call this only after the transfer's head has arrived.
     fileprivate init(_ times: csluice_curl_times) {
         self.init(
             firstByte: .microseconds(times.first_byte > 0 ? times.first_byte : times.now),
@@ -223,7 +223,7 @@ final class ReceiveBlocks: Sendable {
     private static let mostIdle = 32
 
     private struct Block: @unchecked Sendable {
-        // The pool's lock protects it. Only the pool refers to a block that is in the pool.
+        // The pool's lock protects it. Nothing else refers to a block that is in the pool.
         var start: UnsafeMutableRawPointer
     }
 

@@ -1,4 +1,4 @@
 #pragma once
 
-// Numbers of Darwin, which none of ours calls.
+// Darwin's system call numbers. None of our code uses them.
 #define SYS_syscall 0
