@@ -189,7 +189,7 @@ extension StyleSheet {
 
     /// Lines on any of the four sides of a block.
     ///
-    ///     .codeBlock: [.border(.init(cornerRadius: .points(6))), .background(.codeBackground)]
+    ///     sheet.setting(block: [.codeBlock: [.border(.init(cornerRadius: .points(6)))]])
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<Edge>

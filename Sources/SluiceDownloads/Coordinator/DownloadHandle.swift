@@ -114,7 +114,7 @@ public struct DownloadHandle: Sendable {
     /// An asynchronous sequence of the progress of the download, from now until it has ended; for a progress bar.
     ///
     ///     for await progress in handle.progress() {
-    ///         bar.value = progress.fractionCompleted ?? 0
+    ///         bar.show(progress.fractionCompleted ?? 0)
     ///     }
     ///
     /// If a transfer is running, the first value is its current progress. A retry that can't resume starts again at 0. The last value of a

@@ -4,5 +4,5 @@ import SluiceConcurrency
 struct TooManyRequests: Error { var retryAfter: Duration? }
 
 let limiter = KeyedRateLimiter<String, _>(rate: 5, per: .seconds(1))
-let client = "", host = "", url = ""
-func fetch(_ url: String) async throws -> String { url }
+let client = ""
+func fetch(_ url: some Any) async throws -> Int { 0 }

@@ -36,3 +36,6 @@ nonisolated(unsafe) var saved = QueueEvent.Cursor(rawValue: 0)
 func show(_ event: DownloadEvent) {}
 func show(_ text: String) {}
 func notify(_ user: String?, about job: QueuedDownload.ID) {}
+
+struct Bar: Sendable { func show(_ fraction: Double) {} }
+let bar = Bar()
