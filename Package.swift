@@ -16,15 +16,18 @@ let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
 /// `swift build --traits PostgreSQL` compiles the queue's store on PostgreSQL and links libpq. Without it, SluicePostgres is empty.
 let postgres = "PostgreSQL"
 
-/// `SLUICE_TRAITS=PostgreSQL` turns the trait on by default. The checks use it for packages that depend on this one, such as the examples:
-/// `--traits` doesn't apply to dependencies, and our modules would be compiled again for them.
-let defaultTraits: Set<String> = Context.environment["SLUICE_TRAITS"] == postgres ? [postgres] : []
+/// `swift build --traits Cairo` compiles NativeMark's drawing with Cairo and links libpango. Without it, NativeMarkCairo is empty.
+let cairo = "Cairo"
+
+/// `SLUICE_TRAITS=PostgreSQL,Cairo` turns traits on by default. The checks use it for packages that depend on this one, such as the
+/// examples: `--traits` doesn't apply to dependencies, and our modules would be compiled again for them.
+let defaultTraits = Set((Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").map(String.init))
 
 // MARK: Packages and products
 
 let libraries = [
     "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "SluiceService",
-    "SluicePostgres", "NativeMark",
+    "SluicePostgres", "NativeMark", "NativeMarkCairo",
 ]
 
 let package = Package(
@@ -34,6 +37,7 @@ let package = Package(
         + [.executable(name: "sluice", targets: ["sluice"])],
     traits: [
         .trait(name: postgres, description: "The download queue on PostgreSQL, which needs libpq."),
+        .trait(name: cairo, description: "Markdown as PDF, PNG and SVG, which needs libpango."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
@@ -57,6 +61,7 @@ let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift"
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let cairoDrawing = Target.Dependency.target(name: "NativeMarkCairo", condition: .when(traits: [cairo]))
 let postgresQueue = Target.Dependency.target(name: "SluicePostgres", condition: .when(traits: [postgres]))
 
 // MARK: Targets, lowest layer first (here and below, a target comes after its dependencies)
@@ -71,6 +76,14 @@ package.targets = [
         name: "SluiceFiles", dependencies: ["SluiceLock", "SluiceConcurrency", "CSluiceFiles", collections],
         swiftSettings: [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "NativeMark", exclude: ["README.md"]),
+    // Empty without its trait, because a trait doesn't remove targets.
+    .systemLibrary(
+        name: "CPangoCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"]), .brew(["pango"])]),
+    .target(
+        name: "NativeMarkCairo",
+        dependencies: [
+            "NativeMark", "SluiceLock", .target(name: "CPangoCairo", condition: .when(traits: [cairo])),
+        ]),
     .target(
         name: "CSluiceHTTP",
         linkerSettings: [
@@ -113,7 +126,7 @@ package.targets = [
         name: "SluiceCommands",
         dependencies: [
             "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
-            "NativeMark", "LoopbackOrigin", postgresQueue, httpTypes, arguments,
+            "NativeMark", "LoopbackOrigin", cairoDrawing, postgresQueue, httpTypes, arguments,
         ]),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"]),
 ]
@@ -156,6 +169,7 @@ package.targets += [
         name: "SluiceFilesTests",
         dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"]),
     .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"]),
+    .testTarget(name: "NativeMarkCairoTests", dependencies: ["NativeMark", "NativeMarkCairo", "TestSupport"]),
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes]),
@@ -229,7 +243,7 @@ if let only {
 
 // MARK: Settings of every target
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings =
         [
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

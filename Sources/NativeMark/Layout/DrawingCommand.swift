@@ -9,8 +9,8 @@ package enum DrawingCommand: Sendable {
     case stroke(LayoutRectangle, ResolvedBlockStyle.Border, corners: LayoutCorners = .all)
     /// A straight line, with its center between two points.
     case line(from: LayoutPoint, to: LayoutPoint, width: Double, StyleSheet.Tone)
-    /// A line of text, with the leading end of its baseline at a point.
-    case text(any TextEngineLine, at: LayoutPoint)
+    /// A line of text of a block of ``StyledText/blocks``, with the left end of its baseline at a point.
+    case text(any TextEngineLine, at: LayoutPoint, block: Int)
     /// An image of ``StyledText/images``, by its index.
     case image(Int, LayoutRectangle)
     /// The checkbox of a task item.
@@ -72,4 +72,11 @@ package struct LayoutCorners: OptionSet, Sendable, Hashable {
     /// The two corners where lines of text end.
     package static let trailing = Self(rawValue: 2)
     package static let all: Self = [.leading, .trailing]
+}
+
+extension StyleSheet.Tone {
+    /// The components in sRGB, from 0 to 1, or `nil` for the standard color.
+    package var components: (red: Double, green: Double, blue: Double, alpha: Double)? {
+        srgb.map { ($0.red, $0.green, $0.blue, $0.alpha) }
+    }
 }

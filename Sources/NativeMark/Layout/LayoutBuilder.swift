@@ -10,12 +10,16 @@ struct LayoutBuilder {
     private var boxes: [DrawingCommand] = []
     var content: [DrawingCommand] = []
     private var lines: [PlacedLine] = []
+    private var rows: [LayoutRow] = []
+    /// The top of the outermost box that has begun since the last row.
+    private var boxTop: Double?
     var frames: [Frame] = []
     /// The bottom of what has been placed.
     var y = 0.0
     /// The largest spacing of the blocks that have ended or begun since.
     var spacing = 0.0
     private var nextRun = 0
+    private var nextBlock = 0
 
     struct Frame {
         var block: Int
@@ -56,26 +60,46 @@ struct LayoutBuilder {
         self.engine = engine
         self.imageSize = imageSize
         self.width = width.isFinite ? min(max(width, 1), 1_000_000) : 1_000_000
+        frames = [Frame(block: -1, left: 0, right: self.width, boxFrame: 0)]
     }
 
-    mutating func build() -> (LayoutSize, [DrawingCommand], [PlacedLine]) {
-        frames = [Frame(block: -1, left: 0, right: width, boxFrame: 0)]
-        var index = 0
-        while index < text.blocks.count {
-            while let top = frames.last, top.block >= 0, index >= text.blocks[top.block].end { close() }
-            begin(index)
-            let block = text.blocks[index]
+    /// Lays out the rest of the text.
+    mutating func finish() -> LayoutSection {
+        while advance() {}
+        return take(0)
+    }
+
+    /// Lays out the next block of the document, with all blocks inside. Returns `nil` at the end.
+    mutating func nextSection() -> LayoutSection? {
+        // The document's own box isn't known before its end.
+        advance() ? take(text.blocks[0].style.hasBox ? 2 : 0) : nil
+    }
+
+    private mutating func advance() -> Bool {
+        guard nextBlock < text.blocks.count else { return false }
+        repeat {
+            let block = text.blocks[nextBlock]
+            begin(nextBlock)
             if block.isTable {
-                table(index)
-                index = block.end
+                table(nextBlock)
+                nextBlock = block.end
             } else {
-                if block.isLeaf { leaf(index) }
-                index += 1
+                if block.isLeaf { leaf(nextBlock) }
+                nextBlock += 1
             }
-        }
-        while frames.count > 1 { close() }
-        let commands = backgrounds.compactMap(\.self) + boxes + content
-        return (LayoutSize(width: width, height: y), commands, lines)
+            while let top = frames.last, top.block >= 0, nextBlock >= text.blocks[top.block].end { close() }
+        } while frames.count > 2
+        // The document's frame begins with its first block.
+        return frames.count == 2 && nextBlock == 1 ? advance() : true
+    }
+
+    /// Returns what has been laid out since the last call, without the backgrounds in the first slots.
+    private mutating func take(_ slots: Int) -> LayoutSection {
+        let commands = backgrounds.dropFirst(slots).compactMap(\.self) + boxes + content
+        let section = LayoutSection(commands: commands, lines: lines, rows: rows, bottom: y)
+        backgrounds.removeSubrange(min(slots, backgrounds.count)...)
+        (boxes, content, lines, rows) = ([], [], [], [])
+        return section
     }
 
     // MARK: Boxes
@@ -107,6 +131,7 @@ struct LayoutBuilder {
             frame.boxFrame = frames.count
             frame.hasContent = false
             backgrounds += [nil, nil]
+            boxTop = boxTop ?? y
             y += (border?.width(of: .top) ?? 0) + Self.points(style.padding.top)
         }
         if hasRoom {
@@ -134,6 +159,7 @@ struct LayoutBuilder {
             if let border, !border.edges.isEmpty, border.width > 0 {
                 backgrounds[box.slot + 1] = .stroke(rectangle, border)
             }
+            if boxTop != nil { addRow(of: frame.block, from: box.top) } else { rows[rows.count - 1].bottom = y }
         }
         spacing = max(spacing, Self.points(style.spacingAfter))
     }
@@ -144,6 +170,12 @@ struct LayoutBuilder {
         if frames[box].hasContent { y += spacing }
         frames[box].hasContent = true
         spacing = 0
+    }
+
+    /// Adds the row from `top` to ``y``, with the beginnings of the boxes above it.
+    private mutating func addRow(of block: Int, from top: Double) {
+        rows.append(LayoutRow(top: boxTop ?? top, bottom: y, block: block))
+        boxTop = nil
     }
 
     // MARK: Markers
@@ -195,7 +227,7 @@ struct LayoutBuilder {
         for index in frames.indices {
             guard let marker = frames[index].marker else { continue }
             frames[index].marker = nil
-            if let line = marker.line { content.append(.text(line, at: .init(x: marker.x, y: baseline))) }
+            if let line = marker.line { content.append(.text(line, at: .init(x: marker.x, y: baseline), block: frames[index].block)) }
             if let task = marker.task {
                 let side = marker.style.fontSize * 0.8
                 content.append(
@@ -223,6 +255,7 @@ struct LayoutBuilder {
                     block.style.text.color))
             drawMarkers(atBaseline: y + height)
             y += height
+            addRow(of: index, from: y - height)
         case .codeBlock:
             for (number, line) in sourceLines(of: runs).enumerated() {
                 if number > 0 { y += Self.points(block.style.lineSpacing) }
@@ -289,15 +322,16 @@ struct LayoutBuilder {
         let style = text.blocks[block].style
         let indent = Self.points(style.firstLineIndent, least: -frame.left)
         put(
-            layoutParagraph(pieces, of: block), style, alignment: style.alignment, left: frame.left, right: frame.right,
+            layoutParagraph(pieces, of: block), block, alignment: style.alignment, left: frame.left, right: frame.right,
             firstIndent: indent)
     }
 
     /// Adds the lines of a paragraph at ``y``, and moves below them.
     mutating func put(
-        _ paragraph: LayoutParagraph, _ style: ResolvedBlockStyle, alignment: StyleSheet.Alignment, left: Double,
-        right: Double, firstIndent: Double
+        _ paragraph: LayoutParagraph, _ block: Int, alignment: StyleSheet.Alignment, left: Double, right: Double,
+        firstIndent: Double
     ) {
+        let style = text.blocks[block].style
         let room = max(right - left, 1)
         let firstIndent = firstIndent < room ? firstIndent : 0
         let lines = engine.lines(of: paragraph.paragraph, width: room, firstIndent: firstIndent)
@@ -320,7 +354,7 @@ struct LayoutBuilder {
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
-            content.append(.text(line, at: origin))
+            content.append(.text(line, at: origin, block: block))
             for image in paragraph.images where line.range.overlaps(image.range) {
                 guard let span = line.spans(of: image.range).first else { continue }
                 content.append(
@@ -333,8 +367,9 @@ struct LayoutBuilder {
             self.lines.append(
                 PlacedLine(
                     line: line, origin: origin, rectangle: .init(x: x, y: y, width: line.width, height: height),
-                    parts: paragraph.parts))
+                    block: block, parts: paragraph.parts))
             y += height
+            addRow(of: block, from: y - height)
         }
     }
 
@@ -406,11 +441,13 @@ extension LayoutBuilder {
         let left = frame.left
         let right = left + outer + line * Double(columns - 1) + widths.reduce(0, +)
         let top = y
+        boxTop = boxTop ?? top
         let slot = backgrounds.count
         backgrounds += [nil, nil]
         y += border?.width(of: .top) ?? 0
         for (number, row) in rows.enumerated() {
             let rowTop = y
+            let firstLine = self.rows.count
             let rowSlot = backgrounds.count
             backgrounds.append(nil)
             var x = left + (border?.width(of: .leading) ?? 0)
@@ -418,8 +455,8 @@ extension LayoutBuilder {
             for (cell, width) in zip(row.cells, widths) {
                 y = rowTop + cell.padding.top
                 put(
-                    cell.paragraph, text.blocks[cell.block].style, alignment: cell.alignment,
-                    left: x + cell.padding.leading, right: x + width - cell.padding.trailing, firstIndent: 0)
+                    cell.paragraph, cell.block, alignment: cell.alignment, left: x + cell.padding.leading,
+                    right: x + width - cell.padding.trailing, firstIndent: 0)
                 bottom = max(bottom, y + cell.padding.bottom)
                 x += width + line
             }
@@ -435,8 +472,12 @@ extension LayoutBuilder {
                         border.color))
                 y += line
             }
+            // A page doesn't end inside of a row.
+            self.rows.removeSubrange(firstLine...)
+            addRow(of: row.block, from: rowTop)
         }
         y += border?.width(of: .bottom) ?? 0
+        self.rows[self.rows.count - 1].bottom = y
         let rectangle = LayoutRectangle(x: left, y: top, width: right - left, height: y - top)
         if let color = style.background {
             backgrounds[slot] = .fill(rectangle, radius: Self.points(border?.cornerRadius ?? 0), color)

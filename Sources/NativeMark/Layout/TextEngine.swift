@@ -41,12 +41,20 @@ package struct TextParagraph: Sendable, Hashable {
     package var isJustified = false
     package var isHyphenated = false
 
+    package init() {}
+
     package struct Run: Sendable, Hashable {
         /// The range in ``TextParagraph/text``, in UTF-8 offsets.
         package var range: Range<Int>
         package var style: ResolvedTextStyle
         /// The space that the run takes if it is a placeholder.
         package var placeholder: Placeholder?
+
+        package init(range: Range<Int>, style: ResolvedTextStyle, placeholder: Placeholder? = nil) {
+            self.range = range
+            self.style = style
+            self.placeholder = placeholder
+        }
     }
 
     /// Space for an image, or for the padding of a box around text.

@@ -32,10 +32,12 @@ package struct TextLayout: Sendable {
         imageSize: (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
         self.text = text
-        (size, commands, lines) = withoutActuallyEscaping(imageSize) { imageSize in
+        let (section, width) = withoutActuallyEscaping(imageSize) { imageSize in
             var builder = LayoutBuilder(text, width: width, engine: engine, imageSize: imageSize)
-            return builder.build()
+            return (builder.finish(), builder.width)
         }
+        size = LayoutSize(width: width, height: section.bottom)
+        (commands, lines) = (section.commands, section.lines)
     }
 
     /// Returns the index of the link at a point.
@@ -55,25 +57,42 @@ package struct TextLayout: Sendable {
                 let own = part.isImage ? part.range : wanted.lowerBound + start..<wanted.upperBound + start
                 let shown = own.clamped(to: line.line.range)
                 guard !wanted.isEmpty, !shown.isEmpty else { return [] }
-                return line.line.spans(of: shown).map {
-                    LayoutRectangle(
-                        x: line.origin.x + $0.lowerBound, y: line.rectangle.y, width: $0.upperBound - $0.lowerBound,
-                        height: line.rectangle.height)
-                }
+                return line.rectangles(of: shown)
             }
         }
     }
 }
 
 /// A line at its place.
-struct PlacedLine: Sendable {
-    var line: any TextEngineLine
-    /// The leading end of the baseline.
-    var origin: LayoutPoint
+package struct PlacedLine: Sendable {
+    package var line: any TextEngineLine
+    /// The left end of the baseline.
+    package var origin: LayoutPoint
     /// The box of the line.
-    var rectangle: LayoutRectangle
+    package var rectangle: LayoutRectangle
+    /// The index of the block that the line belongs to.
+    package var block: Int
     /// The parts of the whole paragraph.
     var parts: [LayoutParagraph.Part]
+
+    /// Returns the runs of the line that lead to somewhere, as links and references to footnotes do, and the rectangles of their words.
+    package func references(in text: StyledText) -> [(run: Int, rectangle: LayoutRectangle)] {
+        parts.flatMap { part -> [(run: Int, rectangle: LayoutRectangle)] in
+            let shown = part.range.clamped(to: line.range)
+            let run = text.runs[part.run]
+            guard run.link != nil || run.footnote != nil, !shown.isEmpty else { return [] }
+            return rectangles(of: shown).map { (part.run, $0) }
+        }
+    }
+
+    /// Returns the rectangles of a part of the paragraph's text.
+    func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
+        line.spans(of: range).map {
+            LayoutRectangle(
+                x: origin.x + $0.lowerBound, y: rectangle.y, width: $0.upperBound - $0.lowerBound,
+                height: rectangle.height)
+        }
+    }
 }
 
 // MARK: - Paragraphs

@@ -11,7 +11,7 @@ import Foundation
 struct ShowCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows Markdown in the terminal, or writes it as text or HTML.",
+        abstract: "Shows Markdown in the terminal, or writes it as text, HTML, PDF or a picture.",
         discussion: """
             The flavor is CommonMark with tables, task lists, strikethrough, footnotes and bare links, but without HTML: a tag is \
             shown as text. Code in fences is colored by its language. A document can't control the terminal. A text \
@@ -22,6 +22,8 @@ struct ShowCommand: ConsoleCommand {
                 sluice show --width 60 --style dark.json notes.md
               Write a page that looks like GitHub, with light and dark colors:
                 sluice show --to html --style github notes.md > notes.html
+              Print a document:
+                sluice show --to pdf --style github notes.md -o notes.pdf
               Show the output of another program:
                 curl -s https://example.com/notes.md | sluice show -
 
@@ -44,6 +46,11 @@ struct ShowCommand: ConsoleCommand {
             HTML is a complete page with --style. Without it, HTML is a fragment to insert into a page, without <html> or styles. \
             The style sheet is in a <style> element, and the browser chooses the colors for light, dark and more contrast.
 
+            PDF, PNG AND SVG need a build with --traits Cairo, and installed fonts. A PDF has pages of A4 paper, an outline of the \
+            headings, and links. PNG and SVG are one long picture of 640 points, or of --width; with --paper, they have pages. \
+            --page selects one, or -o names a directory for all of them. Images must be PNG files. The colors are light, or dark with \
+            --background dark.
+
             A STYLE SHEET is one of \(StyleSheet.named.keys.sorted().joined(separator: ", ")), or JSON, whose parts are all optional:
               { "base":    "github",
                 "colors":  { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
@@ -64,7 +71,10 @@ struct ShowCommand: ConsoleCommand {
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case terminal, text, html
+        case terminal, text, html, pdf, png, svg
+
+        /// Whether the document is drawn, which needs the trait Cairo.
+        var isDrawn: Bool { [.pdf, .png, .svg].contains(self) }
     }
 
     @Argument(help: .init("A Markdown file in UTF-8, or - for standard input.", valueName: "file"))
@@ -76,7 +86,11 @@ struct ShowCommand: ConsoleCommand {
     var format = Format.terminal
 
     @Option(
-        help: .init("Columns per line, 1 to 10000. (default: the terminal's, at most 100, or 80)", valueName: "n"))
+        help: .init(
+            """
+            Columns per line, 1 to 10000. For png and svg, points. (default: the terminal's columns, at most 100, or 80; for png and \
+            svg, 640)
+            """, valueName: "n"))
     var width: Int?
 
     @Option(
@@ -86,8 +100,32 @@ struct ShowCommand: ConsoleCommand {
     var style: String?
 
     @Option(
-        help: .init("The terminal's background, which selects the colors of the style sheet.", valueName: "name"))
-    var background = Background.dark
+        help: .init(
+            "The background, which selects the colors of the style sheet. (default: dark, or light for pdf, png and svg)",
+            valueName: "name"))
+    var background: Background?
+
+    @Option(
+        name: .shortAndLong,
+        help: .init(
+            "Write to a file instead of the standard output; for png and svg with --paper, to a directory. For pdf, png and svg.",
+            valueName: "path"))
+    var output: String?
+
+    @Option(
+        help: .init(
+            "The pages of pdf, png and svg: a3, a4, a5, letter, legal, or a size such as 150x200mm. (default: a4 for pdf, none for the others)",
+            valueName: "size"))
+    var paper: String?
+
+    @Option(help: .init("The margin of pages and pictures, such as 20mm, 0.75in or 54pt.", valueName: "length"))
+    var margin: String?
+
+    @Option(help: .init("Draw only this page, from 1. For png and svg.", valueName: "n"))
+    var page: Int?
+
+    @Option(help: .init("Pixels per point of a PNG, such as 2 for sharp screens. (default: 1)", valueName: "factor"))
+    var scale: Double?
 
     @Flag(help: "Show only the descriptions of images, without addresses and HTML elements.")
     var noImages = false
@@ -111,7 +149,48 @@ struct ShowCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "--no-images and --remote-images can't be combined. Use only one. See 'sluice show --help'.")
         }
+        try checkDrawing(console)
         return try await ShowRun(options: self, console: console).run()
+    }
+}
+
+// MARK: - Options of drawing
+
+extension ShowCommand {
+    /// Whether a drawing has pages.
+    var isPaged: Bool { format == .pdf || paper != nil || page != nil }
+
+    private func checkDrawing(_ console: Console) throws {
+        func fail(_ message: String) -> CommandFailure {
+            CommandFailure(.usage, "\(message) See 'sluice show --help'.")
+        }
+        let given: [(name: String, isGiven: Bool)] = [
+            ("--output", output != nil), ("--paper", paper != nil), ("--margin", margin != nil), ("--page", page != nil),
+            ("--scale", scale != nil),
+        ]
+        guard format.isDrawn else {
+            if let option = given.first(where: \.isGiven) {
+                throw fail("\(option.name): This option is for --to pdf, png and svg.")
+            }
+            return
+        }
+        #if Cairo
+        if format == .pdf, page != nil || scale != nil || width != nil {
+            throw fail("--page, --scale and --width are for --to png and svg.")
+        }
+        if format == .svg, scale != nil { throw fail("--scale is for --to png. An SVG is sharp at all sizes.") }
+        if let page, page < 1 { throw fail("--page \(page): Pages are numbered from 1.") }
+        if let scale, !(0.1...20).contains(scale) { throw fail("--scale \(scale): The factor must be from 0.1 to 20.") }
+        if isPaged, width != nil { throw fail("--width and --paper can't be combined. Use only one.") }
+        if isPaged, format != .pdf, page == nil, output == nil {
+            throw fail("--paper: There is a picture for each page. Choose one with --page N, or name a directory with -o.")
+        }
+        if format != .svg, output == nil, console.outputSize() != nil {
+            throw fail("--to \(format.rawValue): The output is a terminal. Name a file with -o, or redirect the output with >.")
+        }
+        #else
+        throw fail("--to \(format.rawValue): This sluice can't draw. Build it with --traits Cairo, or use --to html.")
+        #endif
     }
 }
 
@@ -132,6 +211,13 @@ private struct ShowRun {
         // The style comes first, so that a mistake in it is reported before the command waits for standard input.
         let style = try await self.style()
         let text = try await Self.read(options.file, limit: Self.largestDocument)
+        #if Cairo
+        if options.format.isDrawn {
+            let document = Document(text)
+            return try await DrawDocument(options: options, console: console)
+                .run(styled(document, style), title: title(of: document))
+        }
+        #endif
         let screen = screen(text, style)
         let shown = screen?.text ?? render(text, style)
         // Pagers don't pass on images.
@@ -194,7 +280,7 @@ private struct ShowRun {
                 : renderer.renderPage(document, title: title(of: document), highlighter: .languages)
         case .text:
             return ended(PlainText(styled(document, style), width: width, imageSources: !options.noImages).string)
-        case .terminal:
+        case .terminal, .pdf, .png, .svg:
             let renderer = renderer(options.noImages ? .alternativeText : .none, hyperlinks: hyperlinks)
             return ended(renderer.render(styled(document, style)))
         }
@@ -218,7 +304,8 @@ private struct ShowRun {
     }
 
     private func styled(_ document: Document, _ style: StyleSheet) -> StyledText {
-        let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
+        let background = options.background ?? (options.format.isDrawn ? .light : .dark)
+        let environment = StyleSheet.Environment(appearance: background == .dark ? .dark : .light)
         return StyledText(document, style: style, environment: environment, highlighter: .languages)
     }
 

@@ -67,6 +67,8 @@ package struct Console: Sendable {
     package var emit: @Sendable (String, Stream) -> Void = { _, _ in }
     package var interruption = Interruption()
     let losses = ConsoleLosses()
+    /// Writes bytes to the output.
+    package var byteSink: @Sendable (Data) async throws -> Void = { _ in }
     private let sink: @Sendable (String, Stream) async throws -> Void
 
     package init(
@@ -88,6 +90,16 @@ package struct Console: Sendable {
             try await sink(text, stream)
         } catch {
             losses.note(error, of: stream)
+        }
+    }
+
+    /// Writes a result that isn't text to the output, as ``write(_:to:)`` does.
+    func write(_ bytes: Data) async {
+        guard !losses.isLost(.output) else { return }
+        do {
+            try await byteSink(bytes)
+        } catch {
+            losses.note(error, of: .output)
         }
     }
 
@@ -134,6 +146,9 @@ extension Console {
                 let name = stream == .output ? "standard output" : "standard error"
                 try await files.write(Data(text.utf8), descriptor: stream.rawValue, name: name)
             })
+        console.byteSink = {
+            try await files.write($0, descriptor: Stream.output.rawValue, name: "standard output")
+        }
         console.interruption = interruption
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
         console.cacheDirectory = cacheDirectory(environment: environment)

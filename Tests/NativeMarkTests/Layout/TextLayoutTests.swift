@@ -34,7 +34,7 @@ private func shown(_ layout: TextLayout) -> [String] {
                 + (border.edges.count < 4 ? " \(border.edges.count)" : "")
                 + names(corners)
         case .line(let start, let end, let width, _): "line \(point(start)) \(point(end)) w\(number(width))"
-        case .text(let line, let origin):
+        case .text(let line, let origin, _):
             "text \(point(origin)) "
                 + ((line as? MonospacedEngine.Line)?.text ?? "").filter { $0 != "\u{2060}" }
                 .map { $0 == "\u{FFFC}" ? "□" : String($0) }.joined()
@@ -248,7 +248,7 @@ private func shown(_ layout: TextLayout) -> [String] {
                 Document(markdown), style: [.default, .github, .nord].randomElement(using: &random)!)
             let layout = TextLayout(text, width: width, engine: MonospacedEngine())
             var placed: [(top: Double, bottom: Double, left: Double, right: Double)] = []
-            for case .text(let line, let origin) in layout.commands {
+            for case .text(let line, let origin, _) in layout.commands {
                 placed.append((origin.y - line.ascent, origin.y + line.descent, origin.x, origin.x + line.width))
             }
             for line in placed {

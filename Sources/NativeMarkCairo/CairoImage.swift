@@ -1,0 +1,72 @@
+#if Cairo
+import CPangoCairo
+import NativeMark
+
+/// A decoded image for a ``CairoDrawing``.
+///
+///     drawing.images["logo.png"] = try CairoImage(png: bytes)
+public final class CairoImage: @unchecked Sendable {
+    // Never changed after its creation, and Cairo counts references atomically.
+    private let surface: OpaquePointer
+    /// The image's bytes, for formats that contain images as files.
+    let png: [UInt8]
+    /// The width in pixels.
+    public let width: Int
+    /// The height in pixels.
+    public let height: Int
+
+    /// The first bytes of each PNG file (PNG specification, section 5.2).
+    private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    /// Decodes a PNG file.
+    ///
+    /// - Parameter png: The bytes of the file.
+    /// - Throws: ``CairoError`` with the code `image` if the bytes aren't a PNG or the image has more than 64 million pixels.
+    public init(png: [UInt8]) throws(CairoError) {
+        guard png.starts(with: Self.signature) else {
+            throw .image("The image isn't a PNG. Convert it to PNG: other formats can't be drawn.")
+        }
+        // The header comes first (section 11.2.2). Its size is checked before memory is allocated.
+        let header = png.dropFirst(16).prefix(8)
+        let (width, height) = (header.prefix(4).bigEndian, header.dropFirst(4).bigEndian)
+        guard header.count == 8, width > 0, height > 0, width <= 32_767, height <= 32_767, width * height <= 64_000_000
+        else {
+            throw .image("The PNG image has a side of 0 or is too large. At most 64 million pixels can be drawn.")
+        }
+        var rest = png[...]
+        let surface = withUnsafeMutablePointer(to: &rest) { rest in
+            cairo_image_surface_create_from_png_stream(
+                { context, bytes, count in
+                    guard let rest = context?.assumingMemoryBound(to: ArraySlice<UInt8>.self), let bytes,
+                        rest.pointee.count >= Int(count)
+                    else { return CAIRO_STATUS_READ_ERROR }
+                    for (offset, byte) in rest.pointee.prefix(Int(count)).enumerated() { bytes[offset] = byte }
+                    rest.pointee.removeFirst(Int(count))
+                    return CAIRO_STATUS_SUCCESS
+                }, rest)
+        }
+        guard let surface, cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS else {
+            cairo_surface_destroy(surface)
+            throw .image("The PNG image is damaged. Replace it.")
+        }
+        self.surface = surface
+        self.png = png
+        (self.width, self.height) = (width, height)
+    }
+
+    deinit { cairo_surface_destroy(surface) }
+
+    func draw(on cairo: OpaquePointer, in rectangle: LayoutRectangle) {
+        cairo_save(cairo)
+        cairo_translate(cairo, rectangle.x, rectangle.y)
+        cairo_scale(cairo, rectangle.width / Double(width), rectangle.height / Double(height))
+        cairo_set_source_surface(cairo, surface, 0, 0)
+        cairo_paint(cairo)
+        cairo_restore(cairo)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var bigEndian: Int { reduce(0) { $0 << 8 | Int($1) } }
+}
+#endif

@@ -1,0 +1,451 @@
+#if Cairo
+import CPangoCairo
+package import NativeMark
+import SluiceLock
+
+/// A text engine that shapes text with Pango and the fonts that Fontconfig finds.
+///
+///     let engine = PangoEngine()
+///     let invoice = try PangoEngine(fonts: .init(files: ["Brand.ttf"], default: "Brand"))
+///
+/// Shaping, bidirectional text and font fallback are Pango's. Lines don't depend on the resolution: glyphs have exact positions and aren't
+/// hinted. Hyphens appear only where the text has soft hyphens (U+00AD), because Pango has no dictionaries.
+///
+/// An engine may be used by several tasks at the same time. Their calls take turns.
+public final class PangoEngine: Sendable {
+    /// The families of the four font designs, and where fonts come from.
+    public struct Fonts: Sendable, Hashable {
+        /// The family of ``StyleSheet/FontDesign/default`` and of `rounded`.
+        public var `default`: String
+        /// The family of ``StyleSheet/FontDesign/serif``.
+        public var serif: String
+        /// The family of ``StyleSheet/FontDesign/monospaced``.
+        public var monospaced: String
+        /// Font files, or directories of font files, to use in place of the system's fonts. Without any, the system's fonts are used.
+        public var files: [String]
+
+        /// Creates a choice of fonts. A family that isn't installed is replaced by a similar one.
+        public init(
+            default: String = "Sans", serif: String = "Serif", monospaced: String = "Monospace", files: [String] = []
+        ) {
+            self.default = `default`
+            self.serif = serif
+            self.monospaced = monospaced
+            self.files = files
+        }
+    }
+
+    private let state: Lock<PangoState>
+
+    /// Creates an engine.
+    ///
+    /// - Parameters:
+    ///   - fonts: The fonts to use.
+    ///   - language: The language of the text, such as `ja`. It selects the forms of characters that differ between languages. By default
+    ///     it is the language of the locale.
+    /// - Throws: ``CairoError`` with the code `fonts` if a font file can't be used.
+    public init(fonts: Fonts, language: String? = nil) throws(CairoError) {
+        state = Lock(try PangoState(fonts: fonts, language: language))
+    }
+
+    /// Creates an engine with the system's fonts.
+    public init() {
+        state = Lock(PangoState())
+    }
+
+    /// The characters for which no font has a glyph, among the texts so far. They are drawn as boxes.
+    public var missingCharacters: Set<Unicode.Scalar> { state.withLock { $0.missing } }
+
+    /// The codes of the scripts of ``missingCharacters``, such as `Arab` and `Hani` (ISO 15924), in alphabetical order.
+    public var missingScripts: [String] {
+        let codes = missingCharacters.map { g_unicode_script_to_iso15924(g_unichar_get_script($0.value)) }
+        return Set(codes).map { code in
+            String(decoding: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }, as: UTF8.self)
+        }.sorted()
+    }
+
+    /// Runs a closure while no other task uses Pango with this engine.
+    func withPango<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try state.withLock { _ in try body() }
+    }
+}
+
+extension PangoEngine: TextEngine {
+    package func lines(
+        of paragraph: TextParagraph, width: Double, firstIndent: Double
+    ) -> [any TextEngineLine] {
+        // Releasing a layout takes the lock, so the lines leave it first.
+        state.withLock { $0.lines(of: paragraph, width: width, firstIndent: firstIndent, engine: self) }
+    }
+
+    package func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
+        state.withLock { $0.widths(of: paragraph) }
+    }
+
+    package func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) {
+        state.withLock { $0.metrics(of: style) }
+    }
+}
+
+// MARK: - Lines
+
+/// A line of a Pango layout.
+struct PangoLine: TextEngineLine {
+    let piece: PangoPiece
+    /// The number of the line in its piece.
+    let number: Int
+    let range: Range<Int>
+    let width: Double
+    let ascent: Double
+    let descent: Double
+    /// The distance of the line's left end from that of the layout.
+    let offset: Double
+
+    func spans(of range: Range<Int>) -> [Range<Double>] {
+        piece.withLine(number) { line in
+            var ranges: UnsafeMutablePointer<Int32>?
+            var count: Int32 = 0
+            pango_layout_line_get_x_ranges(
+                line, Int32(clamping: range.lowerBound - piece.start), Int32(clamping: range.upperBound - piece.start),
+                &ranges, &count)
+            defer { g_free(ranges) }
+            guard let ranges else { return [] }
+            return (0..<Int(count)).compactMap { index in
+                let start = points(ranges[2 * index]) - offset
+                let end = points(ranges[2 * index + 1]) - offset
+                return start < end ? start..<end : nil
+            }
+        }
+    }
+
+    func offset(at x: Double) -> Int {
+        piece.withLine(number) { line in
+            var (index, trailing): (Int32, Int32) = (0, 0)
+            pango_layout_line_x_to_index(line, pangoUnits(x), &index, &trailing)
+            return min(max(Int(index) + piece.start, range.lowerBound), range.upperBound)
+        }
+    }
+}
+
+/// A part of a paragraph that one Pango layout has set.
+///
+/// The engine's lock protects the layout: it is used and released only while the lock is held.
+final class PangoPiece: @unchecked Sendable {
+    private let layout: OpaquePointer
+    private let engine: PangoEngine
+    /// Where the piece begins in the paragraph's text.
+    let start: Int
+    let paragraph: TextParagraph
+    /// The parts of the text with a line under or through them.
+    let decorations: [TextParagraph.Run]
+
+    init(layout: OpaquePointer, engine: PangoEngine, start: Int, paragraph: TextParagraph) {
+        self.layout = layout
+        self.engine = engine
+        self.start = start
+        self.paragraph = paragraph
+        decorations = paragraph.runs.filter { $0.style.isUnderlined || $0.style.isStruckThrough }
+    }
+
+    deinit {
+        let layout = layout
+        engine.withPango { g_object_unref(UnsafeMutableRawPointer(layout)) }
+    }
+
+    /// Runs a closure with a line of the layout, while no other task uses Pango with the engine.
+    func withLine<Result>(
+        _ number: Int, _ body: (UnsafeMutablePointer<PangoLayoutLine>) throws -> Result
+    ) rethrows -> Result {
+        try engine.withPango { try body(pango_layout_get_line_readonly(layout, Int32(number))) }
+    }
+}
+
+/// Pango's fixed-point units of 1/1024 point.
+func pangoUnits(_ points: Double) -> Int32 {
+    let units = points * Double(PANGO_SCALE)
+    return units.isNaN ? 0 : Int32(min(max(units, -1e9), 1e9))
+}
+
+func points(_ units: Int32) -> Double { Double(units) / Double(PANGO_SCALE) }
+
+// MARK: - State
+
+/// The font map, the context and the fonts of an engine.
+private struct PangoState: ~Copyable {
+    private let fontMap: UnsafeMutablePointer<PangoFontMap>
+    private let context: OpaquePointer
+    private let fonts: PangoEngine.Fonts
+    private var descriptions: [FontKey: OpaquePointer] = [:]
+    private var heights: [FontKey: (ascent: Double, descent: Double)] = [:]
+    private(set) var missing: Set<Unicode.Scalar> = []
+
+    private struct FontKey: Hashable {
+        var family: String?
+        var design: StyleSheet.FontDesign
+        var weight: StyleSheet.FontWeight
+        var width: StyleSheet.FontWidth
+        var size: Double
+        var isItalic: Bool
+
+        init(_ style: ResolvedTextStyle) {
+            (family, design, weight) = (style.fontFamily, style.fontDesign, style.fontWeight)
+            (width, size, isItalic) = (style.fontWidth, style.fontSize, style.isItalic)
+        }
+    }
+
+    init() {
+        self.init(fonts: .init(), configuration: nil, language: nil)
+    }
+
+    init(fonts: PangoEngine.Fonts, language: String?) throws(CairoError) {
+        let configuration = try fonts.files.isEmpty ? nil : Self.configuration(of: fonts.files)
+        self.init(fonts: fonts, configuration: configuration, language: language)
+        if let configuration { FcConfigDestroy(configuration) }
+    }
+
+    private init(fonts: PangoEngine.Fonts, configuration: OpaquePointer?, language: String?) {
+        self.fonts = fonts
+        // Only this font map takes a configuration. It is Pango's own choice on Linux.
+        fontMap =
+            pango_cairo_font_map_new_for_font_type(CAIRO_FONT_TYPE_FT) ?? pango_cairo_font_map_new()
+        if let configuration {
+            pango_fc_font_map_set_config(OpaquePointer(fontMap), configuration)
+        }
+        context = pango_font_map_create_context(fontMap)
+        let options = cairo_font_options_create()
+        cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
+        cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
+        cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY)
+        pango_cairo_context_set_font_options(context, options)
+        cairo_font_options_destroy(options)
+        pango_context_set_round_glyph_positions(context, 0)
+        if let language { pango_context_set_language(context, pango_language_from_string(language)) }
+    }
+
+    deinit {
+        for description in descriptions.values { pango_font_description_free(description) }
+        g_object_unref(UnsafeMutableRawPointer(context))
+        g_object_unref(UnsafeMutableRawPointer(fontMap))
+    }
+
+    private static func configuration(of files: [String]) throws(CairoError) -> OpaquePointer {
+        guard let configuration = FcConfigCreate() else { throw .fonts("Fontconfig couldn't be initialized.") }
+        for file in files {
+            let isFont = FcConfigAppFontAddFile(configuration, file) != 0
+            guard isFont || FcConfigAppFontAddDir(configuration, file) != 0 else {
+                FcConfigDestroy(configuration)
+                throw .fonts("'\(file)' isn't a font file or a directory of font files. Check the path.")
+            }
+        }
+        return configuration
+    }
+
+    // MARK: Lines
+
+    /// Pango takes quadratic time for long words, and can't measure a line of more than 2 million points. So it gets at most this much text
+    /// at a time, in bytes.
+    private static let largestPiece = 32 << 10
+    private static let longestWord = 4 << 10
+
+    mutating func lines(
+        of paragraph: TextParagraph, width: Double, firstIndent: Double, engine: PangoEngine
+    ) -> [any TextEngineLine] {
+        var lines: [any TextEngineLine] = []
+        var start = 0
+        let end = paragraph.text.utf8.count
+        repeat {
+            let range = start..<Self.endOfPiece(from: start, in: paragraph.text)
+            let layout = layout(of: paragraph, range)
+            // One unit more, so that a word fits into its own width in spite of rounding.
+            pango_layout_set_width(layout, width.isFinite ? pangoUnits(width) + 1 : -1)
+            pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
+            pango_layout_set_indent(layout, start == 0 ? pangoUnits(firstIndent) : 0)
+            pango_layout_set_justify(layout, paragraph.isJustified ? 1 : 0)
+            noteMissingCharacters(of: layout)
+            let piece = PangoPiece(layout: layout, engine: engine, start: start, paragraph: paragraph)
+            var ranges = Self.lines(of: layout, piece)
+            start = range.upperBound
+            if start < end, ranges.count > 1 {
+                // The last line may have room for more of the text.
+                start = ranges.removeLast().range.lowerBound
+            }
+            lines += ranges
+        } while start < end
+        return lines
+    }
+
+    private static func lines(of layout: OpaquePointer, _ piece: PangoPiece) -> [PangoLine] {
+        var lines: [PangoLine] = []
+        let iterator = pango_layout_get_iter(layout)
+        defer { pango_layout_iter_free(iterator) }
+        repeat {
+            guard let line = pango_layout_iter_get_line_readonly(iterator) else { break }
+            // The iterator's extents have the horizontal position, and the line's own are relative to the baseline.
+            var (placed, own) = (PangoRectangle(), PangoRectangle())
+            pango_layout_iter_get_line_extents(iterator, nil, &placed)
+            pango_layout_line_get_extents(line, nil, &own)
+            let start = piece.start + Int(line.pointee.start_index)
+            lines.append(
+                PangoLine(
+                    piece: piece, number: lines.count, range: start..<start + Int(line.pointee.length),
+                    width: points(own.width), ascent: points(-own.y), descent: points(own.y + own.height),
+                    offset: points(placed.x)))
+        } while pango_layout_iter_next_line(iterator) != 0
+        return lines
+    }
+
+    mutating func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
+        var (minimum, preferred) = (0.0, 0.0)
+        var start = 0
+        let end = paragraph.text.utf8.count
+        repeat {
+            let range = start..<Self.endOfPiece(from: start, in: paragraph.text)
+            let layout = layout(of: paragraph, range)
+            var extents = PangoRectangle()
+            pango_layout_get_extents(layout, nil, &extents)
+            preferred += points(extents.width)
+            pango_layout_set_wrap(layout, PANGO_WRAP_WORD)
+            pango_layout_set_width(layout, 1)
+            pango_layout_get_extents(layout, nil, &extents)
+            minimum = max(minimum, points(extents.width))
+            g_object_unref(UnsafeMutableRawPointer(layout))
+            start = range.upperBound
+        } while start < end
+        return (minimum, max(minimum, preferred))
+    }
+
+    /// Returns where a piece of a long text ends: after a space if possible, and never in a character.
+    private static func endOfPiece(from start: Int, in text: String) -> Int {
+        let utf8 = text.utf8
+        guard utf8.count - start > longestWord else { return utf8.count }
+        let first = utf8.index(utf8.startIndex, offsetBy: start)
+        let limit = utf8.index(first, offsetBy: min(largestPiece, utf8.count - start))
+        var (index, word, offset) = (first, first, start)
+        var wordOffset = start
+        while index < limit {
+            let byte = utf8[index]
+            index = utf8.index(after: index)
+            offset += 1
+            if byte == 0x20 { (word, wordOffset) = (index, offset) }
+            if offset - wordOffset > longestWord { break }
+        }
+        if index == utf8.endIndex { return offset }
+        if word > first { return wordOffset }
+        let character = text.index(before: text.index(after: index))
+        return character > first ? offset - utf8.distance(from: character, to: index) : offset
+    }
+
+    // MARK: Layouts
+
+    /// Returns a layout for a part of a paragraph. The caller releases it.
+    private mutating func layout(of paragraph: TextParagraph, _ range: Range<Int>) -> OpaquePointer {
+        let layout = pango_layout_new(context)!
+        var text = paragraph.text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                pango_layout_set_text(layout, characters.baseAddress.map { $0 + range.lowerBound }, Int32(range.count))
+            }
+        }
+        if let first = paragraph.runs.first {
+            // The height of a paragraph without text.
+            pango_layout_set_font_description(layout, description(of: first.style))
+        }
+        let attributes = pango_attr_list_new()
+        // Otherwise Pango adds a hyphen to a word that is too long for a line, as if it belonged to an address or a name.
+        pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(0))
+        for run in paragraph.runs where run.range.overlaps(range) {
+            let part = run.range.clamped(to: range)
+            add(run, part.lowerBound - range.lowerBound..<part.upperBound - range.lowerBound, to: attributes)
+        }
+        pango_layout_set_attributes(layout, attributes)
+        pango_attr_list_unref(attributes)
+        return layout
+    }
+
+    private mutating func add(_ run: TextParagraph.Run, _ range: Range<Int>, to list: OpaquePointer?) {
+        func add(_ attribute: UnsafeMutablePointer<PangoAttribute>?) {
+            attribute?.pointee.start_index = UInt32(range.lowerBound)
+            attribute?.pointee.end_index = UInt32(range.upperBound)
+            pango_attr_list_insert(list, attribute)
+        }
+        let style = run.style
+        add(pango_attr_font_desc_new(description(of: style)))
+        if let placeholder = run.placeholder {
+            let ascent = pangoUnits(placeholder.ascent ?? 0)
+            var shape = PangoRectangle(x: 0, y: -ascent, width: pangoUnits(placeholder.advance), height: ascent)
+            add(pango_attr_shape_new(&shape, &shape))
+        }
+        if let color = style.color.components {
+            func part(_ component: Double) -> UInt16 { UInt16(min(max(component, 0), 1) * 65535) }
+            add(pango_attr_foreground_new(part(color.red), part(color.green), part(color.blue)))
+            // 0 means opaque to Pango.
+            if color.alpha < 1 { add(pango_attr_foreground_alpha_new(max(part(color.alpha), 1))) }
+        }
+        if style.kerning != 0 { add(pango_attr_letter_spacing_new(pangoUnits(style.kerning))) }
+        if style.baseline != 0 { add(pango_attr_rise_new(pangoUnits(style.baseline))) }
+    }
+
+    // MARK: Fonts
+
+    private mutating func description(of style: ResolvedTextStyle) -> OpaquePointer {
+        let key = FontKey(style)
+        if let description = descriptions[key] { return description }
+        let description = pango_font_description_new()!
+        let family =
+            switch style.fontDesign {
+            case .default, .rounded: fonts.default
+            case .serif: fonts.serif
+            case .monospaced: fonts.monospaced
+            }
+        // Pango tries families in order.
+        pango_font_description_set_family(description, style.fontFamily.map { "\($0),\(family)" } ?? family)
+        pango_font_description_set_absolute_size(description, Double(pangoUnits(style.fontSize)))
+        pango_font_description_set_weight(description, PangoWeight(rawValue: UInt32(style.fontWeight.number)))
+        pango_font_description_set_style(description, style.isItalic ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL)
+        pango_font_description_set_stretch(description, style.fontWidth.stretch)
+        descriptions[key] = description
+        return description
+    }
+
+    mutating func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) {
+        let key = FontKey(style)
+        if let known = heights[key] { return known }
+        let metrics = pango_context_get_metrics(context, description(of: style), nil)
+        defer { pango_font_metrics_unref(metrics) }
+        let height = (
+            ascent: points(pango_font_metrics_get_ascent(metrics)),
+            descent: points(pango_font_metrics_get_descent(metrics))
+        )
+        heights[key] = height
+        return height
+    }
+
+    private mutating func noteMissingCharacters(of layout: OpaquePointer) {
+        guard pango_layout_get_unknown_glyphs_count(layout) > 0, missing.count < 1_000 else { return }
+        let iterator = pango_layout_get_iter(layout)
+        defer { pango_layout_iter_free(iterator) }
+        repeat {
+            guard let run = pango_layout_iter_get_run_readonly(iterator), let glyphs = run.pointee.glyphs else {
+                continue
+            }
+            for index in 0..<Int(glyphs.pointee.num_glyphs) {
+                let glyph = glyphs.pointee.glyphs[index].glyph
+                // Pango marks such a glyph and stores the character in the other bits.
+                guard glyph & 0x1000_0000 != 0, glyph != 0x0FFF_FFFF else { continue }
+                if let scalar = Unicode.Scalar(glyph & 0x0FFF_FFFF) { missing.insert(scalar) }
+            }
+        } while pango_layout_iter_next_run(iterator) != 0
+    }
+}
+
+extension StyleSheet.FontWidth {
+    fileprivate var stretch: PangoStretch {
+        switch self {
+        case .compressed: PANGO_STRETCH_EXTRA_CONDENSED
+        case .condensed: PANGO_STRETCH_CONDENSED
+        case .standard: PANGO_STRETCH_NORMAL
+        case .expanded: PANGO_STRETCH_EXPANDED
+        }
+    }
+}
+#endif
