@@ -69,7 +69,7 @@ struct CairoCanvas {
 extension PangoLine {
     /// The lines under and through the text.
     func decorations(at origin: LayoutPoint) -> [VectorShape] {
-        piece.decorations.flatMap { run -> [VectorShape] in
+        piece.decorations.overlapping(range, by: \.range).flatMap { run -> [VectorShape] in
             let shown = run.range.clamped(to: range)
             guard !shown.isEmpty else { return [] }
             return spans(of: shown).flatMap { span in

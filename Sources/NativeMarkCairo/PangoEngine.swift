@@ -230,9 +230,14 @@ private struct PangoState: ~Copyable {
 
     private static func configuration(of files: [String]) throws(CairoError) -> OpaquePointer {
         guard let configuration = FcConfigCreate() else { throw .fonts("Fontconfig couldn't be initialized.") }
+        // The user's cache of font descriptions. Without one, each engine would read all fonts again.
+        _ = FcConfigParseAndLoadFromMemory(
+            configuration, #"<fontconfig><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>"#, 0)
         for file in files {
-            let isFont = FcConfigAppFontAddFile(configuration, file) != 0
-            guard isFont || FcConfigAppFontAddDir(configuration, file) != 0 else {
+            let count = FcConfigGetFonts(configuration, FcSetApplication)?.pointee.nfont ?? 0
+            if FcConfigAppFontAddFile(configuration, file) == 0 { _ = FcConfigAppFontAddDir(configuration, file) }
+            // Fontconfig doesn't report a directory that is missing or has no fonts.
+            guard FcConfigGetFonts(configuration, FcSetApplication)?.pointee.nfont ?? 0 > count else {
                 FcConfigDestroy(configuration)
                 throw .fonts("'\(file)' isn't a font file or a directory of font files. Check the path.")
             }
@@ -242,10 +247,11 @@ private struct PangoState: ~Copyable {
 
     // MARK: Lines
 
-    /// Pango takes quadratic time for long words, and can't measure a line of more than 2 million points. So it gets at most this much text
-    /// at a time, in bytes.
+    /// Pango can't measure a line of more than 2 million points. So it gets at most this much text at a time, in bytes.
     private static let largestPiece = 32 << 10
-    private static let longestWord = 4 << 10
+
+    /// Pango shapes the rest of a long word again for each of its lines. So it gets only a few lines of such a word at a time.
+    private static func longestWord(forWidth width: Double) -> Int { Int(min(max(width, 1_024), 4_096)) }
 
     mutating func lines(
         of paragraph: TextParagraph, width: Double, firstIndent: Double, engine: PangoEngine
@@ -254,7 +260,7 @@ private struct PangoState: ~Copyable {
         var start = 0
         let end = paragraph.text.utf8.count
         repeat {
-            let range = start..<Self.endOfPiece(from: start, in: paragraph.text)
+            let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: .infinity))
             let layout = layout(of: paragraph, range)
             // One unit more, so that a word fits into its own width in spite of rounding.
             pango_layout_set_width(layout, width.isFinite ? pangoUnits(width) + 1 : -1)
@@ -299,7 +305,7 @@ private struct PangoState: ~Copyable {
         var start = 0
         let end = paragraph.text.utf8.count
         repeat {
-            let range = start..<Self.endOfPiece(from: start, in: paragraph.text)
+            let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: .infinity))
             let layout = layout(of: paragraph, range)
             var extents = PangoRectangle()
             pango_layout_get_extents(layout, nil, &extents)
@@ -315,7 +321,7 @@ private struct PangoState: ~Copyable {
     }
 
     /// Returns where a piece of a long text ends: after a space if possible, and never in a character.
-    private static func endOfPiece(from start: Int, in text: String) -> Int {
+    private static func endOfPiece(from start: Int, in text: String, _ longestWord: Int) -> Int {
         let utf8 = text.utf8
         guard utf8.count - start > longestWord else { return utf8.count }
         let first = utf8.index(utf8.startIndex, offsetBy: start)

@@ -19,6 +19,8 @@ package struct TextLayout: Sendable {
     package let commands: [DrawingCommand]
     private let text: StyledText
     private let lines: [PlacedLine]
+    /// The number of lines of text, without those of markers.
+    var lineCount: Int { lines.count }
 
     /// Lays out a text.
     ///
@@ -77,7 +79,7 @@ package struct PlacedLine: Sendable {
 
     /// Returns the runs of the line that lead to somewhere, as links and references to footnotes do, and the rectangles of their words.
     package func references(in text: StyledText) -> [(run: Int, rectangle: LayoutRectangle)] {
-        parts.flatMap { part -> [(run: Int, rectangle: LayoutRectangle)] in
+        parts.overlapping(line.range, by: \.range).flatMap { part -> [(run: Int, rectangle: LayoutRectangle)] in
             let shown = part.range.clamped(to: line.range)
             let run = text.runs[part.run]
             guard run.link != nil || run.footnote != nil, !shown.isEmpty else { return [] }
@@ -92,6 +94,18 @@ package struct PlacedLine: Sendable {
                 x: origin.x + $0.lowerBound, y: rectangle.y, width: $0.upperBound - $0.lowerBound,
                 height: rectangle.height)
         }
+    }
+}
+
+extension Array {
+    /// Returns the elements whose ranges overlap a range, in logarithmic time. The elements are sorted, and their ranges don't overlap.
+    package func overlapping(_ range: Range<Int>, by own: (Element) -> Range<Int>) -> ArraySlice<Element> {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if own(self[middle]).upperBound > range.lowerBound { high = middle } else { low = middle + 1 }
+        }
+        return self[low...].prefix { own($0).lowerBound < range.upperBound }
     }
 }
 
