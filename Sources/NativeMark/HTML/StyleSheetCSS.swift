@@ -40,7 +40,7 @@ struct StyleSheetCSS {
         :where(.nativemark) :is(a, s) { color: inherit; text-decoration-line: none; }
         :where(.nativemark) :is(ol, ul) { padding-inline-start: 2em; }
         :where(.nativemark .task-list-item) { list-style-type: none; }
-        :where(.nativemark) hr { border: 0 solid; border-block-start-width: 1px; }
+        :where(.nativemark) hr { border: 0 solid; border-block-start-width: 1px; color: inherit; }
         :where(.nativemark) pre { overflow-x: auto; }
         :where(.nativemark) table { border-collapse: collapse; }
         :where(.nativemark) :is(th, td) { padding: 0.2em 0.6em; text-align: start; }
@@ -103,7 +103,7 @@ struct StyleSheetCSS {
         var height: String?
         for style in styles {
             switch style {
-            case .text, .marker: break
+            case .text, .marker, .divider: break
             case .alignment(let alignment): declarations.append("text-align: \(Self.css(alignment));")
             case .firstLineIndent(let length): declarations.append("text-indent: \(CSSText.length(length));")
             case .leadingIndent(let length): declarations.append("margin-inline-start: \(CSSText.distance(length));")
@@ -125,7 +125,34 @@ struct StyleSheetCSS {
         }
         if let height { declarations.append("line-height: \(height);") }
         add(Self.element(selector), declarations)
-        for style in styles { if case .marker(let marker) = style { add(marker, to: selector) } }
+        for style in styles {
+            switch style {
+            case .marker(let marker): add(marker, to: selector)
+            case .divider(let divider) where selector == .thematicBreak: add(divider)
+            default: break
+            }
+        }
+    }
+
+    private mutating func add(_ divider: StyleSheet.Divider) {
+        switch divider {
+        case .ornament(let text, let alignment):
+            let ornament = StyleSheet.Divider.limited(text)
+            add(" hr", ["border: 0;", "block-size: auto;", "text-align: \(Self.css(alignment));"])
+            add(" hr::before", ["content: \(CSSText.string(ornament));", "white-space: pre-wrap;"])
+        case .rule(let thickness, let color, let width, let pattern, let alignment):
+            var declarations = ["border-block-start: \(CSSText.distance(thickness)) \(pattern.rawValue)"]
+            declarations[0] += color.map { " \(colors.value(of: $0, in: sheet, isBackground: false));" } ?? ";"
+            if width != .fraction(1) {
+                declarations.append("inline-size: \(CSSText.extent(width));")
+                switch alignment {
+                case .leading, .justified: declarations.append("margin-inline-end: auto;")
+                case .center: declarations.append("margin-inline: auto;")
+                case .trailing: declarations.append("margin-inline-start: auto;")
+                }
+            }
+            add(" hr", declarations)
+        }
     }
 
     private static func declarations(_ padding: StyleSheet.Padding) -> [String] {
@@ -334,6 +361,13 @@ enum CSSText {
         switch length {
         case .points(let points): Self.length(.points(max(points, 0)))
         case .em(let ems): Self.length(.em(max(ems, 0)))
+        }
+    }
+
+    static func extent(_ extent: StyleSheet.Extent) -> String {
+        switch extent {
+        case .length(let length): distance(length)
+        case .fraction(let fraction): number(fraction.isFinite ? fraction * 100 : 100, 0...100) + "%"
         }
     }
 

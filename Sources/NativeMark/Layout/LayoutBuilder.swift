@@ -213,14 +213,20 @@ struct LayoutBuilder {
         let runs = takeRuns(of: index)
         switch block.kind {
         case .thematicBreak:
+            guard let rule = block.style.rule else { return paragraph(runs, of: index) }
             place()
             let frame = frames[frames.count - 1]
-            let height = block.style.text.fontSize
-            content.append(
-                .line(
-                    from: .init(x: frame.left, y: y + height / 2), to: .init(x: frame.right, y: y + height / 2),
-                    width: 1,
-                    block.style.text.color))
+            let thickness = Self.points(rule.thickness)
+            let height = max(block.style.text.fontSize, thickness)
+            let room = max(frame.right - frame.left, 0)
+            let width = rule.width(in: room)
+            let x = frame.left + rule.alignment.offset(in: room - width)
+            if thickness > 0, width > 0 {
+                content.append(
+                    .horizontal(
+                        x: x, y: y + (height - thickness) / 2, length: width, width: thickness, rule.color,
+                        rule.pattern))
+            }
             drawMarkers(atBaseline: y + height)
             y += height
         case .codeBlock:
@@ -311,12 +317,7 @@ struct LayoutBuilder {
             let indent = number == 0 ? firstIndent : 0
             let left = left + indent
             let free = max(room - indent - line.width, 0)
-            let x =
-                switch alignment {
-                case .leading, .justified: left
-                case .center: left + free / 2
-                case .trailing: left + free
-                }
+            let x = left + alignment.offset(in: free)
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
@@ -369,6 +370,33 @@ struct LayoutBuilder {
     /// Limits a length to a finite range, because a style sheet may contain any number.
     static func points(_ length: Double, least: Double = 0) -> Double {
         length.isFinite ? min(max(length, least), mostPoints) : 0
+    }
+}
+
+extension StyleSheet.Alignment {
+    /// Returns the space before a line if `free` is left beside it.
+    func offset(in free: Double) -> Double {
+        switch self {
+        case .leading, .justified: 0
+        case .center: free / 2
+        case .trailing: free
+        }
+    }
+}
+
+extension DrawingCommand {
+    /// A horizontal line below a point. Lines with a pattern are the edge of a box, which back ends draw with patterns anyway.
+    static func horizontal(
+        x: Double, y: Double, length: Double, width: Double, _ color: StyleSheet.Tone,
+        _ pattern: StyleSheet.Border.Pattern
+    ) -> Self {
+        guard pattern != .solid else {
+            return .line(
+                from: .init(x: x, y: y + width / 2), to: .init(x: x + length, y: y + width / 2), width: width, color)
+        }
+        return .stroke(
+            .init(x: x, y: y, width: length, height: width),
+            .init(edges: [.top], width: width, color: color, pattern: pattern))
     }
 }
 

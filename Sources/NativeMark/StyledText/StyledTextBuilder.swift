@@ -54,7 +54,12 @@ struct StyledTextBuilder {
         case .thematicBreak:
             begin(.thematicBreak, [.thematicBreak])
             separate()
-            append("⸻")
+            if case .ornament(let ornament, let alignment) = text.blocks[text.blocks.count - 1].style.divider {
+                text.blocks[text.blocks.count - 1].style.alignment = alignment
+                append(StyleSheet.Divider.limited(ornament))
+            } else {
+                append("⸻")
+            }
             end()
         case .list(let list): beginList(list)
         case .item(let task): beginItem(task)

@@ -250,6 +250,8 @@ extension StyleSheet {
         case padding(Padding)
         /// The color behind the whole block.
         case background(Color)
+        /// What a thematic break looks like.
+        case divider(Divider)
     }
 
     /// The horizontal position of the lines of a block.
@@ -323,6 +325,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case border
         case padding
         case background
+        case divider
     }
 
     var property: Property {
@@ -341,6 +344,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .border: .block(.border)
         case .padding: .block(.padding)
         case .background: .block(.background)
+        case .divider: .block(.divider)
         }
     }
 

@@ -192,6 +192,7 @@ extension StyleSheet.BlockStyle {
             case .border: .border(try .init(json: decoder))
             case .padding: .padding(try .init(json: decoder))
             case .background: .background(try .init(json: decoder))
+            case .divider: .divider(try .init(json: decoder))
             }
     }
 
@@ -208,6 +209,7 @@ extension StyleSheet.BlockStyle {
         case .border(let border): try border.encode(into: encoder)
         case .padding(let padding): try padding.encode(into: encoder)
         case .background(let color): try color.encode(into: encoder)
+        case .divider(let divider): try divider.encode(into: encoder)
         }
     }
 

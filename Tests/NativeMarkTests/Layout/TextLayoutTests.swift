@@ -140,6 +140,32 @@ private func shown(_ layout: TextLayout) -> [String] {
         #expect(shown(layout) == ["text 0,8 a", "line 20,15 100,15 w1"])
     }
 
+    @Test(arguments: [
+        (
+            StyleSheet.Divider.rule(thickness: .points(4), width: .fraction(0.5)),
+            ["text 0,8 a", "line 25,15 75,15 w4", "text 0,28 b"]
+        ),
+        (
+            .rule(thickness: .em(2), width: .length(.em(3)), alignment: .leading),
+            ["text 0,8 a", "line 0,20 30,20 w20", "text 0,38 b"]
+        ),
+        (
+            .rule(thickness: .points(2), width: .length(.points(500)), pattern: .dotted),
+            ["text 0,8 a", "stroke 0,14 100x2 w2 1", "text 0,28 b"]
+        ),
+        (
+            .rule(width: .length(.points(10)), alignment: .trailing),
+            ["text 0,8 a", "line 90,15 100,15 w1", "text 0,28 b"]
+        ),
+        (.rule(thickness: .points(.nan), width: .fraction(-1)), ["text 0,8 a", "text 0,28 b"]),
+        (.ornament("* *"), ["text 0,8 a", "text 42.5,18 * *", "text 0,28 b"]),
+        (.ornament("*", alignment: .trailing), ["text 0,8 a", "text 95,18 *", "text 0,28 b"]),
+        (.ornament(""), ["text 0,8 a", "text 50,18 ", "text 0,28 b"]),
+    ])
+    func `a divider is a line or a text`(_ divider: StyleSheet.Divider, _ expected: [String]) {
+        #expect(shown(layout("a\n\n---\n\nb", block: [.thematicBreak: [.divider(divider)]]).layout) == expected)
+    }
+
     @Test func `each line of a code block begins where the block does`() {
         let (_, layout) = layout("```\na\n\n  b\n```", block: [.codeBlock: [.padding(.init(leading: .points(5)))]])
         #expect(shown(layout) == ["text 5,8 a", "text 5,18 ", "text 5,28   b"])
@@ -275,6 +301,7 @@ private func shown(_ layout: TextLayout) -> [String] {
                             .background(.rgb(1)), .leadingIndent(length), .firstLineIndent(length),
                         ],
                         .paragraph: [.spacingAfter(length), .lineSpacing(length), .firstLineIndent(length)],
+                        .thematicBreak: [.divider(.rule(thickness: length, width: .length(length)))],
                         .tableCell: [.padding(.all(length))], .table: [.border(.init(width: length))],
                     ],
                     inline: [.code: [.inlineBackground(.init(.rgb(1), padding: .all(length), cornerRadius: length))]])

@@ -118,6 +118,20 @@ import Testing
         Row("of lists with numbers", "1. a\n\n- b", block: [.list(.ordered): [.bold(true)]], "⎋1m1. a⎋0m\n• b"),
         Row("of an item", "- a", block: [.item: [.bold(true)]], "⎋1m• a⎋0m"),
         Row("of a line across", "---", block: [.thematicBreak: [.bold(true)]], "⎋1m────────────────────⎋0m"),
+        Row(
+            "a dashed line of half the width", "---",
+            block: [.thematicBreak: [.divider(.rule(color: .ansi(.red), width: .fraction(0.5), pattern: .dashed))]],
+            "  ⎋31m╌╌╌╌╌⎋0m", width: 10),
+        Row(
+            "a double line of a fixed width, behind", "---",
+            block: [
+                .thematicBreak: [.divider(.rule(width: .length(.em(2)), pattern: .double, alignment: .trailing))]
+            ], "      ════", width: 10),
+        Row("an ornament", "---", block: [.thematicBreak: [.divider(.ornament("* *"))]], "   * *", width: 10),
+        Row(
+            "an ornament in front", "a\n\n---\n\nb",
+            block: [.thematicBreak: [.divider(.ornament("*\n\t*", alignment: .leading)), .italic(true)]],
+            "a\n⎋3m*  *⎋0m\nb", width: 10),
         Row("of a table", "|a|\n|-|\n|b|", block: [.table: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
         Row("of a table's header", "|a|\n|-|\n|b|", block: [.tableHeader: [.bold(true)]], "⎋1ma⎋0m\nb"),
         Row("of a table's rows", "|a|\n|-|\n|b|", block: [.tableRow: [.bold(true)]], "a\n⎋1mb⎋0m"),
