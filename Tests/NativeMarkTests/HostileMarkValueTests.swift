@@ -245,6 +245,7 @@ import Testing
                 .lineSpacing(length()),
             ],
             .list(.bullets): [.marker(.bullets([values.text()]))],
+            .table: [.tableLines(.init(width: length()))],
             .thematicBreak: [
                 .divider(
                     values.one(of: [

@@ -111,6 +111,10 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
     public var background: StyleSheet.Tone?
     /// What a thematic break looks like, if a rule sets it.
     public var divider: Divider?
+    /// The lines of a table, if a rule sets them.
+    public var tableLines: TableLines?
+    /// The color behind every other row of a table. The styles of these rows already have it as their ``background``.
+    public var alternateRowBackground: StyleSheet.Tone?
 
     /// Creates a style without indents, spacing, border or background.
     public init(text: ResolvedTextStyle) {

@@ -252,6 +252,10 @@ extension StyleSheet {
         case background(Color)
         /// What a thematic break looks like.
         case divider(Divider)
+        /// The lines of a table.
+        case tableLines(TableLines)
+        /// The color behind the second row below the header of a table, and behind every other row after it.
+        case alternateRowBackground(Color)
     }
 
     /// The horizontal position of the lines of a block.
@@ -326,6 +330,8 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case padding
         case background
         case divider
+        case tableLines
+        case alternateRowBackground
     }
 
     var property: Property {
@@ -345,6 +351,8 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .padding: .block(.padding)
         case .background: .block(.background)
         case .divider: .block(.divider)
+        case .tableLines: .block(.tableLines)
+        case .alternateRowBackground: .block(.alternateRowBackground)
         }
     }
 

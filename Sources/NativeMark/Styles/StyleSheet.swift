@@ -209,6 +209,8 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .padding(let padding): block.padding = resolved(padding, atFontSize: size)
         case .background(let color): block.background = tone(of: color)
         case .divider(let divider): block.divider = resolved(divider, in: block.text)
+        case .tableLines(let lines): block.tableLines = resolved(lines, atFontSize: size)
+        case .alternateRowBackground(let color): block.alternateRowBackground = tone(of: color)
         }
     }
 }

@@ -317,11 +317,11 @@ extension StyleSheet.Border.Pattern {
 
 extension ResolvedBlockStyle.Border {
     /// Double lines have no round corners.
-    fileprivate var topCorners: (leading: String, trailing: String) {
+    var topCorners: (leading: String, trailing: String) {
         pattern == .double ? ("╔", "╗") : cornerRadius > 0 ? ("╭", "╮") : ("┌", "┐")
     }
 
-    fileprivate var bottomCorners: (leading: String, trailing: String) {
+    var bottomCorners: (leading: String, trailing: String) {
         pattern == .double ? ("╚", "╝") : cornerRadius > 0 ? ("╰", "╯") : ("└", "┘")
     }
 }

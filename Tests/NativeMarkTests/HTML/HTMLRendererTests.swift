@@ -153,6 +153,45 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         }
     }
 
+    @Test(arguments: [
+        (
+            [StyleSheet.BlockStyle.border(.init(edges: [.top]))],
+            [
+                "table { border-block-start: 1px solid var(--nm-border); }",
+                "thead { border-block-end: 1px solid var(--nm-border); }",
+                ":is(th, td) + :is(th, td) { border-inline-start: 1px solid var(--nm-border); }",
+            ]
+        ),
+        (
+            [.tableLines(.init(width: .points(2), color: .accent, pattern: .dotted))],
+            [
+                "table { border: 2px dotted var(--nm-accent); }",
+                "thead { border-block-end: 2px dotted var(--nm-accent); }",
+                "tbody tr + tr { border-block-start: 2px dotted var(--nm-accent); }",
+                ":is(th, td) + :is(th, td) { border-inline-start: 2px dotted var(--nm-accent); }",
+            ]
+        ),
+        (
+            [.tableLines(.init([.outer, .header])), .border(.init(edges: [.top]))],
+            [
+                "table { border-block-start: 1px solid var(--nm-border); }",
+                "thead { border-block-end: 1px solid var(--nm-border); }",
+            ]
+        ),
+        (
+            [.tableLines(.init([])), .alternateRowBackground(.code)],
+            [
+                "table tbody tr:nth-child(even) { background-color: var(--nm-code); }"
+            ]
+        ),
+        ([.alternateRowBackground(.code)], ["tbody tr:nth-child(even) { background-color: var(--nm-code); }"]),
+    ])
+    func `the lines and rows of a table have rules`(_ styles: [StyleSheet.BlockStyle], _ rules: [String]) throws {
+        let css = try css(of: StyleSheet().setting(block: [.table: styles, .paragraph: [.tableLines(.init())]]))
+        let lines = css.withoutStrings.split(separator: "\n").filter { $0.contains("var(") }
+        #expect(lines.map { $0.dropFirst(12) } == rules.map { $0.replacing("table tbody", with: "tbody")[...] })
+    }
+
     @Test func `the styles of one rule are combined`() throws {
         let sheet = StyleSheet().setting(
             block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],

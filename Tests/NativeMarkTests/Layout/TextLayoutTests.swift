@@ -243,6 +243,76 @@ private func shown(_ layout: TextLayout) -> [String] {
             ])
     }
 
+    private static let sample = "| a | b |\n|---|---|\n| c | d |\n| e | f |"
+
+    @Test(
+        arguments: [
+            (
+                [StyleSheet.TableLines.Part.outer],
+                [
+                    "stroke 0,0 24x48 w3", "text 5,13 a", "text 14,13 b", "text 5,27 c", "text 14,27 d", "text 5,41 e",
+                    "text 14,41 f",
+                ]
+            ),
+            (
+                [.header],
+                [
+                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
+                    "text 2,41 e", "text 11,41 f",
+                ]
+            ),
+            (
+                [.rows],
+                [
+                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
+                    "line 0,32.5 18,32.5 w3", "text 2,44 e", "text 11,44 f",
+                ]
+            ),
+            (
+                [.columns],
+                [
+                    "text 2,10 a", "text 14,10 b", "text 2,24 c", "text 14,24 d", "text 2,38 e", "text 14,38 f",
+                    "line 10.5,0 10.5,42 w3",
+                ]
+            ),
+            ([], ["text 2,10 a", "text 11,10 b", "text 2,24 c", "text 11,24 d", "text 2,38 e", "text 11,38 f"]),
+        ] as [(Set<StyleSheet.TableLines.Part>, [String])])
+    func `a table has the lines of its style`(_ parts: Set<StyleSheet.TableLines.Part>, _ expected: [String]) {
+        let (_, layout) = layout(
+            Self.sample,
+            block: [.table: [.tableLines(.init(parts, width: .points(3)))], .tableCell: [Self.padding]])
+        #expect(shown(layout) == expected)
+    }
+
+    @Test func `a border replaces the outer lines, and lines with a pattern are edges`() {
+        let (_, layout) = layout(
+            "| a | b |\n|---|---|\n| c | d |",
+            block: [
+                .table: [.tableLines(.init(width: .points(3), pattern: .dashed)), .border(.init(edges: [.top]))],
+                .tableCell: [Self.padding],
+            ])
+        #expect(
+            shown(layout) == [
+                "stroke 0,0 21x32 w1 1", "text 2,11 a", "text 14,11 b", "stroke 0,15 21x3 w3 1", "text 2,28 c",
+                "text 14,28 d", "stroke 9,0 3x32 w3 1",
+            ])
+    }
+
+    @Test func `every other row below the header has a background`() {
+        let (_, layout) = layout(
+            Self.sample,
+            block: [
+                .table: [.alternateRowBackground(.rgb(1))], .tableRow: [.background(.rgb(2))],
+                .tableCell: [Self.padding],
+            ])
+        let fills = layout.commands.compactMap { command in
+            if case .fill(let box, _, _, let tone) = command { (box.y, tone) } else { nil }
+        }
+        #expect(
+            fills.map(\.0) == [14, 28]
+                && fills.map(\.1) == [.rgb(red: 0, green: 0, blue: 2), .rgb(red: 0, green: 0, blue: 1)])
+    }
+
     @Test func `rows have backgrounds behind the text`() {
         let (_, layout) = layout(
             "| a |\n|---|\n| b |",
@@ -302,7 +372,8 @@ private func shown(_ layout: TextLayout) -> [String] {
                         ],
                         .paragraph: [.spacingAfter(length), .lineSpacing(length), .firstLineIndent(length)],
                         .thematicBreak: [.divider(.rule(thickness: length, width: .length(length)))],
-                        .tableCell: [.padding(.all(length))], .table: [.border(.init(width: length))],
+                        .tableCell: [.padding(.all(length))],
+                        .table: [.border(.init(width: length)), .tableLines(.init(width: length))],
                     ],
                     inline: [.code: [.inlineBackground(.init(.rgb(1), padding: .all(length), cornerRadius: length))]])
                 #expect(layout.size.height.isFinite && layout.size.width.isFinite)

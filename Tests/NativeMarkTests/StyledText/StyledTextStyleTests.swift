@@ -99,6 +99,10 @@ import Testing
                         thickness: 17, color: .ansi(.red), width: .length(.points(34)), pattern: .solid,
                         alignment: .center))
             },
+            BlockRow(.tableLines(.init([.rows], width: .em(1), color: .ansi(.red), pattern: .dotted))) {
+                $0.tableLines = .init(parts: [.rows], width: 17, color: .ansi(.red), pattern: .dotted)
+            },
+            BlockRow(.alternateRowBackground(.ansi(.red))) { $0.alternateRowBackground = .ansi(.red) },
             BlockRow(.divider(.ornament("⁂", alignment: .leading))) {
                 $0.divider = .ornament("⁂", alignment: .leading)
             },
@@ -326,6 +330,8 @@ import Testing
         case .border: .border(.init(color: color))
         case .background: .background(color)
         case .divider: .divider(.rule(color: color))
+        case .tableLines: .tableLines(.init(color: color))
+        case .alternateRowBackground: .alternateRowBackground(color)
         default: nil
         }
     }
@@ -337,7 +343,11 @@ import Testing
 
     private func tones(_ style: ResolvedBlockStyle) -> Set<StyleSheet.Tone> {
         let rule: ResolvedBlockStyle.Rule? = if case .rule(let rule)? = style.divider { rule } else { nil }
-        return tones(style.text).union([style.border?.color, style.background, rule?.color].compactMap(\.self))
+        return tones(style.text).union(
+            [
+                style.border?.color, style.background, rule?.color, style.tableLines?.color,
+                style.alternateRowBackground,
+            ].compactMap(\.self))
     }
 
     /// A color of every kind, with its values in light and in dark.
@@ -417,8 +427,9 @@ import Testing
         case .lineSpacing: .lineSpacing(length)
         case .border: .border(.init(width: length, cornerRadius: length))
         case .padding: .padding(.all(length))
+        case .tableLines: .tableLines(.init(width: length))
         case .divider: .divider(.rule(thickness: length, width: .length(length)))
-        case .alignment, .lineHeight, .hyphenation, .marker, .background: nil
+        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground: nil
         }
     }
 
@@ -437,7 +448,7 @@ import Testing
                 + [
                     style.firstLineIndent, style.leadingIndent, style.trailingIndent, style.spacingBefore,
                     style.spacingAfter, style.lineSpacing, style.border?.width ?? 0,
-                    style.border?.cornerRadius ?? 0, style.padding.top,
+                    style.border?.cornerRadius ?? 0, style.tableLines?.width ?? 0, style.padding.top,
                     style.padding.leading, style.padding.bottom, style.padding.trailing,
                 ].filter { $0 != 0 })
     }

@@ -174,6 +174,14 @@ import Foundation
         Mistake(
             ##"{"blocks": {"thematicBreak": {"divider": {"width": "wide"}}}}"##, "blocks.thematicBreak.divider.width",
             "wide", "1.5em"),
+        Mistake(##"{"blocks": {"table": {"tableLines": true}}}"##, "blocks.table.tableLines", "header", "parts"),
+        Mistake(
+            ##"{"blocks": {"table": {"tableLines": ["inner"]}}}"##, "blocks.table.tableLines[0]", "inner", "columns"),
+        Mistake(##"{"blocks": {"table": {"tableLines": {"lines": []}}}}"##, "blocks.table.tableLines.lines", "parts"),
+        Mistake(##"{"blocks": {"table": {"tableLines": {"parts": {}}}}}"##, "blocks.table.tableLines.parts", "["),
+        Mistake(
+            ##"{"blocks": {"table": {"alternateRowBackground": "pink"}}}"##, "blocks.table.alternateRowBackground",
+            "pink"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -210,6 +218,8 @@ import Foundation
                         cornerRadius: .points(6))),
                 .padding(.init(top: .em(1), leading: .points(2), bottom: .em(3), trailing: .points(4))),
                 .background(.dynamic(light: .standard, dark: .ansi(.black))),
+                .tableLines(.init([.rows, .outer], width: .em(0.1), color: .accent, pattern: .double)),
+                .alternateRowBackground(.rgb(0x010203, alpha: 0.5)),
                 .divider(
                     .rule(
                         thickness: .em(0.5), color: .accent, width: .fraction(0.07), pattern: .dotted,
@@ -231,6 +241,7 @@ import Foundation
             sheet
             .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
             .setting(block: [
+                .table: [.tableLines(.init([.header]))], .tableRow: [.tableLines(.init([]))],
                 .headings: [.divider(.ornament("⁂"))],
                 .heading(level: 1): [.divider(.ornament("*", alignment: .leading))],
                 .heading(level: 2): [.divider(.rule(width: .length(.em(3))))],
@@ -252,6 +263,7 @@ import Foundation
         | l | m |
         |---|--:|
         | n | o |
+        | p | q |
 
         ---
 
@@ -396,6 +408,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         let block = [
             "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
             "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background", "divider",
+            "tableLines", "alternateRowBackground",
         ]
         let fields = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let key = pick(isBlock ? text + block : text)
@@ -412,7 +425,11 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         case "fontWidth": return "\"\(pick(StyleSheet.FontWidth.allCases.map(\.rawValue)))\""
         case "alignment": return "\"\(pick(StyleSheet.Alignment.allCases.map(\.rawValue)))\""
         case "fontFamily": return string()
-        case "color", "inlineBackground", "background": return color()
+        case "color", "inlineBackground", "background", "alternateRowBackground": return color()
+        case "tableLines":
+            let parts = "[\"\(pick(StyleSheet.TableLines.Part.allCases.map(\.rawValue)))\", \"header\"]"
+            return happens(oneIn: 2)
+                ? parts : "{ \"parts\": \(parts), \"width\": \(length()), \"pattern\": \"double\" }"
         case "bold", "italic", "underline", "strikethrough", "hyphenation": return pick(["true", "false"])
         case "lineHeight": return number()
         case "marker":

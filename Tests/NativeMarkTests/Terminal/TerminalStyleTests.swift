@@ -133,6 +133,25 @@ import Testing
             block: [.thematicBreak: [.divider(.ornament("*\n\t*", alignment: .leading)), .italic(true)]],
             "a\n⎋3m*  *⎋0m\nb", width: 10),
         Row("of a table", "|a|\n|-|\n|b|", block: [.table: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row(
+            "lines around a table and below its header", "|a|b|\n|-|-|\n|c|d|\n|e|f|",
+            block: [.table: [.tableLines(.init([.outer, .header], color: .primary))]],
+            "┌──────┐\n│ a  b │\n├──────┤\n│ c  d │\n│ e  f │\n└──────┘"),
+        Row(
+            "double lines between all cells", "|a|b|\n|-|-|\n|c|d|\n|e|f|",
+            block: [.table: [.tableLines(.init(color: .primary, pattern: .double))]],
+            "╔═══╦═══╗\n║ a ║ b ║\n╠═══╬═══╣\n║ c ║ d ║\n╠═══╬═══╣\n║ e ║ f ║\n╚═══╩═══╝"),
+        Row(
+            "dashed lines between columns, in a round border", "|a|b|\n|-|-|\n|c|d|",
+            block: [
+                .table: [
+                    .tableLines(.init([.outer, .columns], color: .primary, pattern: .dashed)),
+                    .border(.init(color: .primary, cornerRadius: .points(3))),
+                ]
+            ], "╭───┬───╮\n│ a ╎ b │\n│ c ╎ d │\n╰───┴───╯"),
+        Row(
+            "every other row on a background", "|a|\n|-|\n|b|\n|c|\n|d|",
+            block: [.table: [.alternateRowBackground(.ansi(.blue))]], "a\nb\n⎋44mc⎋0m\nd"),
         Row("of a table's header", "|a|\n|-|\n|b|", block: [.tableHeader: [.bold(true)]], "⎋1ma⎋0m\nb"),
         Row("of a table's rows", "|a|\n|-|\n|b|", block: [.tableRow: [.bold(true)]], "a\n⎋1mb⎋0m"),
         Row("of cells", "|a|\n|-|\n|b|", block: [.tableCell: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
