@@ -228,7 +228,7 @@ import Testing
     private static func document(_ values: inout HostileValues) -> Document {
         let beginning = values.one(of: [
             "", "# ", "- ", "999999999. ", "> ", "```\n", "|a|b|\n|-|-|\n|", "[a]: ", "[^a]: x\n\n[^a]", "![",
-            "&#99999999;",
+            "&#99999999;", "---\n\n",
         ])
         return Document(beginning + values.text())
     }
@@ -245,6 +245,16 @@ import Testing
                 .lineSpacing(length()),
             ],
             .list(.bullets): [.marker(.bullets([values.text()]))],
+            .table: [.tableLines(.init(width: length()))],
+            .thematicBreak: [
+                .divider(
+                    values.one(of: [
+                        .ornament(values.text()),
+                        .rule(
+                            thickness: length(),
+                            width: values.one(of: [.length(length()), .fraction(values.double())])),
+                    ]))
+            ],
         ])
     }
 

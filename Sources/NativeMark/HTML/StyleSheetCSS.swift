@@ -40,7 +40,7 @@ struct StyleSheetCSS {
         :where(.nativemark) :is(a, s) { color: inherit; text-decoration-line: none; }
         :where(.nativemark) :is(ol, ul) { padding-inline-start: 2em; }
         :where(.nativemark .task-list-item) { list-style-type: none; }
-        :where(.nativemark) hr { border: 0 solid; border-block-start-width: 1px; }
+        :where(.nativemark) hr { border: 0 solid; border-block-start-width: 1px; color: inherit; }
         :where(.nativemark) pre { overflow-x: auto; }
         :where(.nativemark) table { border-collapse: collapse; }
         :where(.nativemark) :is(th, td) { padding: 0.2em 0.6em; text-align: start; }
@@ -103,7 +103,7 @@ struct StyleSheetCSS {
         var height: String?
         for style in styles {
             switch style {
-            case .text, .marker: break
+            case .text, .marker, .divider, .tableLines, .alternateRowBackground: break
             case .alignment(let alignment): declarations.append("text-align: \(Self.css(alignment));")
             case .firstLineIndent(let length): declarations.append("text-indent: \(CSSText.length(length));")
             case .leadingIndent(let length): declarations.append("margin-inline-start: \(CSSText.distance(length));")
@@ -117,15 +117,44 @@ struct StyleSheetCSS {
                 height = spacing.first.map { "calc(\(lines)em + \(CSSText.distance($0)))" } ?? lines
             case .lineHeight: break
             case .hyphenation(let isOn): declarations.append("hyphens: \(isOn ? "auto" : "manual");")
-            case .border(let border): add(border, to: selector, &declarations)
+            case .border(let border): add(border, &declarations)
             case .padding(let padding): declarations += Self.declarations(padding)
             case .background(let color):
                 declarations.append("background-color: \(colors.value(of: color, in: sheet, isBackground: true));")
             }
         }
         if let height { declarations.append("line-height: \(height);") }
+        let inside = selector == .table ? tableLines(styles, &declarations) : []
         add(Self.element(selector), declarations)
-        for style in styles { if case .marker(let marker) = style { add(marker, to: selector) } }
+        for (element, declarations) in inside { add(element, [declarations]) }
+        for style in styles {
+            switch style {
+            case .marker(let marker): add(marker, to: selector)
+            case .divider(let divider) where selector == .thematicBreak: add(divider)
+            default: break
+            }
+        }
+    }
+
+    private mutating func add(_ divider: StyleSheet.Divider) {
+        switch divider {
+        case .ornament(let text, let alignment):
+            let ornament = StyleSheet.Divider.limited(text)
+            add(" hr", ["border: 0;", "block-size: auto;", "text-align: \(Self.css(alignment));"])
+            add(" hr::before", ["content: \(CSSText.string(ornament));", "white-space: pre-wrap;"])
+        case .rule(let thickness, let color, let width, let pattern, let alignment):
+            var declarations = ["border-block-start: \(CSSText.distance(thickness)) \(pattern.rawValue)"]
+            declarations[0] += color.map { " \(colors.value(of: $0, in: sheet, isBackground: false));" } ?? ";"
+            if width != .fraction(1) {
+                declarations.append("inline-size: \(CSSText.extent(width));")
+                switch alignment {
+                case .leading, .justified: declarations.append("margin-inline-end: auto;")
+                case .center: declarations.append("margin-inline: auto;")
+                case .trailing: declarations.append("margin-inline-start: auto;")
+                }
+            }
+            add(" hr", declarations)
+        }
     }
 
     private static func declarations(_ padding: StyleSheet.Padding) -> [String] {
@@ -144,23 +173,51 @@ struct StyleSheetCSS {
         }
     }
 
-    /// The border of a table also draws lines between its columns and below its header.
-    private mutating func add(
-        _ border: StyleSheet.Border, to selector: StyleSheet.BlockSelector, _ declarations: inout [String]
-    ) {
-        let line = line(of: border)
-        addEdges(of: border, line, &declarations)
+    private mutating func add(_ border: StyleSheet.Border, _ declarations: inout [String]) {
+        addEdges(of: border, line(border.width, border.pattern, border.color), &declarations)
         if border.cornerRadius != .points(0) {
             declarations.append("border-radius: \(CSSText.distance(border.cornerRadius));")
         }
-        guard selector == .table else { return }
-        add(" thead", ["border-block-end: \(line)"])
-        add(" :is(th, td) + :is(th, td)", ["border-inline-start: \(line)"])
     }
 
-    private mutating func line(of border: StyleSheet.Border) -> String {
-        let color = colors.value(of: border.color, in: sheet, isBackground: false)
-        return "\(CSSText.distance(border.width)) \(border.pattern.rawValue) \(color);"
+    /// Returns the rules for the lines and rows in a table. Adds its outer lines to the declarations.
+    private mutating func tableLines(
+        _ styles: [StyleSheet.BlockStyle], _ declarations: inout [String]
+    ) -> [(element: String, declarations: String)] {
+        var border: StyleSheet.Border?
+        var lines: StyleSheet.TableLines?
+        var stripes: [(String, String)] = []
+        for style in styles {
+            switch style {
+            case .border(let own): border = own
+            case .tableLines(let own): lines = own
+            case .alternateRowBackground(let color):
+                let value = colors.value(of: color, in: sheet, isBackground: true)
+                stripes = [(" tbody tr:nth-child(even)", "background-color: \(value);")]
+            default: break
+            }
+        }
+        // Without lines of its own, a table has those of its border between its columns and below its header.
+        guard
+            let own = lines
+                ?? border.map({ .init([.header, .columns], width: $0.width, color: $0.color, pattern: $0.pattern) })
+        else { return stripes }
+        let line = line(own.width, own.pattern, own.color)
+        if own.parts.contains(.outer), border == nil { declarations.append("border: \(line)") }
+        var rules: [(String, String)] = []
+        if !own.parts.isDisjoint(with: [.header, .rows]) { rules.append((" thead", "border-block-end: \(line)")) }
+        if own.parts.contains(.rows) { rules.append((" tbody tr + tr", "border-block-start: \(line)")) }
+        if own.parts.contains(.columns) {
+            rules.append((" :is(th, td) + :is(th, td)", "border-inline-start: \(line)"))
+        }
+        return rules + stripes
+    }
+
+    private mutating func line(
+        _ width: StyleSheet.Length, _ pattern: StyleSheet.Border.Pattern, _ color: StyleSheet.Color
+    ) -> String {
+        let color = colors.value(of: color, in: sheet, isBackground: false)
+        return "\(CSSText.distance(width)) \(pattern.rawValue) \(color);"
     }
 
     private func addEdges(of border: StyleSheet.Border, _ line: String, _ declarations: inout [String]) {
@@ -282,7 +339,9 @@ struct StyleSheetCSS {
             if box.cornerRadius != .points(0) {
                 declarations.append("border-radius: \(CSSText.distance(box.cornerRadius));")
             }
-            if let border = box.border { addEdges(of: border, line(of: border), &declarations) }
+            if let border = box.border {
+                addEdges(of: border, line(border.width, border.pattern, border.color), &declarations)
+            }
             return declarations
         }
         return []
@@ -334,6 +393,13 @@ enum CSSText {
         switch length {
         case .points(let points): Self.length(.points(max(points, 0)))
         case .em(let ems): Self.length(.em(max(ems, 0)))
+        }
+    }
+
+    static func extent(_ extent: StyleSheet.Extent) -> String {
+        switch extent {
+        case .length(let length): distance(length)
+        case .fraction(let fraction): number(fraction.isFinite ? fraction * 100 : 100, 0...100) + "%"
         }
     }
 

@@ -10,9 +10,9 @@ struct LayoutBuilder {
     private var boxes: [DrawingCommand] = []
     var content: [DrawingCommand] = []
     private var lines: [PlacedLine] = []
-    private var rows: [LayoutRow] = []
+    var rows: [LayoutRow] = []
     /// The top of the outermost box that has begun since the last row.
-    private var boxTop: Double?
+    var boxTop: Double?
     var frames: [Frame] = []
     /// The bottom of what has been placed.
     var y = 0.0
@@ -173,7 +173,7 @@ struct LayoutBuilder {
     }
 
     /// Adds the row from `top` to ``y``, with the beginnings of the boxes above it.
-    private mutating func addRow(of block: Int, from top: Double) {
+    mutating func addRow(of block: Int, from top: Double) {
         rows.append(LayoutRow(top: boxTop ?? top, bottom: y, block: block))
         boxTop = nil
     }
@@ -245,14 +245,20 @@ struct LayoutBuilder {
         let runs = takeRuns(of: index)
         switch block.kind {
         case .thematicBreak:
+            guard let rule = block.style.rule else { return paragraph(runs, of: index) }
             place()
             let frame = frames[frames.count - 1]
-            let height = block.style.text.fontSize
-            content.append(
-                .line(
-                    from: .init(x: frame.left, y: y + height / 2), to: .init(x: frame.right, y: y + height / 2),
-                    width: 1,
-                    block.style.text.color))
+            let thickness = Self.points(rule.thickness)
+            let height = max(block.style.text.fontSize, thickness)
+            let room = max(frame.right - frame.left, 0)
+            let width = rule.width(in: room)
+            let x = frame.left + rule.alignment.offset(in: room - width)
+            if thickness > 0, width > 0 {
+                content.append(
+                    .horizontal(
+                        x: x, y: y + (height - thickness) / 2, length: width, width: thickness, rule.color,
+                        rule.pattern))
+            }
             drawMarkers(atBaseline: y + height)
             y += height
             addRow(of: index, from: y - height)
@@ -345,12 +351,7 @@ struct LayoutBuilder {
             let indent = number == 0 ? firstIndent : 0
             let left = left + indent
             let free = max(room - indent - line.width, 0)
-            let x =
-                switch alignment {
-                case .leading, .justified: left
-                case .center: left + free / 2
-                case .trailing: left + free
-                }
+            let x = left + alignment.offset(in: free)
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
@@ -407,145 +408,49 @@ struct LayoutBuilder {
     }
 }
 
+extension StyleSheet.Alignment {
+    /// Returns the space before a line if `free` is left beside it.
+    func offset(in free: Double) -> Double {
+        switch self {
+        case .leading, .justified: 0
+        case .center: free / 2
+        case .trailing: free
+        }
+    }
+}
+
+extension DrawingCommand {
+    /// A line to the right of a point and below it. Lines with a pattern are the edge of a box, which back ends draw with patterns anyway.
+    static func horizontal(
+        x: Double, y: Double, length: Double, width: Double, _ color: StyleSheet.Tone,
+        _ pattern: StyleSheet.Border.Pattern
+    ) -> Self {
+        guard pattern != .solid else {
+            return .line(
+                from: .init(x: x, y: y + width / 2), to: .init(x: x + length, y: y + width / 2), width: width, color)
+        }
+        return .stroke(
+            .init(x: x, y: y, width: length, height: width),
+            .init(edges: [.top], width: width, color: color, pattern: pattern))
+    }
+
+    static func vertical(
+        x: Double, y: Double, length: Double, width: Double, _ color: StyleSheet.Tone,
+        _ pattern: StyleSheet.Border.Pattern
+    ) -> Self {
+        guard pattern != .solid else {
+            return .line(
+                from: .init(x: x + width / 2, y: y), to: .init(x: x + width / 2, y: y + length), width: width, color)
+        }
+        return .stroke(
+            .init(x: x, y: y, width: width, height: length),
+            .init(edges: [.leading], width: width, color: color, pattern: pattern))
+    }
+}
+
 extension ResolvedBlockStyle {
     /// Whether the block is a box of its own, which keeps the spacing of its content inside.
     var hasBox: Bool {
         background != nil || border.map { !$0.edges.isEmpty } == true || padding.top > 0 || padding.bottom > 0
-    }
-}
-
-// MARK: - Tables
-
-extension LayoutBuilder {
-    private struct Cell {
-        var block: Int
-        var paragraph: LayoutParagraph
-        var alignment: StyleSheet.Alignment
-        var padding: ResolvedBlockStyle.Padding
-    }
-
-    /// Columns are as wide as their content if all fit; otherwise they share the width in proportion to what they could use, and cells wrap.
-    /// The border of a table also draws lines between its columns and below its header, as in HTML.
-    private mutating func table(_ table: Int) {
-        place()
-        let style = text.blocks[table].style
-        let border = style.border
-        let rows = tableRows(of: table)
-        let columns = rows.map(\.cells.count).max() ?? 0
-        guard columns > 0 else { return }
-        let frame = frames[frames.count - 1]
-        let line = border == nil ? 0 : Self.points(border?.width ?? 0)
-        let outer = (border?.width(of: .leading) ?? 0) + (border?.width(of: .trailing) ?? 0)
-        let widths = columnWidths(
-            rows.map(\.cells), count: columns, room: frame.right - frame.left - outer - line * Double(columns - 1))
-        let left = frame.left
-        let right = left + outer + line * Double(columns - 1) + widths.reduce(0, +)
-        let top = y
-        boxTop = boxTop ?? top
-        let slot = backgrounds.count
-        backgrounds += [nil, nil]
-        y += border?.width(of: .top) ?? 0
-        for (number, row) in rows.enumerated() {
-            let rowTop = y
-            let firstLine = self.rows.count
-            let rowSlot = backgrounds.count
-            backgrounds.append(nil)
-            var x = left + (border?.width(of: .leading) ?? 0)
-            var bottom = y
-            for (cell, width) in zip(row.cells, widths) {
-                y = rowTop + cell.padding.top
-                put(
-                    cell.paragraph, cell.block, alignment: cell.alignment, left: x + cell.padding.leading,
-                    right: x + width - cell.padding.trailing, firstIndent: 0)
-                bottom = max(bottom, y + cell.padding.bottom)
-                x += width + line
-            }
-            y = bottom
-            if let color = text.blocks[row.block].style.background {
-                backgrounds[rowSlot] = .fill(
-                    .init(x: left, y: rowTop, width: right - left, height: y - rowTop), radius: 0, color)
-            }
-            if let border, number == 0, rows.count > 1 {
-                content.append(
-                    .line(
-                        from: .init(x: left, y: y + line / 2), to: .init(x: right, y: y + line / 2), width: line,
-                        border.color))
-                y += line
-            }
-            // A page doesn't end inside of a row.
-            self.rows.removeSubrange(firstLine...)
-            addRow(of: row.block, from: rowTop)
-        }
-        y += border?.width(of: .bottom) ?? 0
-        self.rows[self.rows.count - 1].bottom = y
-        let rectangle = LayoutRectangle(x: left, y: top, width: right - left, height: y - top)
-        if let color = style.background {
-            backgrounds[slot] = .fill(rectangle, radius: Self.points(border?.cornerRadius ?? 0), color)
-        }
-        guard let border, line > 0 else { return }
-        if !border.edges.isEmpty { backgrounds[slot + 1] = .stroke(rectangle, border) }
-        var x = left + border.width(of: .leading)
-        for width in widths.dropLast() {
-            x += width
-            content.append(
-                .line(from: .init(x: x + line / 2, y: top), to: .init(x: x + line / 2, y: y), width: line, border.color)
-            )
-            x += line
-        }
-    }
-
-    private mutating func tableRows(of table: Int) -> [(block: Int, cells: [Cell])] {
-        var rows: [(block: Int, cells: [Cell])] = []
-        for index in table + 1..<max(text.blocks[table].end, table + 1) {
-            switch text.blocks[index].kind {
-            case .tableRow: rows.append((index, []))
-            case .tableCell(_, _, let alignment):
-                let style = text.blocks[index].style
-                var padding = style.padding
-                if padding == .init() {
-                    let size = style.text.fontSize
-                    // As a browser does without a rule of the sheet.
-                    padding = .init(top: 0.2 * size, leading: 0.6 * size, bottom: 0.2 * size, trailing: 0.6 * size)
-                }
-                padding = .init(
-                    top: Self.points(padding.top), leading: Self.points(padding.leading),
-                    bottom: Self.points(padding.bottom), trailing: Self.points(padding.trailing))
-                rows[rows.count - 1].cells.append(
-                    Cell(
-                        block: index, paragraph: layoutParagraph(takeRuns(of: index), of: index),
-                        alignment: .init(alignment, default: style.alignment), padding: padding))
-            default: break
-            }
-        }
-        return rows
-    }
-
-    private func columnWidths(_ rows: [[Cell]], count: Int, room: Double) -> [Double] {
-        var minimum = Array(repeating: 0.0, count: count)
-        var preferred = minimum
-        for cells in rows {
-            for (column, cell) in cells.enumerated() {
-                let widths = engine.widths(of: cell.paragraph.paragraph)
-                let padding = cell.padding.leading + cell.padding.trailing
-                minimum[column] = max(minimum[column], widths.minimum + padding)
-                preferred[column] = max(preferred[column], widths.preferred + padding)
-            }
-        }
-        let (least, most) = (minimum.reduce(0, +), preferred.reduce(0, +))
-        if most <= room { return preferred }
-        // Words are cut if even the narrowest columns are too wide.
-        guard least < room else { return minimum.map { least > 0 ? max($0 * room / least, 1) : 1 } }
-        return zip(minimum, preferred).map { $0 + ($1 - $0) * (room - least) / (most - least) }
-    }
-}
-
-extension StyleSheet.Alignment {
-    fileprivate init(_ alignment: Document.Alignment, default other: Self) {
-        switch alignment {
-        case .none: self = other
-        case .leading: self = .leading
-        case .center: self = .center
-        case .trailing: self = .trailing
-        }
     }
 }

@@ -162,6 +162,22 @@ struct LayoutParagraph: Sendable {
         parts.append(Part(range: start..<offset, source: source, run: run, isImage: image != nil))
     }
 
+    /// Makes the text and everything in it smaller or larger.
+    mutating func scale(by factor: Double) {
+        for index in paragraph.runs.indices {
+            paragraph.runs[index].style.scale(by: factor)
+            paragraph.runs[index].placeholder?.advance *= factor
+            if let ascent = paragraph.runs[index].placeholder?.ascent {
+                paragraph.runs[index].placeholder?.ascent = ascent * factor
+            }
+        }
+        for index in boxes.indices { boxes[index].style.scale(by: factor) }
+        for index in images.indices {
+            images[index].size.width *= factor
+            images[index].size.height *= factor
+        }
+    }
+
     mutating func finish() {
         if boxes.last?.range.isEmpty == true { endBox() }
         if paragraph.runs.isEmpty { paragraph.runs = [.init(range: 0..<0, style: style)] }
@@ -198,6 +214,14 @@ struct LayoutParagraph: Sendable {
 }
 
 extension ResolvedTextStyle {
+    fileprivate mutating func scale(by factor: Double) {
+        fontSize *= factor
+        kerning *= factor
+        baseline *= factor
+        backgroundBox?.padding.scale(by: factor)
+        backgroundBox?.cornerRadius *= factor
+    }
+
     fileprivate func hasSameBox(as other: Self) -> Bool {
         background == other.background && backgroundBox == other.backgroundBox
     }
@@ -207,6 +231,15 @@ extension ResolvedTextStyle {
         guard let box = backgroundBox else { return 0 }
         return LayoutBuilder.points(edge == .leading ? box.padding.leading : box.padding.trailing)
             + (box.border?.width(of: edge) ?? 0)
+    }
+}
+
+extension ResolvedBlockStyle.Padding {
+    mutating func scale(by factor: Double) {
+        top *= factor
+        leading *= factor
+        bottom *= factor
+        trailing *= factor
     }
 }
 

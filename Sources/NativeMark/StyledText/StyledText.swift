@@ -12,7 +12,7 @@ public import Foundation
 ///     }
 ///
 /// In the string, line feeds separate blocks, and tabs separate the cells of a row. Separators don't belong to any run. A soft break is a
-/// space, a hard break is U+2028, and a thematic break is U+2E3B. Item markers are in ``blocks`` and not in the string, because their
+/// space, a hard break is U+2028, and a thematic break is U+2E3B or its ornament. Item markers are in ``blocks`` and not in the string, because their
 /// position depends on the layout. An image is its alternative text, or U+FFFC if that is empty.
 ///
 /// Blocks refer to their parents by index, so nothing recurses. Comparing and hashing take linear time.

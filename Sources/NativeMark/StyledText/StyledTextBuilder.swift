@@ -54,7 +54,12 @@ struct StyledTextBuilder {
         case .thematicBreak:
             begin(.thematicBreak, [.thematicBreak])
             separate()
-            append("⸻")
+            if case .ornament(let ornament, let alignment) = text.blocks[text.blocks.count - 1].style.divider {
+                text.blocks[text.blocks.count - 1].style.alignment = alignment
+                append(StyleSheet.Divider.limited(ornament))
+            } else {
+                append("⸻")
+            }
             end()
         case .list(let list): beginList(list)
         case .item(let task): beginItem(task)
@@ -63,7 +68,13 @@ struct StyledTextBuilder {
             begin(.table(alignments: alignments), [.table])
         case .tableRow(let isHeader):
             columns = 0
+            let table = open.last
             begin(.tableRow(rows), [isHeader ? .tableHeader : .tableRow])
+            if rows > 0, rows.isMultiple(of: 2),
+                let color = table.flatMap({ text.blocks[$0].style.alternateRowBackground })
+            {
+                text.blocks[text.blocks.count - 1].style.background = color
+            }
         case .tableCell(let alignment):
             begin(.tableCell(row: rows, column: columns, alignment: alignment), [.tableCell])
             separate(by: columns == 0 ? "\n" : "\t")

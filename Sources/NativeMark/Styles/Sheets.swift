@@ -41,8 +41,11 @@ extension StyleSheet {
             .list(.ordered): [.marker(.numbers([.decimal]))],
             .list(.bullets): [.marker(.bullets(["•", "◦", "▪"]))],
             .thematicBreak: [.color(.border), .spacingAfter(.em(1))],
-            .table: [.border(Border()), .spacingAfter(.em(1))],
+            .table: [.tableLines(TableLines([.outer, .columns, .header])), .spacingAfter(.em(1))],
             .tableHeader: [.fontWeight(.bold)],
+            .tableCell: [
+                .padding(Padding(top: .em(0.2), leading: .em(0.6), bottom: .em(0.2), trailing: .em(0.6)))
+            ],
             .footnotes: [.textStyle(.footnote), .spacingBefore(.em(1)), .border(Border(edges: [.top]))],
         ])
         .setting(inline: [
@@ -115,7 +118,11 @@ extension StyleSheet {
                 .fontSize(.em(0.85)), .background(.codeBackground), .padding(.all(.em(1))),
                 .border(Border(edges: [], cornerRadius: .points(6))),
             ],
+            .table: [.tableLines(TableLines()), .alternateRowBackground(.codeBackground)],
             .tableHeader: [.fontWeight(.semibold)],
+            .tableCell: [
+                .padding(Padding(top: .points(6), leading: .points(13), bottom: .points(6), trailing: .points(13)))
+            ],
         ])
         .setting(inline: [
             .code: [
@@ -225,6 +232,7 @@ private struct Palette {
                 .primary: text, .secondary: muted, .tertiary: muted, .accent: self[keyPath: heading],
                 .link: self[keyPath: link], .code: text, .codeBackground: background, .border: border,
             ])
+            .setting(block: [.tableHeader: [.background(.codeBackground)]])
             .setting(inline: [
                 .code: [.color(.paint(self[keyPath: constant]))],
                 .strong: [.color(.paint(orange))],

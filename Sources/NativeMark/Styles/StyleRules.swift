@@ -250,6 +250,12 @@ extension StyleSheet {
         case padding(Padding)
         /// The color behind the whole block.
         case background(Color)
+        /// What a thematic break looks like.
+        case divider(Divider)
+        /// The lines of a table.
+        case tableLines(TableLines)
+        /// The color behind the second row below the header of a table, and behind every other row after it.
+        case alternateRowBackground(Color)
     }
 
     /// The horizontal position of the lines of a block.
@@ -323,6 +329,9 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case border
         case padding
         case background
+        case divider
+        case tableLines
+        case alternateRowBackground
     }
 
     var property: Property {
@@ -341,6 +350,9 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .border: .block(.border)
         case .padding: .block(.padding)
         case .background: .block(.background)
+        case .divider: .block(.divider)
+        case .tableLines: .block(.tableLines)
+        case .alternateRowBackground: .block(.alternateRowBackground)
         }
     }
 

@@ -192,6 +192,9 @@ extension StyleSheet.BlockStyle {
             case .border: .border(try .init(json: decoder))
             case .padding: .padding(try .init(json: decoder))
             case .background: .background(try .init(json: decoder))
+            case .divider: .divider(try .init(json: decoder))
+            case .tableLines: .tableLines(try .init(json: decoder))
+            case .alternateRowBackground: .alternateRowBackground(try .init(json: decoder))
             }
     }
 
@@ -207,7 +210,9 @@ extension StyleSheet.BlockStyle {
         case .marker(let marker): try marker.encode(into: encoder)
         case .border(let border): try border.encode(into: encoder)
         case .padding(let padding): try padding.encode(into: encoder)
-        case .background(let color): try color.encode(into: encoder)
+        case .background(let color), .alternateRowBackground(let color): try color.encode(into: encoder)
+        case .divider(let divider): try divider.encode(into: encoder)
+        case .tableLines(let lines): try lines.encode(into: encoder)
         }
     }
 

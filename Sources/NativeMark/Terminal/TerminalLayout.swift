@@ -224,14 +224,14 @@ extension TerminalLayout {
         let line = border.map { filling(frame.background, color: $0.color) }
         var before = Segment.spaces(indent, outside)
         if border?.edges.contains(.leading) == true, let line {
-            before.append(Segment(renderer.isPlain ? "> " : border?.vertical ?? "│", line))
+            before.append(Segment(renderer.isPlain ? "> " : border?.pattern.vertical ?? "│", line))
         }
         // Spaces after a bar get the bar's style, so that one escape sequence is enough for all bars.
         let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
         if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
         var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
         if let border, border.edges.contains(.trailing), let line, !renderer.isPlain {
-            behind.append(Segment(border.vertical, line))
+            behind.append(Segment(border.pattern.vertical, line))
         }
         behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
 
@@ -282,7 +282,7 @@ extension TerminalLayout {
         let corners = isTop ? border.topCorners : border.bottomCorners
         let start = border.edges.contains(.leading) && columns > 1 ? corners.leading : ""
         let end = border.edges.contains(.trailing) && columns > 1 ? corners.trailing : ""
-        let middle = String(repeating: border.horizontal, count: columns - start.count - end.count)
+        let middle = String(repeating: border.pattern.horizontal, count: columns - start.count - end.count)
         line(
             Segment.spaces(hasRoom ? indent : 0, filling(top.background))
                 + [Segment(start + middle + end, filling(top.background, color: border.color))])
@@ -294,10 +294,10 @@ extension TerminalLayout {
     }
 }
 
-/// The characters of a border (Unicode, "Box Drawing").
-extension ResolvedBlockStyle.Border {
-    fileprivate var vertical: String {
-        switch pattern {
+/// The characters of a line (Unicode, "Box Drawing").
+extension StyleSheet.Border.Pattern {
+    var vertical: String {
+        switch self {
         case .solid: "│"
         case .dashed: "╎"
         case .dotted: "┊"
@@ -305,21 +305,23 @@ extension ResolvedBlockStyle.Border {
         }
     }
 
-    fileprivate var horizontal: String {
-        switch pattern {
+    var horizontal: String {
+        switch self {
         case .solid: "─"
         case .dashed: "╌"
         case .dotted: "┈"
         case .double: "═"
         }
     }
+}
 
+extension ResolvedBlockStyle.Border {
     /// Double lines have no round corners.
-    fileprivate var topCorners: (leading: String, trailing: String) {
+    var topCorners: (leading: String, trailing: String) {
         pattern == .double ? ("╔", "╗") : cornerRadius > 0 ? ("╭", "╮") : ("┌", "┐")
     }
 
-    fileprivate var bottomCorners: (leading: String, trailing: String) {
+    var bottomCorners: (leading: String, trailing: String) {
         pattern == .double ? ("╚", "╝") : cornerRadius > 0 ? ("╰", "╯") : ("└", "┘")
     }
 }
@@ -330,7 +332,14 @@ extension TerminalLayout {
     private mutating func leaf(_ block: StyledText.Block, runs: ArraySlice<StyledText.Run>) {
         switch block.kind {
         case .thematicBreak:
-            line([Segment(String(repeating: "─", count: ruleWidth(top.width)), block.style.text)])
+            guard let rule = block.style.rule else { return paragraph(block, runs) }
+            let available = ruleWidth(top.width)
+            let count = Int(rule.width(in: Double(available), unit: 2 / bodySize).rounded())
+            var style = block.style.text
+            style.color = rule.color
+            line(
+                Segment.spaces(offset(rule.alignment, available - count), filling(top.background))
+                    + [Segment(String(repeating: rule.pattern.horizontal, count: max(count, 1)), style)])
         case .codeBlock: code(block, inlineText(of: runs, in: block))
         case .heading(let level): heading(block, level: level, runs)
         default: paragraph(block, runs)

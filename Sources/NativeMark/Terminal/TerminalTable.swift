@@ -16,7 +16,8 @@ struct TerminalTable {
     static let leastWidthOfBrokenWords = 10
 
     private(set) var rows: [[Cell]] = []
-    let border: ResolvedBlockStyle.Border?
+    /// The style of the table, with its lines.
+    let style: ResolvedBlockStyle
     var columnCount: Int { rows.first?.count ?? 0 }
 
     /// Reads the cells of the table at `index`. Each image in `images` replaces its description.
@@ -26,7 +27,7 @@ struct TerminalTable {
     ) {
         let text = layout.text
         let table = text.blocks[index]
-        border = table.style.border
+        style = table.style
         var runs = runs
         var rowBackground: StyleSheet.Tone?
         for block in index + 1..<table.end {
@@ -61,8 +62,8 @@ struct TerminalTable {
     /// lines.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
-        let inside = border == nil ? 2 : 3
-        let outside = [StyleSheet.Edge.leading, .trailing].count { border?.edges.contains($0) == true } * 2
+        let inside = style.columnLine == nil ? 2 : 3
+        let outside = [StyleSheet.Edge.leading, .trailing].count { style.tableBorder?.edges.contains($0) == true } * 2
         let left = room - (columnCount - 1) * inside - outside
         let total = wanted.reduce(0, +)
         guard total > left else { return wanted }
@@ -131,8 +132,12 @@ extension TerminalLayout {
     }
 
     private mutating func grid(_ table: TerminalTable, _ widths: [Int]) {
-        let edges = table.border?.edges ?? []
-        if edges.contains(.top) { rule(table, widths, "┌", "┬", "┐") }
+        let border = table.style.tableBorder
+        if let border, border.edges.contains(.top) {
+            rule(
+                table, widths, border.color, border.pattern,
+                (border.topCorners.leading, "┬", border.topCorners.trailing))
+        }
         for (row, cells) in table.rows.enumerated() {
             let columns = zip(cells, widths).map { cell, width in
                 (cell, width, cell.content.lines(.init(first: width, others: width)))
@@ -146,11 +151,13 @@ extension TerminalLayout {
                 }
                 line(segments + separator(table, column: columns.count, background: columns.last?.0.background))
             }
-            if row == 0, table.border != nil {
-                rule(table, widths, edges.contains(.leading) ? "├" : "", "┼", edges.contains(.trailing) ? "┤" : "")
-            }
+            let below = row == 0 ? table.style.headerLine : row + 1 < table.rows.count ? table.style.rowLine : nil
+            if let below { rule(table, widths, below.color, below.pattern, ("├", "┼", "┤")) }
         }
-        if edges.contains(.bottom) { rule(table, widths, "└", "┴", "┘") }
+        if let border, border.edges.contains(.bottom) {
+            let corners = border.bottomCorners
+            rule(table, widths, border.color, border.pattern, (corners.leading, "┴", corners.trailing))
+        }
     }
 
     private func cell(_ cell: TerminalTable.Cell, _ range: Range<Int>, _ width: Int) -> [Segment] {
@@ -169,22 +176,32 @@ extension TerminalLayout {
 
     private func separator(_ table: TerminalTable, column: Int, background: StyleSheet.Tone?) -> [Segment] {
         let isOutside = column == 0 || column == table.columnCount
-        guard let border = table.border else { return isOutside ? [] : Segment.spaces(2, filling(background)) }
-        let style = filling(background, color: border.color)
-        guard isOutside else { return [Segment(" │ ", style)] }
-        guard border.edges.contains(column == 0 ? .leading : .trailing) else { return [] }
-        return [Segment(column == 0 ? "│ " : " │", style)]
+        if isOutside {
+            let edge = column == 0 ? StyleSheet.Edge.leading : .trailing
+            guard let border = table.style.tableBorder, border.edges.contains(edge) else { return [] }
+            let bar = border.pattern.vertical
+            return [Segment(column == 0 ? bar + " " : " " + bar, filling(background, color: border.color))]
+        }
+        guard let line = table.style.columnLine else { return Segment.spaces(2, filling(background)) }
+        return [Segment(" \(line.pattern.vertical) ", filling(background, color: line.color))]
     }
 
-    private mutating func rule(_ table: TerminalTable, _ widths: [Int], _ start: String, _ cross: String, _ end: String)
-    {
-        guard let border = table.border else { return }
-        let lines = widths.map { String(repeating: "─", count: $0) }
-        let first = border.edges.contains(.leading) ? start + "─" : ""
-        let last = border.edges.contains(.trailing) ? "─" + end : ""
-        let text = first + lines.joined(separator: "─\(cross)─") + last
-        line([Segment(text, filling(top.background, color: border.color))])
+    /// Adds a horizontal line. `ends` are the characters where it meets a vertical one; a double line has its own.
+    private mutating func rule(
+        _ table: TerminalTable, _ widths: [Int], _ color: StyleSheet.Tone, _ pattern: StyleSheet.Border.Pattern,
+        _ ends: (start: String, cross: String, end: String)
+    ) {
+        let dash = pattern.horizontal
+        func joint(_ name: String) -> String { pattern == .double ? Self.doubleJoints[name] ?? name : name }
+        let edges = table.style.tableBorder?.edges ?? []
+        let lines = widths.map { String(repeating: dash, count: $0) }
+        let first = edges.contains(.leading) ? joint(ends.start) + dash : ""
+        let last = edges.contains(.trailing) ? dash + joint(ends.end) : ""
+        let cross = table.style.columnLine == nil ? dash + dash : dash + joint(ends.cross) + dash
+        line([Segment(first + lines.joined(separator: cross) + last, filling(top.background, color: color))])
     }
+
+    private static let doubleJoints = ["├": "╠", "┤": "╣", "┬": "╦", "┼": "╬", "┴": "╩"]
 
     /// Adds each row as a record: one or more lines `name: value` for each cell, with a horizontal line between rows.
     private mutating func records(_ table: TerminalTable) {
@@ -193,7 +210,8 @@ extension TerminalLayout {
         let names = header.map { inlineText(of: $0.runs, in: text.blocks[$0.block]) }
         for (number, cells) in rows.enumerated() {
             if number > 0 {
-                let style = filling(top.background, color: table.border?.color ?? .standard)
+                let style = filling(
+                    top.background, color: (table.style.headerLine ?? table.style.rowLine)?.color ?? .standard)
                 line([Segment(String(repeating: "─", count: min(ruleWidth(top.width), 10)), style)])
             }
             for (column, cell) in cells.enumerated() {

@@ -125,6 +125,73 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         }
     }
 
+    @Test(arguments: [
+        (StyleSheet.Divider.rule(), ["border-block-start: 1px solid;"]),
+        (
+            .rule(thickness: .em(0.25), color: .accent, width: .fraction(0.5), pattern: .dashed),
+            ["border-block-start: 0.25em dashed var(--nm-accent); inline-size: 50%; margin-inline: auto;"]
+        ),
+        (
+            .rule(thickness: .points(-1), width: .length(.points(9)), alignment: .trailing),
+            ["border-block-start: 0px solid; inline-size: 9px; margin-inline-start: auto;"]
+        ),
+        (
+            .rule(width: .fraction(.nan), alignment: .leading),
+            [
+                "border-block-start: 1px solid; inline-size: 100%; margin-inline-end: auto;"
+            ]
+        ),
+        (.ornament("* *", alignment: .trailing), ["border: 0; block-size: auto; text-align: end;"]),
+    ])
+    func `a divider styles the thematic break`(_ divider: StyleSheet.Divider, _ declarations: [String]) throws {
+        let css = try css(
+            of: StyleSheet().setting(block: [.thematicBreak: [.divider(divider)], .paragraph: [.divider(divider)]]))
+        #expect(css.declarations(".nativemark hr") == declarations && css.declarations(".nativemark p").isEmpty)
+        if case .ornament(let text, _) = divider {
+            #expect(css.declarations(".nativemark hr::before") == ["content: \"\"; white-space: pre-wrap;"])
+            #expect(css.strings == [text])
+        }
+    }
+
+    @Test(arguments: [
+        (
+            [StyleSheet.BlockStyle.border(.init(edges: [.top]))],
+            [
+                "table { border-block-start: 1px solid var(--nm-border); }",
+                "thead { border-block-end: 1px solid var(--nm-border); }",
+                ":is(th, td) + :is(th, td) { border-inline-start: 1px solid var(--nm-border); }",
+            ]
+        ),
+        (
+            [.tableLines(.init(width: .points(2), color: .accent, pattern: .dotted))],
+            [
+                "table { border: 2px dotted var(--nm-accent); }",
+                "thead { border-block-end: 2px dotted var(--nm-accent); }",
+                "tbody tr + tr { border-block-start: 2px dotted var(--nm-accent); }",
+                ":is(th, td) + :is(th, td) { border-inline-start: 2px dotted var(--nm-accent); }",
+            ]
+        ),
+        (
+            [.tableLines(.init([.outer, .header])), .border(.init(edges: [.top]))],
+            [
+                "table { border-block-start: 1px solid var(--nm-border); }",
+                "thead { border-block-end: 1px solid var(--nm-border); }",
+            ]
+        ),
+        (
+            [.tableLines(.init([])), .alternateRowBackground(.code)],
+            [
+                "table tbody tr:nth-child(even) { background-color: var(--nm-code); }"
+            ]
+        ),
+        ([.alternateRowBackground(.code)], ["tbody tr:nth-child(even) { background-color: var(--nm-code); }"]),
+    ])
+    func `the lines and rows of a table have rules`(_ styles: [StyleSheet.BlockStyle], _ rules: [String]) throws {
+        let css = try css(of: StyleSheet().setting(block: [.table: styles, .paragraph: [.tableLines(.init())]]))
+        let lines = css.withoutStrings.split(separator: "\n").filter { $0.contains("var(") }
+        #expect(lines.map { $0.dropFirst(12) } == rules.map { $0.replacing("table tbody", with: "tbody")[...] })
+    }
+
     @Test func `the styles of one rule are combined`() throws {
         let sheet = StyleSheet().setting(
             block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],
@@ -229,7 +296,9 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
     ])
     func `a hostile name stays a string`(_ name: String) throws {
         let sheet = StyleSheet()
-            .setting(block: [.list(.bullets): [.marker(.bullets([name]))]])
+            .setting(block: [
+                .list(.bullets): [.marker(.bullets([name]))], .thematicBreak: [.divider(.ornament(name))],
+            ])
             .setting(inline: [
                 .code: [.fontFamily(name), .color(.named(name, fallback: .init(.rgb(1))))]
             ])
@@ -238,9 +307,13 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
             String.UnicodeScalarView(
                 name.unicodeScalars.map { $0.value < 32 || (127..<160).contains($0.value) ? "\u{FFFD}" : $0 }))
         #expect(css.isComplete)
-        #expect(css.strings == [shown + " ", shown])
+        let ornament = zip(name, shown).map { $0.isNewline ? " " : String($1) }.joined()
+        #expect(css.strings == [shown + " ", ornament, shown])
         let plain = try NativeMarkTests.css(
-            of: StyleSheet().setting(block: [.list(.bullets): [.marker(.bullets(["x"]))]])
+            of: StyleSheet()
+                .setting(block: [
+                    .list(.bullets): [.marker(.bullets(["x"]))], .thematicBreak: [.divider(.ornament("x"))],
+                ])
                 .setting(inline: [.code: [.fontFamily("x"), .color(.named("x", fallback: .init(.rgb(1))))]]))
         #expect(css.withoutStrings == plain.withoutStrings)
     }

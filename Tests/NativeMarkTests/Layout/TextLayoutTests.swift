@@ -140,6 +140,32 @@ private func shown(_ layout: TextLayout) -> [String] {
         #expect(shown(layout) == ["text 0,8 a", "line 20,15 100,15 w1"])
     }
 
+    @Test(arguments: [
+        (
+            StyleSheet.Divider.rule(thickness: .points(4), width: .fraction(0.5)),
+            ["text 0,8 a", "line 25,15 75,15 w4", "text 0,28 b"]
+        ),
+        (
+            .rule(thickness: .em(2), width: .length(.em(3)), alignment: .leading),
+            ["text 0,8 a", "line 0,20 30,20 w20", "text 0,38 b"]
+        ),
+        (
+            .rule(thickness: .points(2), width: .length(.points(500)), pattern: .dotted),
+            ["text 0,8 a", "stroke 0,14 100x2 w2 1", "text 0,28 b"]
+        ),
+        (
+            .rule(width: .length(.points(10)), alignment: .trailing),
+            ["text 0,8 a", "line 90,15 100,15 w1", "text 0,28 b"]
+        ),
+        (.rule(thickness: .points(.nan), width: .fraction(-1)), ["text 0,8 a", "text 0,28 b"]),
+        (.ornament("* *"), ["text 0,8 a", "text 42.5,18 * *", "text 0,28 b"]),
+        (.ornament("*", alignment: .trailing), ["text 0,8 a", "text 95,18 *", "text 0,28 b"]),
+        (.ornament(""), ["text 0,8 a", "text 50,18 ", "text 0,28 b"]),
+    ])
+    func `a divider is a line or a text`(_ divider: StyleSheet.Divider, _ expected: [String]) {
+        #expect(shown(layout("a\n\n---\n\nb", block: [.thematicBreak: [.divider(divider)]]).layout) == expected)
+    }
+
     @Test func `each line of a code block begins where the block does`() {
         let (_, layout) = layout("```\na\n\n  b\n```", block: [.codeBlock: [.padding(.init(leading: .points(5)))]])
         #expect(shown(layout) == ["text 5,8 a", "text 5,18 ", "text 5,28   b"])
@@ -217,6 +243,92 @@ private func shown(_ layout: TextLayout) -> [String] {
             ])
     }
 
+    @Test func `the text of a table gets smaller if its words don't fit, but not too small`() {
+        func widths(_ width: Double) -> [(size: Double, width: Double)] {
+            layout("| aaaa | bbbb |\n|---|---|\n| c | d |", width: width, block: [.tableCell: [Self.padding]]).layout
+                .commands.compactMap { command in
+                    guard case .text(let line, _, _) = command else { return nil }
+                    return ((line.ascent + line.descent).rounded(), line.width)
+                }
+        }
+        #expect(widths(50).map(\.size) == [10, 10, 10, 10])
+        // Both words are in one piece.
+        #expect(widths(35).map(\.size) == [7, 7, 7, 7])
+        #expect(widths(35).first.map { $0.width > 14 && $0.width < 17 } == true)
+        // Half of the size doesn't fit either, so the words are cut.
+        #expect(widths(12).count > 4 && widths(12).allSatisfy { $0.size == 5 })
+    }
+
+    private static let sample = "| a | b |\n|---|---|\n| c | d |\n| e | f |"
+
+    @Test(
+        arguments: [
+            (
+                [StyleSheet.TableLines.Part.outer],
+                [
+                    "stroke 0,0 24x48 w3", "text 5,13 a", "text 14,13 b", "text 5,27 c", "text 14,27 d", "text 5,41 e",
+                    "text 14,41 f",
+                ]
+            ),
+            (
+                [.header],
+                [
+                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
+                    "text 2,41 e", "text 11,41 f",
+                ]
+            ),
+            (
+                [.rows],
+                [
+                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
+                    "line 0,32.5 18,32.5 w3", "text 2,44 e", "text 11,44 f",
+                ]
+            ),
+            (
+                [.columns],
+                [
+                    "text 2,10 a", "text 14,10 b", "text 2,24 c", "text 14,24 d", "text 2,38 e", "text 14,38 f",
+                    "line 10.5,0 10.5,42 w3",
+                ]
+            ),
+            ([], ["text 2,10 a", "text 11,10 b", "text 2,24 c", "text 11,24 d", "text 2,38 e", "text 11,38 f"]),
+        ] as [(Set<StyleSheet.TableLines.Part>, [String])])
+    func `a table has the lines of its style`(_ parts: Set<StyleSheet.TableLines.Part>, _ expected: [String]) {
+        let (_, layout) = layout(
+            Self.sample,
+            block: [.table: [.tableLines(.init(parts, width: .points(3)))], .tableCell: [Self.padding]])
+        #expect(shown(layout) == expected)
+    }
+
+    @Test func `a border replaces the outer lines, and lines with a pattern are edges`() {
+        let (_, layout) = layout(
+            "| a | b |\n|---|---|\n| c | d |",
+            block: [
+                .table: [.tableLines(.init(width: .points(3), pattern: .dashed)), .border(.init(edges: [.top]))],
+                .tableCell: [Self.padding],
+            ])
+        #expect(
+            shown(layout) == [
+                "stroke 0,0 21x32 w1 1", "text 2,11 a", "text 14,11 b", "stroke 0,15 21x3 w3 1", "text 2,28 c",
+                "text 14,28 d", "stroke 9,0 3x32 w3 1",
+            ])
+    }
+
+    @Test func `every other row below the header has a background`() {
+        let (_, layout) = layout(
+            Self.sample,
+            block: [
+                .table: [.alternateRowBackground(.rgb(1))], .tableRow: [.background(.rgb(2))],
+                .tableCell: [Self.padding],
+            ])
+        let fills = layout.commands.compactMap { command in
+            if case .fill(let box, _, _, let tone) = command { (box.y, tone) } else { nil }
+        }
+        #expect(
+            fills.map(\.0) == [14, 28]
+                && fills.map(\.1) == [.rgb(red: 0, green: 0, blue: 2), .rgb(red: 0, green: 0, blue: 1)])
+    }
+
     @Test func `rows have backgrounds behind the text`() {
         let (_, layout) = layout(
             "| a |\n|---|\n| b |",
@@ -275,7 +387,9 @@ private func shown(_ layout: TextLayout) -> [String] {
                             .background(.rgb(1)), .leadingIndent(length), .firstLineIndent(length),
                         ],
                         .paragraph: [.spacingAfter(length), .lineSpacing(length), .firstLineIndent(length)],
-                        .tableCell: [.padding(.all(length))], .table: [.border(.init(width: length))],
+                        .thematicBreak: [.divider(.rule(thickness: length, width: .length(length)))],
+                        .tableCell: [.padding(.all(length))],
+                        .table: [.border(.init(width: length)), .tableLines(.init(width: length))],
                     ],
                     inline: [.code: [.inlineBackground(.init(.rgb(1), padding: .all(length), cornerRadius: length))]])
                 #expect(layout.size.height.isFinite && layout.size.width.isFinite)

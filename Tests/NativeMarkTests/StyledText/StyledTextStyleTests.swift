@@ -93,6 +93,19 @@ import Testing
                 $0.padding = .init(top: 1, leading: 17, bottom: 2, trailing: 34)
             },
             BlockRow(.background(.ansi(.cyan))) { $0.background = .ansi(.cyan) },
+            BlockRow(.divider(.rule(thickness: .em(1), color: .ansi(.red), width: .length(.em(2))))) {
+                $0.divider = .rule(
+                    .init(
+                        thickness: 17, color: .ansi(.red), width: .length(.points(34)), pattern: .solid,
+                        alignment: .center))
+            },
+            BlockRow(.tableLines(.init([.rows], width: .em(1), color: .ansi(.red), pattern: .dotted))) {
+                $0.tableLines = .init(parts: [.rows], width: 17, color: .ansi(.red), pattern: .dotted)
+            },
+            BlockRow(.alternateRowBackground(.ansi(.red))) { $0.alternateRowBackground = .ansi(.red) },
+            BlockRow(.divider(.ornament("⁂", alignment: .leading))) {
+                $0.divider = .ornament("⁂", alignment: .leading)
+            },
         ]
 
     @Test func `the tables have every style`() {
@@ -316,6 +329,9 @@ import Testing
         case .text(let style): colored(style, color).map { .text($0) }
         case .border: .border(.init(color: color))
         case .background: .background(color)
+        case .divider: .divider(.rule(color: color))
+        case .tableLines: .tableLines(.init(color: color))
+        case .alternateRowBackground: .alternateRowBackground(color)
         default: nil
         }
     }
@@ -326,7 +342,12 @@ import Testing
     }
 
     private func tones(_ style: ResolvedBlockStyle) -> Set<StyleSheet.Tone> {
-        tones(style.text).union([style.border?.color, style.background].compactMap(\.self))
+        let rule: ResolvedBlockStyle.Rule? = if case .rule(let rule)? = style.divider { rule } else { nil }
+        return tones(style.text).union(
+            [
+                style.border?.color, style.background, rule?.color, style.tableLines?.color,
+                style.alternateRowBackground,
+            ].compactMap(\.self))
     }
 
     /// A color of every kind, with its values in light and in dark.
@@ -406,7 +427,9 @@ import Testing
         case .lineSpacing: .lineSpacing(length)
         case .border: .border(.init(width: length, cornerRadius: length))
         case .padding: .padding(.all(length))
-        case .alignment, .lineHeight, .hyphenation, .marker, .background: nil
+        case .tableLines: .tableLines(.init(width: length))
+        case .divider: .divider(.rule(thickness: length, width: .length(length)))
+        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground: nil
         }
     }
 
@@ -415,13 +438,19 @@ import Testing
     }
 
     private func lengths(_ style: ResolvedBlockStyle) -> Set<Double> {
-        lengths(style.text).union(
-            [
-                style.firstLineIndent, style.leadingIndent, style.trailingIndent, style.spacingBefore,
-                style.spacingAfter, style.lineSpacing, style.border?.width ?? 0,
-                style.border?.cornerRadius ?? 0, style.padding.top,
-                style.padding.leading, style.padding.bottom, style.padding.trailing,
-            ].filter { $0 != 0 })
+        var divider: [Double] = []
+        if case .rule(let rule)? = style.divider {
+            divider = [rule.thickness]
+            if case .length(let width) = rule.width { divider.append(width.points(atFontSize: 0)) }
+        }
+        return lengths(style.text).union(
+            divider
+                + [
+                    style.firstLineIndent, style.leadingIndent, style.trailingIndent, style.spacingBefore,
+                    style.spacingAfter, style.lineSpacing, style.border?.width ?? 0,
+                    style.border?.cornerRadius ?? 0, style.tableLines?.width ?? 0, style.padding.top,
+                    style.padding.leading, style.padding.bottom, style.padding.trailing,
+                ].filter { $0 != 0 })
     }
 
     @Test(arguments: dynamicTypeSizes)

@@ -157,6 +157,31 @@ import Foundation
         Mistake(##"{"inlines": {"code": {"fontWidth": "thin"}}}"##, "inlines.code.fontWidth", "thin", "condensed"),
         Mistake(##"{"inlines": {"code": {"fontSize": "big"}}}"##, "inlines.code.fontSize", "big", "1.5em"),
         Mistake(##"{"inlines": {"code": {"fontFamily": ["A"]}}}"##, "inlines.code.fontFamily", "name of a font family"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": 2}}}"##, "blocks.thematicBreak.divider", "* * *", "thickness"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": {"ornament": "x", "width": 2}}}}"##,
+            "blocks.thematicBreak.divider", "either"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": {"ornament": 1}}}}"##, "blocks.thematicBreak.divider.ornament",
+            "ornament"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": {"height": 1}}}}"##, "blocks.thematicBreak.divider.height",
+            "thickness"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": {"width": "150%"}}}}"##, "blocks.thematicBreak.divider.width",
+            "150%", "50%"),
+        Mistake(
+            ##"{"blocks": {"thematicBreak": {"divider": {"width": "wide"}}}}"##, "blocks.thematicBreak.divider.width",
+            "wide", "1.5em"),
+        Mistake(##"{"blocks": {"table": {"tableLines": true}}}"##, "blocks.table.tableLines", "header", "parts"),
+        Mistake(
+            ##"{"blocks": {"table": {"tableLines": ["inner"]}}}"##, "blocks.table.tableLines[0]", "inner", "columns"),
+        Mistake(##"{"blocks": {"table": {"tableLines": {"lines": []}}}}"##, "blocks.table.tableLines.lines", "parts"),
+        Mistake(##"{"blocks": {"table": {"tableLines": {"parts": {}}}}}"##, "blocks.table.tableLines.parts", "["),
+        Mistake(
+            ##"{"blocks": {"table": {"alternateRowBackground": "pink"}}}"##, "blocks.table.alternateRowBackground",
+            "pink"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -193,6 +218,12 @@ import Foundation
                         cornerRadius: .points(6))),
                 .padding(.init(top: .em(1), leading: .points(2), bottom: .em(3), trailing: .points(4))),
                 .background(.dynamic(light: .standard, dark: .ansi(.black))),
+                .tableLines(.init([.rows, .outer], width: .em(0.1), color: .accent, pattern: .double)),
+                .alternateRowBackground(.rgb(0x010203, alpha: 0.5)),
+                .divider(
+                    .rule(
+                        thickness: .em(0.5), color: .accent, width: .fraction(0.07), pattern: .dotted,
+                        alignment: .trailing)),
             ]
         var sheet = StyleSheet().setting(colors: [
             .link: .init(light: .rgb(0x0A0B0C), dark: .ansi(.white)),
@@ -209,6 +240,12 @@ import Foundation
         return
             sheet
             .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
+            .setting(block: [
+                .table: [.tableLines(.init([.header]))], .tableRow: [.tableLines(.init([]))],
+                .headings: [.divider(.ornament("⁂"))],
+                .heading(level: 1): [.divider(.ornament("*", alignment: .leading))],
+                .heading(level: 2): [.divider(.rule(width: .length(.em(3))))],
+            ])
     }
 }
 
@@ -226,6 +263,7 @@ import Foundation
         | l | m |
         |---|--:|
         | n | o |
+        | p | q |
 
         ---
 
@@ -254,6 +292,10 @@ import Foundation
             let lengths = [paragraph.firstIndent, paragraph.indent, paragraph.trailingIndent, paragraph.space]
             #expect((lengths + [paragraph.lineHeight ?? 1]).allSatisfy { $0.isFinite && $0 >= 0 })
         }
+        let layout = TextLayout(
+            text, width: Double(Int.random(in: 1...400, using: &random)), engine: MonospacedEngine(),
+            imageSize: { _ in .init(width: 30, height: 20) })
+        #expect(layout.size.height.isFinite && layout.size.height >= 0)
         let css = try css(of: sheet)
         #expect(css.isComplete)
         for word in ["<", "\\", "'", "url(", "/*", "@import"] { #expect(!css.withoutStrings.contains(word)) }
@@ -365,7 +407,8 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         ]
         let block = [
             "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
-            "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background",
+            "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background", "divider",
+            "tableLines", "alternateRowBackground",
         ]
         let fields = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let key = pick(isBlock ? text + block : text)
@@ -382,7 +425,11 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         case "fontWidth": return "\"\(pick(StyleSheet.FontWidth.allCases.map(\.rawValue)))\""
         case "alignment": return "\"\(pick(StyleSheet.Alignment.allCases.map(\.rawValue)))\""
         case "fontFamily": return string()
-        case "color", "inlineBackground", "background": return color()
+        case "color", "inlineBackground", "background", "alternateRowBackground": return color()
+        case "tableLines":
+            let parts = "[\"\(pick(StyleSheet.TableLines.Part.allCases.map(\.rawValue)))\", \"header\"]"
+            return happens(oneIn: 2)
+                ? parts : "{ \"parts\": \(parts), \"width\": \(length()), \"pattern\": \"double\" }"
         case "bold", "italic", "underline", "strikethrough", "hyphenation": return pick(["true", "false"])
         case "lineHeight": return number()
         case "marker":
@@ -394,6 +441,10 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         case "border":
             return "{ \"edges\": [\"\(pick(["top", "leading", "bottom", "trailing"]))\"], \"width\": \(length()), "
                 + "\"color\": \(color()) }"
+        case "divider":
+            return happens(oneIn: 2)
+                ? string()
+                : "{ \"thickness\": \(length()), \"color\": \(color()), \"width\": \(extent()), \"alignment\": \"center\" }"
         case "padding": return happens(oneIn: 2) ? length() : "{ \"top\": \(length()), \"leading\": \(length()) }"
         default: return length()
         }
@@ -409,6 +460,10 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
 
     private mutating func length() -> String {
         happens(oneIn: 2) ? number() : "\"\(number())\(pick(["em", "pt"]))\""
+    }
+
+    private mutating func extent() -> String {
+        happens(oneIn: 2) ? length() : "\"\(Double.random(in: 0...100, using: &random))%\""
     }
 
     private mutating func color() -> String {

@@ -118,7 +118,40 @@ import Testing
         Row("of lists with numbers", "1. a\n\n- b", block: [.list(.ordered): [.bold(true)]], "⎋1m1. a⎋0m\n• b"),
         Row("of an item", "- a", block: [.item: [.bold(true)]], "⎋1m• a⎋0m"),
         Row("of a line across", "---", block: [.thematicBreak: [.bold(true)]], "⎋1m────────────────────⎋0m"),
+        Row(
+            "a dashed line of half the width", "---",
+            block: [.thematicBreak: [.divider(.rule(color: .ansi(.red), width: .fraction(0.5), pattern: .dashed))]],
+            "  ⎋31m╌╌╌╌╌⎋0m", width: 10),
+        Row(
+            "a double line of a fixed width, behind", "---",
+            block: [
+                .thematicBreak: [.divider(.rule(width: .length(.em(2)), pattern: .double, alignment: .trailing))]
+            ], "      ════", width: 10),
+        Row("an ornament", "---", block: [.thematicBreak: [.divider(.ornament("* *"))]], "   * *", width: 10),
+        Row(
+            "an ornament in front", "a\n\n---\n\nb",
+            block: [.thematicBreak: [.divider(.ornament("*\n\t*", alignment: .leading)), .italic(true)]],
+            "a\n⎋3m*  *⎋0m\nb", width: 10),
         Row("of a table", "|a|\n|-|\n|b|", block: [.table: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row(
+            "lines around a table and below its header", "|a|b|\n|-|-|\n|c|d|\n|e|f|",
+            block: [.table: [.tableLines(.init([.outer, .header], color: .primary))]],
+            "┌──────┐\n│ a  b │\n├──────┤\n│ c  d │\n│ e  f │\n└──────┘"),
+        Row(
+            "double lines between all cells", "|a|b|\n|-|-|\n|c|d|\n|e|f|",
+            block: [.table: [.tableLines(.init(color: .primary, pattern: .double))]],
+            "╔═══╦═══╗\n║ a ║ b ║\n╠═══╬═══╣\n║ c ║ d ║\n╠═══╬═══╣\n║ e ║ f ║\n╚═══╩═══╝"),
+        Row(
+            "dashed lines between columns, in a round border", "|a|b|\n|-|-|\n|c|d|",
+            block: [
+                .table: [
+                    .tableLines(.init([.outer, .columns], color: .primary, pattern: .dashed)),
+                    .border(.init(color: .primary, cornerRadius: .points(3))),
+                ]
+            ], "╭───┬───╮\n│ a ╎ b │\n│ c ╎ d │\n╰───┴───╯"),
+        Row(
+            "every other row on a background", "|a|\n|-|\n|b|\n|c|\n|d|",
+            block: [.table: [.alternateRowBackground(.ansi(.blue))]], "a\nb\n⎋44mc⎋0m\nd"),
         Row("of a table's header", "|a|\n|-|\n|b|", block: [.tableHeader: [.bold(true)]], "⎋1ma⎋0m\nb"),
         Row("of a table's rows", "|a|\n|-|\n|b|", block: [.tableRow: [.bold(true)]], "a\n⎋1mb⎋0m"),
         Row("of cells", "|a|\n|-|\n|b|", block: [.tableCell: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),

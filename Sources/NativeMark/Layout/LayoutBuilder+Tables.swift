@@ -1,0 +1,158 @@
+/// The tables of a layout.
+extension LayoutBuilder {
+    private struct Cell {
+        var block: Int
+        var paragraph: LayoutParagraph
+        var alignment: StyleSheet.Alignment
+        var padding: ResolvedBlockStyle.Padding
+
+        mutating func scale(by factor: Double) {
+            paragraph.scale(by: factor)
+            padding.scale(by: factor)
+        }
+    }
+
+    /// Columns are as wide as their content if all fit; otherwise they share the width in proportion to what they could use, and cells wrap.
+    /// If not even the longest words fit, the text gets smaller, down to half of its size. Words of a table that is still too wide are cut.
+    mutating func table(_ table: Int) {
+        place()
+        let style = text.blocks[table].style
+        var rows = tableRows(of: table)
+        let columns = rows.map(\.cells.count).max() ?? 0
+        guard columns > 0 else { return }
+        let frame = frames[frames.count - 1]
+        let border = style.tableBorder
+        let edges = (start: border?.width(of: .leading) ?? 0, end: border?.width(of: .trailing) ?? 0)
+        let gap = Self.points(style.columnLine?.width ?? 0)
+        let lines = edges.start + edges.end + gap * Double(columns - 1)
+        let room = frame.right - frame.left - lines
+        var natural = contentWidths(rows.map(\.cells), count: columns)
+        let least = natural.minimum.reduce(0, +)
+        if least > room, room > 0 {
+            // A little smaller, so that rounding doesn't cut a word.
+            let factor = max(room / least * 0.999, Self.smallestScale)
+            for row in rows.indices {
+                for cell in rows[row].cells.indices { rows[row].cells[cell].scale(by: factor) }
+            }
+            natural = (natural.minimum.map { $0 * factor }, natural.preferred.map { $0 * factor })
+        }
+        let widths = columnWidths(natural.minimum, natural.preferred, room: room)
+        let left = frame.left
+        let right = left + lines + widths.reduce(0, +)
+        let top = y
+        boxTop = boxTop ?? top
+        let slot = backgrounds.count
+        backgrounds += [nil, nil]
+        y += border?.width(of: .top) ?? 0
+        for (number, row) in rows.enumerated() {
+            let rowTop = y
+            let firstLine = self.rows.count
+            let rowSlot = backgrounds.count
+            backgrounds.append(nil)
+            var x = left + edges.start
+            var bottom = y
+            for (cell, width) in zip(row.cells, widths) {
+                y = rowTop + cell.padding.top
+                put(
+                    cell.paragraph, cell.block, alignment: cell.alignment, left: x + cell.padding.leading,
+                    right: x + width - cell.padding.trailing, firstIndent: 0)
+                bottom = max(bottom, y + cell.padding.bottom)
+                x += width + gap
+            }
+            y = bottom
+            if let color = text.blocks[row.block].style.background {
+                backgrounds[rowSlot] = .fill(
+                    .init(x: left, y: rowTop, width: right - left, height: y - rowTop), radius: 0, color)
+            }
+            if number + 1 < rows.count, let line = number == 0 ? style.headerLine : style.rowLine {
+                let width = Self.points(line.width)
+                if width > 0 {
+                    content.append(
+                        .horizontal(x: left, y: y, length: right - left, width: width, line.color, line.pattern))
+                }
+                y += width
+            }
+            // A page doesn't end inside of a row.
+            self.rows.removeSubrange(firstLine...)
+            addRow(of: row.block, from: rowTop)
+        }
+        y += border?.width(of: .bottom) ?? 0
+        self.rows[self.rows.count - 1].bottom = y
+        let rectangle = LayoutRectangle(x: left, y: top, width: right - left, height: y - top)
+        if let color = style.background {
+            backgrounds[slot] = .fill(rectangle, radius: Self.points(border?.cornerRadius ?? 0), color)
+        }
+        if let border, !border.edges.isEmpty, Self.points(border.width) > 0 {
+            backgrounds[slot + 1] = .stroke(rectangle, border)
+        }
+        guard let line = style.columnLine, gap > 0 else { return }
+        var x = left + edges.start
+        for width in widths.dropLast() {
+            x += width
+            content.append(.vertical(x: x, y: top, length: y - top, width: gap, line.color, line.pattern))
+            x += gap
+        }
+    }
+
+    private mutating func tableRows(of table: Int) -> [(block: Int, cells: [Cell])] {
+        var rows: [(block: Int, cells: [Cell])] = []
+        for index in table + 1..<max(text.blocks[table].end, table + 1) {
+            switch text.blocks[index].kind {
+            case .tableRow: rows.append((index, []))
+            case .tableCell(_, _, let alignment):
+                let style = text.blocks[index].style
+                var padding = style.padding
+                if padding == .init() {
+                    let size = style.text.fontSize
+                    // As a browser does without a rule of the sheet.
+                    padding = .init(top: 0.2 * size, leading: 0.6 * size, bottom: 0.2 * size, trailing: 0.6 * size)
+                }
+                padding = .init(
+                    top: Self.points(padding.top), leading: Self.points(padding.leading),
+                    bottom: Self.points(padding.bottom), trailing: Self.points(padding.trailing))
+                rows[rows.count - 1].cells.append(
+                    Cell(
+                        block: index, paragraph: layoutParagraph(takeRuns(of: index), of: index),
+                        alignment: .init(alignment, default: style.alignment), padding: padding))
+            default: break
+            }
+        }
+        return rows
+    }
+
+    /// The text of a table that is too wide isn't smaller than this fraction of its size.
+    private static let smallestScale = 0.5
+
+    /// Returns the widths of the columns for their longest words, and for their cells in one line.
+    private func contentWidths(_ rows: [[Cell]], count: Int) -> (minimum: [Double], preferred: [Double]) {
+        var minimum = Array(repeating: 0.0, count: count)
+        var preferred = minimum
+        for cells in rows {
+            for (column, cell) in cells.enumerated() {
+                let widths = engine.widths(of: cell.paragraph.paragraph)
+                let padding = cell.padding.leading + cell.padding.trailing
+                minimum[column] = max(minimum[column], widths.minimum + padding)
+                preferred[column] = max(preferred[column], widths.preferred + padding)
+            }
+        }
+        return (minimum, preferred)
+    }
+
+    private func columnWidths(_ minimum: [Double], _ preferred: [Double], room: Double) -> [Double] {
+        let (least, most) = (minimum.reduce(0, +), preferred.reduce(0, +))
+        if most <= room { return preferred }
+        guard least < room else { return minimum.map { least > 0 ? max($0 * room / least, 1) : 1 } }
+        return zip(minimum, preferred).map { $0 + ($1 - $0) * (room - least) / (most - least) }
+    }
+}
+
+extension StyleSheet.Alignment {
+    fileprivate init(_ alignment: Document.Alignment, default other: Self) {
+        switch alignment {
+        case .none: self = other
+        case .leading: self = .leading
+        case .center: self = .center
+        case .trailing: self = .trailing
+        }
+    }
+}
