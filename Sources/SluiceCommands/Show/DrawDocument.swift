@@ -19,6 +19,8 @@ struct DrawDocument {
     private static let usualWidth = 640
 
     func run(_ text: StyledText, title: String) async throws -> ExitStatus {
+        // Mistakes in options are reported before images are fetched.
+        _ = try setup()
         var drawing = CairoDrawing(text)
         drawing.title = title
         drawing.images = try await images(of: text)

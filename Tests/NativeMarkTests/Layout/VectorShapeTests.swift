@@ -2,7 +2,7 @@ import Testing
 
 @testable import NativeMark
 
-@Suite struct `VectorShape` {
+@Suite struct `VectorShape: paths` {
     private let box = LayoutRectangle(x: 0, y: 0, width: 20, height: 10)
 
     private func border(
@@ -45,13 +45,13 @@ import Testing
             ])
     }
 
-    @Test(arguments: [
-        (StyleSheet.Border.Pattern.dashed, [VectorShape.Paint.stroke(width: 2, dashes: [6, 4])]),
-        (.dotted, [.stroke(width: 2, dashes: [0, 4], isRound: true)]),
-        (.double, [.stroke(width: 2.0 / 3), .stroke(width: 2.0 / 3)]),
-    ])
-    func `patterns`(_ pattern: StyleSheet.Border.Pattern, _ expected: [VectorShape.Paint]) {
-        #expect(DrawingCommand.stroke(box, border(pattern)).shapes.map(\.paint) == expected)
+    @Test func `a pattern has dashes, dots or two lines`() {
+        func paints(_ pattern: StyleSheet.Border.Pattern) -> [VectorShape.Paint] {
+            DrawingCommand.stroke(box, border(pattern)).shapes.map(\.paint)
+        }
+        #expect(paints(.dashed) == [.stroke(width: 2, dashes: [6, 4])])
+        #expect(paints(.dotted) == [.stroke(width: 2, dashes: [0, 4], isRound: true)])
+        #expect(paints(.double) == [.stroke(width: 2.0 / 3), .stroke(width: 2.0 / 3)])
     }
 
     @Test func `corners are at most half of a side`() {
