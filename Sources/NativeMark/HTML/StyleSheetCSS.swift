@@ -24,6 +24,8 @@ struct StyleSheetCSS {
         for selector in StyleSheet.InlineSelector.allCases {
             if let styles = sheet.inlines[selector] {
                 css.add(element(selector), css.declarations(styles) + css.boxes(styles))
+                // The rule for images wins over those for blocks, however specific these are.
+                css.addImages(selector == .image ? " img:not(.nm.nm.nm)" : "\(element(selector)) img", styles)
             }
         }
         return base + css.colors.rules + css.rules + tightLists
@@ -124,6 +126,7 @@ struct StyleSheetCSS {
             }
         }
         if let height { declarations.append("line-height: \(height);") }
+        addImages("\(Self.element(selector)) img", texts)
         let inside = selector == .table ? tableLines(styles, &declarations) : []
         add(Self.element(selector), declarations)
         for (element, declarations) in inside { add(element, [declarations]) }
@@ -326,10 +329,35 @@ struct StyleSheetCSS {
             case .italic(let isOn): declarations.append("font-style: \(isOn ? "italic" : "normal");")
             case .underline(let line): lines = (lines ?? []) + (line.map { [("underline", $0)] } ?? [])
             case .strikethrough(let line): lines = (lines ?? []) + (line.map { [("line-through", $0)] } ?? [])
+            case .imageLayout: break
             }
         }
         if let lines { add(lines, to: &declarations) }
         return declarations
+    }
+
+    private mutating func addImages(_ element: String, _ styles: [StyleSheet.InlineStyle]) {
+        for case .imageLayout(let layout) in styles {
+            var declarations: [String]
+            switch layout.size {
+            case .natural: declarations = ["width: auto;", "max-width: 100%;", "max-height: none;"]
+            case .fitWidth: declarations = ["width: 100%;", "height: auto;", "max-height: none;"]
+            case .maximum(let width, let height):
+                declarations = [
+                    "width: auto;", "height: auto;",
+                    "max-width: \(width.map { "min(100%, \(CSSText.distance($0)))" } ?? "100%");",
+                    "max-height: \(height.map(CSSText.distance) ?? "none");",
+                ]
+            }
+            declarations.append("border-radius: \(CSSText.distance(layout.cornerRadius));")
+            add(element, declarations)
+            switch layout.alignment {
+            case nil: break
+            case .leading, .justified: add("\(element).nm-alone", ["display: block;", "margin-inline: 0 auto;"])
+            case .center: add("\(element).nm-alone", ["display: block;", "margin-inline: auto;"])
+            case .trailing: add("\(element).nm-alone", ["display: block;", "margin-inline: auto 0;"])
+            }
+        }
     }
 
     /// The form of a background, for an inline element: in a block rule, the background is behind the whole block.

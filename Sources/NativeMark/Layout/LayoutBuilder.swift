@@ -31,6 +31,9 @@ struct LayoutBuilder {
         var marker: Marker?
         /// Whether there is no room beside the marker, so that it has a line of its own.
         var hasOwnMarkerLine = false
+
+        /// The width of the content.
+        var width: Double { max(right - left, 1) }
     }
 
     struct Box {
@@ -271,22 +274,31 @@ struct LayoutBuilder {
         return lines
     }
 
-    func layoutParagraph(_ pieces: [Piece], of block: Int) -> LayoutParagraph {
+    /// - Parameter room: The width of the text, or `nil` in a cell, whose width depends on its images.
+    func layoutParagraph(_ pieces: [Piece], of block: Int, room: Double?) -> LayoutParagraph {
         var paragraph = LayoutParagraph(style: text.blocks[block].style)
+        var alignment: StyleSheet.Alignment?
+        var isOnlyImages = true
         for piece in pieces {
             let run = text.runs[piece.run]
-            let image = run.image.flatMap { index in imageSize(index).map { (index, Self.fitting($0, width)) } }
-            paragraph.append(text.substring(piece.range), piece.range, of: piece.run, run.style, image: image)
+            let shown = text.substring(piece.range)
+            let image = run.image.flatMap { index in
+                imageSize(index).map { size in
+                    LayoutParagraph.Image(
+                        index: index, size: size, style: run.style, room: room ?? frames[frames.count - 1].width,
+                        fillsRoom: room != nil)
+                }
+            }
+            if image == nil {
+                isOnlyImages = isOnlyImages && shown.utf8.allSatisfy { $0 == 0x20 }
+            } else if alignment == nil {
+                alignment = run.style.imageLayout?.alignment
+            }
+            paragraph.append(shown, piece.range, of: piece.run, run.style, image: image)
         }
         paragraph.finish()
+        if isOnlyImages { paragraph.alignment = alignment }
         return paragraph
-    }
-
-    private static func fitting(_ size: LayoutSize, _ width: Double) -> LayoutSize {
-        guard size.width > width, size.width > 0 else {
-            return LayoutSize(width: points(size.width), height: points(size.height))
-        }
-        return LayoutSize(width: width, height: points(size.height * width / size.width))
     }
 
     private mutating func paragraph(_ pieces: [Piece], of block: Int) {
@@ -295,7 +307,8 @@ struct LayoutBuilder {
         let style = text.blocks[block].style
         let indent = Self.points(style.firstLineIndent, least: -frame.left)
         put(
-            layoutParagraph(pieces, of: block), style, alignment: style.alignment, left: frame.left, right: frame.right,
+            layoutParagraph(pieces, of: block, room: frame.width), style, alignment: style.alignment, left: frame.left,
+            right: frame.right,
             firstIndent: indent)
     }
 
@@ -317,7 +330,7 @@ struct LayoutBuilder {
             let indent = number == 0 ? firstIndent : 0
             let left = left + indent
             let free = max(room - indent - line.width, 0)
-            let x = left + alignment.offset(in: free)
+            let x = left + (paragraph.alignment ?? alignment).offset(in: free)
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
@@ -329,7 +342,7 @@ struct LayoutBuilder {
                         image.index,
                         .init(
                             x: x + span.lowerBound, y: origin.y - image.size.height, width: image.size.width,
-                            height: image.size.height)))
+                            height: image.size.height), radius: image.radius))
             }
             self.lines.append(
                 PlacedLine(

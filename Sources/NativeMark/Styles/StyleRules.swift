@@ -159,6 +159,8 @@ extension StyleSheet {
         case underline(TextLine?)
         /// The line through the text, or `nil` for none.
         case strikethrough(TextLine?)
+        /// The size of images, their position and their corners.
+        case imageLayout(ImageLayout)
     }
 }
 
@@ -191,6 +193,7 @@ extension StyleSheet.InlineStyle: StyleOfProperty {
         case italic
         case underline
         case strikethrough
+        case imageLayout
     }
 
     var property: Property {
@@ -209,6 +212,7 @@ extension StyleSheet.InlineStyle: StyleOfProperty {
         case .italic: .italic
         case .underline: .underline
         case .strikethrough: .strikethrough
+        case .imageLayout: .imageLayout
         }
     }
 
@@ -306,6 +310,8 @@ extension StyleSheet.BlockStyle {
     public static func strikethrough(_ isOn: Bool) -> Self { .text(.strikethrough(isOn)) }
     /// The line through the text, or `nil` for none.
     public static func strikethrough(_ line: StyleSheet.TextLine?) -> Self { .text(.strikethrough(line)) }
+    /// The size of the images in the block, their position and their corners.
+    public static func imageLayout(_ layout: StyleSheet.ImageLayout) -> Self { .text(.imageLayout(layout)) }
 }
 
 extension StyleSheet.BlockStyle: StyleOfProperty {

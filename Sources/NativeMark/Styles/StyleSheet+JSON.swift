@@ -148,6 +148,7 @@ extension StyleSheet.InlineStyle {
             case .italic: .italic(try decoder.flag())
             case .underline: .underline(try StyleSheet.TextLine?(json: decoder))
             case .strikethrough: .strikethrough(try StyleSheet.TextLine?(json: decoder))
+            case .imageLayout: .imageLayout(try .init(json: decoder))
             }
     }
 
@@ -164,6 +165,7 @@ extension StyleSheet.InlineStyle {
         case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
         case .bold(let flag), .italic(let flag): try encoder.write(flag)
         case .underline(let line), .strikethrough(let line): try line.encode(into: encoder)
+        case .imageLayout(let layout): try layout.encode(into: encoder)
         }
     }
 }

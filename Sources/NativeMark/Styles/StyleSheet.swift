@@ -160,6 +160,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .italic(let isOn): text.isItalic = isOn
         case .underline(let line): text.underline = line.map(resolved)
         case .strikethrough(let line): text.strikethrough = line.map(resolved)
+        case .imageLayout(let layout): text.imageLayout = resolved(layout, atFontSize: text.fontSize)
         }
     }
 

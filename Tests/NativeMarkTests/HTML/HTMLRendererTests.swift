@@ -192,6 +192,37 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(lines.map { $0.dropFirst(12) } == rules.map { $0.replacing("table tbody", with: "tbody")[...] })
     }
 
+    @Test(arguments: [
+        (StyleSheet.ImageLayout(), "width: auto; max-width: 100%; max-height: none; border-radius: 0px;"),
+        (
+            .init(.fitWidth, cornerRadius: .em(0.5)),
+            "width: 100%; height: auto; max-height: none; border-radius: 0.5em;"
+        ),
+        (
+            .init(.maximum(width: .points(300), height: .em(20))),
+            "width: auto; height: auto; max-width: min(100%, 300px); max-height: 20em; border-radius: 0px;"
+        ),
+        (.init(.maximum()), "width: auto; height: auto; max-width: 100%; max-height: none; border-radius: 0px;"),
+    ])
+    func `the layout of images has a rule for images`(_ layout: StyleSheet.ImageLayout, _ expected: String) throws {
+        let block = try css(of: StyleSheet().setting(block: [.paragraph: [.imageLayout(layout)]]))
+        #expect(block.declarations(".nativemark p img") == [expected] && block.declarations(".nativemark p").isEmpty)
+        let inline = try css(of: StyleSheet().setting(inline: [.image: [.imageLayout(layout)]]))
+        #expect(inline.declarations(".nativemark img:not(.nm.nm.nm)") == [expected])
+    }
+
+    @Test func `an image that is alone in its paragraph is aligned`() throws {
+        let sheet = StyleSheet().setting(inline: [.image: [.imageLayout(.init(alignment: .center))]])
+        let declarations = try css(of: sheet).declarations(".nativemark img:not(.nm.nm.nm).nm-alone")
+        #expect(declarations == ["display: block; margin-inline: auto;"])
+        let document = Document("![a](b)\n\n[![c](d)](e)\n\nf ![g](h) ![i](j)")
+        let html = HTMLRenderer(style: sheet).render(document)
+        #expect(html.contains("<p><img class=\"nm-alone\" src=\"b\" alt=\"a\" /></p>"))
+        #expect(html.contains("<a href=\"e\"><img class=\"nm-alone\" src=\"d\" alt=\"c\" /></a>"))
+        #expect(html.contains("f <img src=\"h\" alt=\"g\" /> <img src=\"j\""))
+        #expect(!HTMLRenderer(style: .default).render(document).contains("nm-alone"))
+    }
+
     @Test func `the styles of one rule are combined`() throws {
         let sheet = StyleSheet().setting(
             block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],

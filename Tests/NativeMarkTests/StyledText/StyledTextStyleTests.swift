@@ -62,6 +62,14 @@ import Testing
             $0.underline = .init(pattern: .wavy, color: .ansi(.red))
         },
         TextRow(.strikethrough(true)) { $0.strikethrough = .init() },
+        TextRow(
+            .imageLayout(.init(.maximum(width: .em(2), height: .points(3)), alignment: .center, cornerRadius: .em(1)))
+        ) {
+            $0.imageLayout = .init(size: .maximum(width: 34, height: 3), alignment: .center, cornerRadius: 17)
+        },
+        TextRow(.imageLayout(.init(.fitWidth))) {
+            $0.imageLayout = .init(size: .fitWidth, alignment: nil, cornerRadius: 0)
+        },
         TextRow(.strikethrough(.init(.double))) { $0.strikethrough = .init(pattern: .double) },
     ]
 
@@ -179,6 +187,12 @@ import Testing
             row.change(&changed)
             // Half an em of the larger text.
             if changed.backgroundBox != nil { changed.backgroundBox?.padding.leading = 14 }
+        case .imageLayout(let layout):
+            row.change(&changed)
+            // An em of the larger text.
+            if layout.size != .fitWidth {
+                changed.imageLayout = .init(size: .maximum(width: 56, height: 3), alignment: .center, cornerRadius: 28)
+            }
         case .underline: changed.underline = nil
         case .strikethrough: changed.strikethrough = nil
         case .kerning(.em): changed.kerning = 14
@@ -412,6 +426,7 @@ import Testing
         switch style {
         case .kerning: .kerning(length)
         case .baseline: .baseline(length)
+        case .imageLayout: .imageLayout(.init(.maximum(width: length, height: length), cornerRadius: length))
         default: nil
         }
     }
@@ -434,7 +449,9 @@ import Testing
     }
 
     private func lengths(_ style: ResolvedTextStyle) -> Set<Double> {
-        Set([style.kerning, style.baseline]).subtracting([0])
+        var lengths: Set = [style.kerning, style.baseline, style.imageLayout?.cornerRadius ?? 0]
+        if case .maximum(let width?, let height?) = style.imageLayout?.size { lengths.formUnion([width, height]) }
+        return lengths.subtracting([0])
     }
 
     private func lengths(_ style: ResolvedBlockStyle) -> Set<Double> {

@@ -182,6 +182,18 @@ import Foundation
         Mistake(
             ##"{"blocks": {"table": {"alternateRowBackground": "pink"}}}"##, "blocks.table.alternateRowBackground",
             "pink"),
+        Mistake(##"{"inlines": {"image": {"imageLayout": 300}}}"##, "inlines.image.imageLayout", "fitWidth"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": "cover"}}}"##, "inlines.image.imageLayout", "cover", "natural"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"size": "natural", "maximumWidth": 3}}}}"##,
+            "inlines.image.imageLayout", "either"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"maximumWidth": "big"}}}}"##,
+            "inlines.image.imageLayout.maximumWidth", "big"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"radius": 1}}}}"##, "inlines.image.imageLayout.radius",
+            "cornerRadius"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -205,6 +217,8 @@ import Foundation
             .kerning(.points(-1.5)),
             .baseline(.em(-0.25)), .bold(false), .italic(true),
             .underline(.init(.dotted, color: .accent)), .strikethrough(.init(.double)),
+            .imageLayout(
+                .init(.maximum(width: .em(20), height: .points(9)), alignment: .trailing, cornerRadius: .em(1))),
         ]
         let block: [StyleSheet.BlockStyle] =
             text.map { .text($0) } + [
@@ -240,6 +254,12 @@ import Foundation
         return
             sheet
             .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
+            .setting(inline: [
+                .link: [.imageLayout(.init())], .code: [.imageLayout(.init(.maximum(), alignment: .center))],
+                .emphasis: [.imageLayout(.init(.maximum()))],
+                .strong: [.imageLayout(.init(.fitWidth, cornerRadius: .points(2)))],
+                .image: [.imageLayout(.init(.maximum(height: .points(2))))],
+            ])
             .setting(block: [
                 .table: [.tableLines(.init([.header]))], .tableRow: [.tableLines(.init([]))],
                 .headings: [.divider(.ornament("⁂"))],
@@ -404,6 +424,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         let text = [
             "textStyle", "fontSize", "fontDesign", "fontFamily", "fontWeight", "fontWidth", "color", "inlineBackground",
             "kerning", "baseline", "bold", "italic", "underline", "strikethrough",
+            "imageLayout",
         ]
         let block = [
             "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
@@ -426,6 +447,11 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         case "alignment": return "\"\(pick(StyleSheet.Alignment.allCases.map(\.rawValue)))\""
         case "fontFamily": return string()
         case "color", "inlineBackground", "background", "alternateRowBackground": return color()
+        case "imageLayout":
+            return pick([
+                "\"fitWidth\"", "\"natural\"", "{ \"maximumWidth\": \(length()), \"cornerRadius\": \(length()) }",
+                "{ \"maximumHeight\": \(length()), \"alignment\": \"center\" }",
+            ])
         case "tableLines":
             let parts = "[\"\(pick(StyleSheet.TableLines.Part.allCases.map(\.rawValue)))\", \"header\"]"
             return happens(oneIn: 2)
