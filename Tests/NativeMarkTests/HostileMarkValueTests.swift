@@ -246,7 +246,10 @@ import Testing
                 .lineSpacing(length()),
                 .imageLayout(.init(.maximum(width: length(), height: length()), cornerRadius: length())),
             ],
-            .list(.bullets): [.marker(.bullets([values.text()]))],
+            .list(.bullets): [
+                .marker(.bullets([.text(values.text())])),
+                .taskMarker(.texts(open: values.text(), done: values.text())),
+            ],
             .table: [.tableLines(.init(width: length()))],
             .thematicBreak: [
                 .divider(

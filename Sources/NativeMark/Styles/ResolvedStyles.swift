@@ -106,6 +106,8 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
     public var isHyphenated = false
     /// The marker of the items, if a rule sets one for the list.
     public var marker: StyleSheet.Marker?
+    /// The marker of the task items, if a rule sets one for the list.
+    public var taskMarker: TaskMarker?
     /// Lines around the block.
     public var border: Border?
     /// Space between the border and the text.

@@ -260,6 +260,8 @@ extension StyleSheet {
         case tableLines(TableLines)
         /// The color behind the second row below the header of a table, and behind every other row after it.
         case alternateRowBackground(Color)
+        /// The marker of a list's task items.
+        case taskMarker(TaskMarker)
     }
 
     /// The horizontal position of the lines of a block.
@@ -338,6 +340,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case divider
         case tableLines
         case alternateRowBackground
+        case taskMarker
     }
 
     var property: Property {
@@ -359,6 +362,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .divider: .block(.divider)
         case .tableLines: .block(.tableLines)
         case .alternateRowBackground: .block(.alternateRowBackground)
+        case .taskMarker: .block(.taskMarker)
         }
     }
 

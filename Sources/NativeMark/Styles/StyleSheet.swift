@@ -211,6 +211,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .background(let color): block.background = tone(of: color)
         case .divider(let divider): block.divider = resolved(divider, in: block.text)
         case .tableLines(let lines): block.tableLines = resolved(lines, atFontSize: size)
+        case .taskMarker(let marker): block.taskMarker = resolved(marker)
         case .alternateRowBackground(let color): block.alternateRowBackground = tone(of: color)
         }
     }

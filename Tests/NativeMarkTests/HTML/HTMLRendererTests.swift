@@ -304,6 +304,30 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(css.declarations(".nativemark li:not(:has(> p)) > :is(ol, ul)\(list)") == ["margin-block: 0;"])
     }
 
+    @Test func `bullets are shapes, and task items have the boxes or texts of their state`() throws {
+        let box = " > li > .task-list-item-checkbox"
+        let lists = ":not(.footnotes > ol)"
+        let css = try css(
+            of: StyleSheet().setting(block: [
+                .list(.bullets): [
+                    .marker(.bullets([.disc, .circle, .square])), .taskMarker(.texts(open: "o", done: "<")),
+                ],
+                .list(.ordered): [.taskMarker(.checkbox(done: .accent))], .item: [.taskMarker(.checkbox(open: .link))],
+            ]))
+        #expect(css.declarations(".nativemark ul\(lists)") == ["list-style-type: disc;"])
+        #expect(css.declarations(".nativemark ul ul\(lists)") == ["list-style-type: circle;"])
+        #expect(css.declarations(".nativemark ul ul ul\(lists)") == ["list-style-type: square;"])
+        #expect(css.declarations(".nativemark ul\(lists)\(box)::before") == ["content: \"\";"])
+        #expect(css.declarations(".nativemark ul\(lists)\(box):checked::before") == ["content: \"\";"])
+        #expect(css.strings == ["✓", "o", "<"])
+        #expect(css.declarations(".nativemark ol\(lists)\(box)")[0].contains("0.08em solid currentcolor;"))
+        #expect(
+            css.declarations(".nativemark ol\(lists)\(box):checked") == [
+                "border-color: var(--nm-accent); background-color: var(--nm-accent);"
+            ])
+        #expect(css.declarations(".nativemark li:not(.footnotes > ol > li)\(box)").isEmpty)
+    }
+
     @Test func `numbers that CSS doesn't have become counter styles`() throws {
         let sheet = StyleSheet().setting(block: [
             .list(.ordered): [.marker(.numbers([.octal, .lowercaseRoman], prefix: "(", suffix: ")"))]
@@ -328,7 +352,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
     func `a hostile name stays a string`(_ name: String) throws {
         let sheet = StyleSheet()
             .setting(block: [
-                .list(.bullets): [.marker(.bullets([name]))], .thematicBreak: [.divider(.ornament(name))],
+                .list(.bullets): [.marker(.bullets([.text(name)]))], .thematicBreak: [.divider(.ornament(name))],
             ])
             .setting(inline: [
                 .code: [.fontFamily(name), .color(.named(name, fallback: .init(.rgb(1))))]

@@ -133,7 +133,35 @@ private func shown(_ layout: TextLayout) -> [String] {
     @Test func `a task item has a drawn checkbox`() {
         let (_, layout) = layout("- [x] a\n- [ ] b")
         #expect(
-            shown(layout) == ["checked 0,0 8x8", "text 10,8 a", "unchecked 0,10 8x8", "text 10,18 b"])
+            shown(layout) == ["checked 0,0 8x8", "text 13,8 a", "unchecked 0,10 8x8", "text 13,18 b"])
+    }
+
+    @Test(arguments: [
+        (StyleSheet.Bullet.disc, ["fill 0,3 4x4 r2", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.circle, ["stroke 0,3 4x4 w0.6666666666666666", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.square, ["fill 0,3 4x4", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.text("--"), ["text 0,8 --", "text 15,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.text(""), ["text 0,8 a", "text 0,18 2.", "text 15,18 b"]),
+    ])
+    func `a bullet is a shape or a text`(_ bullet: StyleSheet.Bullet, _ expected: [String]) {
+        let (_, layout) = layout("- a\n\n2. b", block: [.lists: [.marker(.bullets([bullet]))]])
+        #expect(shown(layout) == expected)
+    }
+
+    @Test func `task items have colors for their state, or texts`() {
+        let colored = layout(
+            "- [x] a\n- [ ] b\n- c\n\n1. [x] d",
+            block: [.lists: [.taskMarker(.checkbox(open: .rgb(1), done: .rgb(2)))]]
+        ).layout
+        var colors: [StyleSheet.Tone] = []
+        for case .checkbox(_, _, let color) in colored.commands { colors.append(color) }
+        #expect(
+            colors == [
+                .rgb(red: 0, green: 0, blue: 2), .rgb(red: 0, green: 0, blue: 1), .rgb(red: 0, green: 0, blue: 2),
+            ])
+        #expect(shown(colored).suffix(3) == ["text 0,38 1. ", "checked 12.5,30 8x8", "text 25.5,38 d"])
+        let texts = layout("- [x] a\n- [ ] b", block: [.lists: [.taskMarker(.texts(open: "-", done: "OK"))]]).layout
+        #expect(shown(texts) == ["text 0,8 OK", "text 15,8 a", "text 0,18 -", "text 15,18 b"])
     }
 
     @Test func `a thematic break is a line across the block`() {

@@ -88,6 +88,11 @@ import Testing
             BlockRow(.hyphenation(true)) { $0.isHyphenated = true },
             BlockRow(.marker(.none)) { $0.marker = StyleSheet.Marker.none },
             BlockRow(.marker(.bullets(["+"]))) { $0.marker = .bullets(["+"]) },
+            BlockRow(.marker(.bullets([.circle, "–"]))) { $0.marker = .bullets([.circle, .text("–")]) },
+            BlockRow(.taskMarker(.checkbox(done: .ansi(.red)))) {
+                $0.taskMarker = .checkbox(open: nil, done: .ansi(.red))
+            },
+            BlockRow(.taskMarker(.texts(open: "o", done: "d"))) { $0.taskMarker = .texts(open: "o", done: "d") },
             BlockRow(.marker(.numbers([.lowercaseRoman]))) { $0.marker = .numbers([.lowercaseRoman]) },
             BlockRow(.border(.init(edges: [.top, .trailing], width: .em(2), color: .ansi(.red)))) {
                 $0.border = .init(edges: [.top, .trailing], width: 34, color: .ansi(.red))
@@ -345,6 +350,7 @@ import Testing
         case .background: .background(color)
         case .divider: .divider(.rule(color: color))
         case .tableLines: .tableLines(.init(color: color))
+        case .taskMarker: .taskMarker(.checkbox(open: color))
         case .alternateRowBackground: .alternateRowBackground(color)
         default: nil
         }
@@ -356,10 +362,11 @@ import Testing
     }
 
     private func tones(_ style: ResolvedBlockStyle) -> Set<StyleSheet.Tone> {
+        let box = style.taskMarker.color(of: .open)
         let rule: ResolvedBlockStyle.Rule? = if case .rule(let rule)? = style.divider { rule } else { nil }
         return tones(style.text).union(
             [
-                style.border?.color, style.background, rule?.color, style.tableLines?.color,
+                style.border?.color, style.background, rule?.color, box, style.tableLines?.color,
                 style.alternateRowBackground,
             ].compactMap(\.self))
     }
@@ -444,7 +451,7 @@ import Testing
         case .padding: .padding(.all(length))
         case .tableLines: .tableLines(.init(width: length))
         case .divider: .divider(.rule(thickness: length, width: .length(length)))
-        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground: nil
+        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground, .taskMarker: nil
         }
     }
 

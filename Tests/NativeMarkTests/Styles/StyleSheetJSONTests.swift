@@ -194,6 +194,21 @@ import Foundation
         Mistake(
             ##"{"inlines": {"image": {"imageLayout": {"radius": 1}}}}"##, "inlines.image.imageLayout.radius",
             "cornerRadius"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [1]}}}}"##, "blocks.lists.marker.bullets[0]", "disc"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{"shape": "star"}]}}}}"##,
+            "blocks.lists.marker.bullets[0].shape", "star", "square"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{}]}}}}"##, "blocks.lists.marker.bullets[0]", "no shape"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{"image": "a.png"}]}}}}"##,
+            "blocks.lists.marker.bullets[0].image", "shape"),
+        Mistake(##"{"blocks": {"lists": {"taskMarker": "box"}}}"##, "blocks.lists.taskMarker", "checkbox", "open"),
+        Mistake(##"{"blocks": {"lists": {"taskMarker": {"open": "x"}}}}"##, "blocks.lists.taskMarker", "both"),
+        Mistake(
+            ##"{"blocks": {"lists": {"taskMarker": {"checkbox": {"closed": "link"}}}}}"##,
+            "blocks.lists.taskMarker.checkbox.closed", "done"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -232,6 +247,7 @@ import Foundation
                         cornerRadius: .points(6))),
                 .padding(.init(top: .em(1), leading: .points(2), bottom: .em(3), trailing: .points(4))),
                 .background(.dynamic(light: .standard, dark: .ansi(.black))),
+                .taskMarker(.checkbox(open: .secondary, done: .dynamic(light: .rgb(1), dark: .rgb(2)))),
                 .tableLines(.init([.rows, .outer], width: .em(0.1), color: .accent, pattern: .double)),
                 .alternateRowBackground(.rgb(0x010203, alpha: 0.5)),
                 .divider(
@@ -253,7 +269,13 @@ import Foundation
         for selector in StyleSheet.InlineSelector.allCases { sheet = sheet.setting(inline: [selector: text]) }
         return
             sheet
-            .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
+            .setting(block: [
+                .list(.bullets): [.marker(.bullets(["–", "", .disc, .circle, .square]))], .item: [.marker(.none)],
+            ])
+            .setting(block: [
+                .paragraph: [.taskMarker(.checkbox())], .document: [.taskMarker(.texts(open: "", done: "x"))],
+                .footnote: [.taskMarker(.checkbox(done: .accent))],
+            ])
             .setting(inline: [
                 .link: [.imageLayout(.init())], .code: [.imageLayout(.init(.maximum(), alignment: .center))],
                 .emphasis: [.imageLayout(.init(.maximum()))],
@@ -275,7 +297,8 @@ import Foundation
         """
         # a *b* `c`
 
-        > - d **e**
+        > - [x] d **e**
+        > - l
         >   1. [f](g) ~~h~~ ![i](j)[^k]
 
             code
@@ -429,7 +452,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         let block = [
             "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
             "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background", "divider",
-            "tableLines", "alternateRowBackground",
+            "tableLines", "alternateRowBackground", "taskMarker",
         ]
         let fields = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let key = pick(isBlock ? text + block : text)
@@ -452,6 +475,11 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
                 "\"fitWidth\"", "\"natural\"", "{ \"maximumWidth\": \(length()), \"cornerRadius\": \(length()) }",
                 "{ \"maximumHeight\": \(length()), \"alignment\": \"center\" }",
             ])
+        case "taskMarker":
+            return pick([
+                "\"checkbox\"", "{ \"checkbox\": { \"done\": \(color()) } }",
+                "{ \"open\": \(string()), \"done\": \(string()) }",
+            ])
         case "tableLines":
             let parts = "[\"\(pick(StyleSheet.TableLines.Part.allCases.map(\.rawValue)))\", \"header\"]"
             return happens(oneIn: 2)
@@ -462,7 +490,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
             return happens(oneIn: 3)
                 ? "\"none\""
                 : happens(oneIn: 2)
-                    ? "{ \"bullets\": [\(string()), \(string())] }"
+                    ? "{ \"bullets\": [\(string()), { \"shape\": \"\(pick(["disc", "circle", "square"]))\" }] }"
                     : "{ \"numbers\": [\"\(pick(StyleSheet.Numbering.allCases.map(\.rawValue)))\"] }"
         case "border":
             return "{ \"edges\": [\"\(pick(["top", "leading", "bottom", "trailing"]))\"], \"width\": \(length()), "
