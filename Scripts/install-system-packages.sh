@@ -13,6 +13,12 @@ build=(
     "/usr/include/openssl/evp.h libssl-dev openssl-devel"
 )
 checks=(
+    # For the package trait Cairo, which the checks' debug builds have, and for its tests.
+    "/usr/include/pango-1.0/pango/pangocairo.h libpango1.0-dev pango-devel"
+    "/usr/bin/pkg-config pkg-config pkgconf-pkg-config"
+    "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf|/usr/share/fonts/dejavu-sans-mono-fonts fonts-dejavu-core dejavu-fonts-all"
+    "/usr/bin/pdftotext poppler-utils poppler-utils"
+    "/usr/bin/qpdf qpdf qpdf"
     # For the package trait PostgreSQL, which the checks' debug builds have.
     "/usr/include/postgresql/libpq-fe.h|/usr/include/libpq-fe.h libpq-dev libpq-devel"
     "/usr/lib/postgresql/*/bin/initdb|/usr/bin/initdb postgresql postgresql-server"

@@ -16,6 +16,7 @@ ALLOWED = {
     "SluiceLock": "",
     "SluiceConcurrency": "SluiceLock",
     "NativeMark": "",
+    "NativeMarkCairo": "SluiceLock NativeMark CPangoCairo",
     "SluiceFiles": "SluiceLock SluiceConcurrency CSluiceFiles",
     "SluiceHTTP": "SluiceLock SluiceConcurrency SluiceFiles CSluiceHTTP",
     "SluiceDatabase": "SluiceLock SluiceFiles",
@@ -24,7 +25,7 @@ ALLOWED = {
     "SluiceService": "SluiceLock SluiceHTTP SluiceDownloads",
     "SluicePostgres": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDownloads CSluicePostgres",
     "LoopbackOrigin": "SluiceLock SluiceConcurrency SluiceFiles CSluiceFiles",
-    "SluiceCommands": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceCache SluiceDownloads SluicePostgres NativeMark LoopbackOrigin",
+    "SluiceCommands": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceCache SluiceDownloads SluicePostgres NativeMark NativeMarkCairo LoopbackOrigin",
     "sluice": "SluiceCommands",
 }
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)

@@ -19,7 +19,15 @@ struct CairoCanvas {
     func draw(_ command: DrawingCommand) {
         switch command {
         case .text(let line, let origin, _): draw(line, at: origin)
-        case .image(let index, let rectangle): images[index]?.draw(on: cairo, in: rectangle)
+        case .image(let index, let rectangle, let radius):
+            guard let image = images[index] else { return }
+            cairo_save(cairo)
+            if radius > 0 {
+                addPath(.rectangle(rectangle, radius: radius))
+                cairo_clip(cairo)
+            }
+            image.draw(on: cairo, in: rectangle)
+            cairo_restore(cairo)
         default: for shape in command.shapes { draw(shape) }
         }
     }
@@ -34,9 +42,9 @@ struct CairoCanvas {
         for shape in line.decorations(at: origin) { draw(shape) }
     }
 
-    func draw(_ shape: VectorShape) {
+    private func addPath(_ path: [VectorShape.Element]) {
         cairo_new_path(cairo)
-        for element in shape.path {
+        for element in path {
             switch element {
             case .move(let point): cairo_move_to(cairo, point.x, point.y)
             case .line(let point): cairo_line_to(cairo, point.x, point.y)
@@ -45,6 +53,10 @@ struct CairoCanvas {
             case .close: cairo_close_path(cairo)
             }
         }
+    }
+
+    func draw(_ shape: VectorShape) {
+        addPath(shape.path)
         set(shape.color)
         switch shape.paint {
         case .fill: cairo_fill(cairo)

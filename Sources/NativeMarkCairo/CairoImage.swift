@@ -56,13 +56,12 @@ public final class CairoImage: @unchecked Sendable {
 
     deinit { cairo_surface_destroy(surface) }
 
+    /// Changes the transformation.
     func draw(on cairo: OpaquePointer, in rectangle: LayoutRectangle) {
-        cairo_save(cairo)
         cairo_translate(cairo, rectangle.x, rectangle.y)
         cairo_scale(cairo, rectangle.width / Double(width), rectangle.height / Double(height))
         cairo_set_source_surface(cairo, surface, 0, 0)
         cairo_paint(cairo)
-        cairo_restore(cairo)
     }
 }
 

@@ -13,6 +13,7 @@ struct SVGWriter {
     private let drawing: CairoDrawing
     private var output: String
     private var hasGroup = false
+    private var clipCount = 0
 
     init(_ drawing: CairoDrawing, size: LayoutSize) {
         self.drawing = drawing
@@ -72,11 +73,20 @@ struct SVGWriter {
             guard let line = line as? PangoLine else { return }
             draw(line, at: origin)
             for shape in line.decorations(at: origin) { draw(shape) }
-        case .image(let index, let rectangle):
+        case .image(let index, let rectangle, let radius):
             let image = drawing.text.images[index]
             guard let png = drawing.images[image.source]?.png else { return }
+            var clip = ""
+            if radius > 0 {
+                clipCount += 1
+                clip = " clip-path=\"url(#image\(clipCount))\""
+                output += """
+                    <clipPath id="image\(clipCount)"><rect\(Self.box(rectangle)) rx="\(format(radius))"/></clipPath>
+
+                    """
+            }
             output += """
-                <image\(Self.box(rectangle)) preserveAspectRatio="none" \
+                <image\(Self.box(rectangle))\(clip) preserveAspectRatio="none" \
                 xlink:href="data:image/png;base64,\(Data(png).base64EncodedString())">\
                 <title>\(image.alternativeText.escapedForXML)</title></image>
 

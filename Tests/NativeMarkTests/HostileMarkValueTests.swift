@@ -202,7 +202,8 @@ import Testing
                 columnsInLine: values.one(of: [nil, values.int()]), id: 7)
             for way in [TerminalRenderer.ImageProtocol.kitty, .iTerm2] {
                 let renderer = TerminalRenderer(width: values.int(), images: way)
-                _ = renderer.render(StyledText(Document("![a](b)\n\na ![a](b) c\n\n|a|\n|-|\n|![a](b)|\n"))) { _ in
+                let document = Document("![a](b)\n\na ![a](b) c\n\n|a|\n|-|\n|![a](b)|\n")
+                _ = renderer.render(StyledText(document, style: sheet(&values))) { _ in
                     image
                 }
             }
@@ -243,8 +244,12 @@ import Testing
                 .firstLineIndent(length()),
                 .padding(.all(length())), .border(.init(width: length())), .lineHeight(values.double()),
                 .lineSpacing(length()),
+                .imageLayout(.init(.maximum(width: length(), height: length()), cornerRadius: length())),
             ],
-            .list(.bullets): [.marker(.bullets([values.text()]))],
+            .list(.bullets): [
+                .marker(.bullets([.text(values.text())])),
+                .taskMarker(.texts(open: values.text(), done: values.text())),
+            ],
             .table: [.tableLines(.init(width: length()))],
             .thematicBreak: [
                 .divider(

@@ -68,7 +68,9 @@ public struct HTMLRenderer: Sendable, Hashable {
         """
 
     private func fragment(of document: Document, highlighter: (any CodeHighlighter)?) -> String {
-        var writer = HTMLWriter(storage: document.storage, images: images, highlighter: highlighter)
+        var writer = HTMLWriter(
+            storage: document.storage, images: images, marksImages: style?.alignsImages == true,
+            highlighter: highlighter)
         writer.write()
         return writer.output.text
     }
@@ -79,6 +81,8 @@ public struct HTMLRenderer: Sendable, Hashable {
 struct HTMLWriter: ~Copyable {
     private let document: DocumentStorage
     let images: Bool
+    /// Whether images that are alone in their paragraph have a class, so that a style sheet can align them.
+    let marksImages: Bool
     let highlighter: (any CodeHighlighter)?
     /// The first word after the fence of the current code block, or `nil` outside code blocks.
     private var language: String?
@@ -88,9 +92,12 @@ struct HTMLWriter: ~Copyable {
     private var inFootnotes = false
     private var footnoteReferences: [Int32: Int] = [:]
 
-    init(storage: DocumentStorage, images: Bool, highlighter: (any CodeHighlighter)? = nil) {
+    init(
+        storage: DocumentStorage, images: Bool, marksImages: Bool = false, highlighter: (any CodeHighlighter)? = nil
+    ) {
         document = storage
         self.images = images
+        self.marksImages = marksImages
         self.highlighter = highlighter
         let count = storage.regions.extent.bytes
         output = HTMLOutput(capacity: count + count / 4 + 64)
@@ -145,7 +152,7 @@ struct HTMLWriter: ~Copyable {
         case .image:
             imageDepth = 1
             guard images else { return }
-            write("<img src=\"")
+            write(marksImages && isAlone(node, in: region) ? "<img class=\"nm-alone\" src=\"" : "<img src=\"")
             writeEscaped(region.string(node.value) ?? "")
             write("\" alt=\"")
         case .document: break
@@ -269,6 +276,13 @@ struct HTMLWriter: ~Copyable {
     private func isTight(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
         let parent = region[Int(node.parent)]
         return parent.tag == .item && region[Int(parent.parent)].flag
+    }
+
+    /// Whether there is nothing in the paragraph but the node, or a link around it.
+    private func isAlone(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+        guard node.previous < 0, node.next < 0, node.parent >= 0 else { return false }
+        let parent = region[Int(node.parent)]
+        return parent.tag == .paragraph || parent.tag == .link && isAlone(parent, in: region)
     }
 
     private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool {

@@ -24,6 +24,8 @@ struct StyleSheetCSS {
         for selector in StyleSheet.InlineSelector.allCases {
             if let styles = sheet.inlines[selector] {
                 css.add(element(selector), css.declarations(styles) + css.boxes(styles))
+                // The rule for images wins over those for blocks, however specific these are.
+                css.addImages(selector == .image ? " img:not(.nm.nm.nm)" : "\(element(selector)) img", styles)
             }
         }
         return base + css.colors.rules + css.rules + tightLists
@@ -103,7 +105,7 @@ struct StyleSheetCSS {
         var height: String?
         for style in styles {
             switch style {
-            case .text, .marker, .divider, .tableLines, .alternateRowBackground: break
+            case .text, .marker, .divider, .tableLines, .alternateRowBackground, .taskMarker: break
             case .alignment(let alignment): declarations.append("text-align: \(Self.css(alignment));")
             case .firstLineIndent(let length): declarations.append("text-indent: \(CSSText.length(length));")
             case .leadingIndent(let length): declarations.append("margin-inline-start: \(CSSText.distance(length));")
@@ -124,12 +126,14 @@ struct StyleSheetCSS {
             }
         }
         if let height { declarations.append("line-height: \(height);") }
+        addImages("\(Self.element(selector)) img", texts)
         let inside = selector == .table ? tableLines(styles, &declarations) : []
         add(Self.element(selector), declarations)
         for (element, declarations) in inside { add(element, [declarations]) }
         for style in styles {
             switch style {
             case .marker(let marker): add(marker, to: selector)
+            case .taskMarker(let marker): add(marker, to: selector)
             case .divider(let divider) where selector == .thematicBreak: add(divider)
             default: break
             }
@@ -259,8 +263,50 @@ struct StyleSheetCSS {
                 counterStyle(of: $0, prefix: prefix, suffix: suffix)
             }
         case .bullets(let bullets) where !isOrdered:
-            return bullets.isEmpty ? ["none"] : bullets.map { $0.isEmpty ? "none" : CSSText.string($0 + " ") }
+            return bullets.isEmpty ? ["none"] : bullets.map(Self.type)
         case .numbers, .bullets: return [isOrdered ? "decimal" : CSSText.string("• ")]
+        }
+    }
+
+    private static func type(_ bullet: StyleSheet.Bullet) -> String {
+        switch bullet {
+        case .text(""): "none"
+        case .text: CSSText.string(bullet.text + " ")
+        case .disc: "disc"
+        case .circle: "circle"
+        case .square: "square"
+        }
+    }
+
+    private mutating func add(_ marker: StyleSheet.TaskMarker, to selector: StyleSheet.BlockSelector) {
+        switch selector {
+        case .lists, .list: break
+        default: return
+        }
+        let box = "\(Self.element(selector)) > li > .task-list-item-checkbox"
+        switch marker {
+        case .checkbox(nil, nil): break
+        case .checkbox(let open, let done):
+            let states = [open, done].map {
+                $0.map { colors.value(of: $0, in: sheet, isBackground: false) } ?? "currentcolor"
+            }
+            add(
+                box,
+                [
+                    "appearance: none;", "inline-size: 0.8em;", "block-size: 0.8em;", "margin: 0;",
+                    "border: 0.08em solid \(states[0]);", "border-radius: 0.15em;",
+                ])
+            add("\(box):checked", ["border-color: \(states[1]);", "background-color: \(states[1]);"])
+            add(
+                "\(box):checked::before",
+                [
+                    "content: \(CSSText.string("✓"));", "display: block;", "color: Canvas;", "font-size: 0.7em;",
+                    "line-height: 1;", "text-align: center;",
+                ])
+        case .texts(let open, let done):
+            add(box, ["appearance: none;", "inline-size: auto;", "block-size: auto;", "margin: 0;", "font: inherit;"])
+            add("\(box)::before", ["content: \(CSSText.string(StyleSheet.Marker.limited(open)));"])
+            add("\(box):checked::before", ["content: \(CSSText.string(StyleSheet.Marker.limited(done)));"])
         }
     }
 
@@ -326,10 +372,35 @@ struct StyleSheetCSS {
             case .italic(let isOn): declarations.append("font-style: \(isOn ? "italic" : "normal");")
             case .underline(let line): lines = (lines ?? []) + (line.map { [("underline", $0)] } ?? [])
             case .strikethrough(let line): lines = (lines ?? []) + (line.map { [("line-through", $0)] } ?? [])
+            case .imageLayout: break
             }
         }
         if let lines { add(lines, to: &declarations) }
         return declarations
+    }
+
+    private mutating func addImages(_ element: String, _ styles: [StyleSheet.InlineStyle]) {
+        for case .imageLayout(let layout) in styles {
+            var declarations: [String]
+            switch layout.size {
+            case .natural: declarations = ["width: auto;", "max-width: 100%;", "max-height: none;"]
+            case .fitWidth: declarations = ["width: 100%;", "height: auto;", "max-height: none;"]
+            case .maximum(let width, let height):
+                declarations = [
+                    "width: auto;", "height: auto;",
+                    "max-width: \(width.map { "min(100%, \(CSSText.distance($0)))" } ?? "100%");",
+                    "max-height: \(height.map(CSSText.distance) ?? "none");",
+                ]
+            }
+            declarations.append("border-radius: \(CSSText.distance(layout.cornerRadius));")
+            add(element, declarations)
+            switch layout.alignment {
+            case nil: break
+            case .leading, .justified: add("\(element).nm-alone", ["display: block;", "margin-inline: 0 auto;"])
+            case .center: add("\(element).nm-alone", ["display: block;", "margin-inline: auto;"])
+            case .trailing: add("\(element).nm-alone", ["display: block;", "margin-inline: auto 0;"])
+            }
+        }
     }
 
     /// The form of a background, for an inline element: in a block rule, the background is behind the whole block.
@@ -364,144 +435,5 @@ struct StyleSheetCSS {
             declarations.append(
                 "text-decoration-color: \(colors.value(of: color, in: sheet, isBackground: false));")
         }
-    }
-}
-
-// MARK: - Values
-
-/// Values as CSS. Every text that comes from a style sheet passes through one of these functions.
-enum CSSText {
-    /// The font size of body text on iOS. It becomes one `rem`, the size that the reader chose in the browser.
-    static let pointsOfRootEm = 17.0
-
-    /// Returns a number without an exponent, with at most four decimals. NaN and infinity become 0.
-    static func number(_ value: Double, _ range: ClosedRange<Double> = -10_000...10_000) -> String {
-        let limited = value.isFinite ? min(max(value, range.lowerBound), range.upperBound) : 0
-        let rounded = (limited * 10_000).rounded() / 10_000
-        return rounded == rounded.rounded() ? String(Int(rounded)) : "\(rounded)"
-    }
-
-    static func length(_ length: StyleSheet.Length) -> String {
-        switch length {
-        case .points(let points): number(points) + "px"
-        case .em(let ems): number(ems) + "em"
-        }
-    }
-
-    /// Returns a length, or zero if it is negative.
-    static func distance(_ length: StyleSheet.Length) -> String {
-        switch length {
-        case .points(let points): Self.length(.points(max(points, 0)))
-        case .em(let ems): Self.length(.em(max(ems, 0)))
-        }
-    }
-
-    static func extent(_ extent: StyleSheet.Extent) -> String {
-        switch extent {
-        case .length(let length): distance(length)
-        case .fraction(let fraction): number(fraction.isFinite ? fraction * 100 : 100, 0...100) + "%"
-        }
-    }
-
-    /// Returns a CSS string. All ASCII characters except letters, digits, spaces, `-` and `_` are escaped (CSS Syntax, section 4.3.7,
-    /// "Consume an escaped code point"). Control characters become U+FFFD.
-    static func string(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_": result.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value): result += "\u{FFFD}"
-            case _ where scalar.isASCII: result += "\\\(String(scalar.value, radix: 16)) "
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
-
-    static func stack(_ design: StyleSheet.FontDesign) -> String {
-        switch design {
-        case .default: "system-ui, sans-serif"
-        case .serif: "ui-serif, Georgia, serif"
-        case .rounded: "ui-rounded, system-ui, sans-serif"
-        case .monospaced: "ui-monospace, Menlo, Consolas, monospace"
-        }
-    }
-
-    /// CSS Fonts 4, section 2.3: extra-condensed, condensed, normal and expanded.
-    static func stretch(_ width: StyleSheet.FontWidth) -> String {
-        switch width {
-        case .compressed: "62.5%"
-        case .condensed: "75%"
-        case .standard: "100%"
-        case .expanded: "125%"
-        }
-    }
-
-    static func color(_ tone: StyleSheet.Tone, isBackground: Bool) -> String {
-        switch tone.withoutName {
-        case .standard, .named: isBackground ? "transparent" : "CanvasText"
-        case .rgb, .displayP3: tone.withoutName.text ?? "CanvasText"
-        case .ansi(let ansi):
-            "#" + String(StyleSheet.ANSI.xterm[ansi.number] | 0x100_0000, radix: 16).dropFirst()
-        }
-    }
-}
-
-extension StyleSheet.Paint {
-    fileprivate var tones: [StyleSheet.Tone] {
-        [light, dark] + [lightIncreasedContrast, darkIncreasedContrast].compactMap { $0 }
-    }
-}
-
-/// The colors of a sheet as CSS variables, each with values for light, dark and increased contrast.
-struct CSSColors {
-    private var names: [Key: String] = [:]
-    private var variables: [(name: String, paint: StyleSheet.Paint, isBackground: Bool)] = []
-
-    private struct Key: Hashable {
-        var color: StyleSheet.Color
-        var isBackground: Bool
-    }
-
-    mutating func value(of color: StyleSheet.Color, in sheet: StyleSheet, isBackground: Bool) -> String {
-        let paint = sheet.paint(of: color)
-        // Only the standard color depends on its use: as text, it is the text color; as background, none.
-        let key = Key(color: color, isBackground: isBackground && paint.tones.contains { $0.withoutName == .standard })
-        return "var(\(names[key] ?? add(key, paint)))"
-    }
-
-    private mutating func add(_ key: Key, _ paint: StyleSheet.Paint) -> String {
-        let name: String
-        switch key.color {
-        case .role(let role): name = "--nm-\(role.rawValue)\(key.isBackground ? "-behind" : "")"
-        case .paint: name = "--nm-\(variables.count)"
-        }
-        names[key] = name
-        variables.append((name, paint, key.isBackground))
-        return name
-    }
-
-    var rules: String {
-        let light = declarations { $0.light }
-        guard !light.isEmpty else { return "" }
-        return ".nativemark { \(light) }\n"
-            + media("(prefers-color-scheme: dark)", declarations { $0.dark == $0.light ? nil : $0.dark })
-            + media("(prefers-contrast: more)", declarations { $0.lightIncreasedContrast })
-            // Otherwise, the preceding rule would also apply in dark mode.
-            + media(
-                "(prefers-color-scheme: dark) and (prefers-contrast: more)",
-                declarations {
-                    $0.darkIncreasedContrast ?? ($0.lightIncreasedContrast == nil ? nil : $0.dark)
-                })
-    }
-
-    private func declarations(_ tone: (StyleSheet.Paint) -> StyleSheet.Tone?) -> String {
-        variables.compactMap { variable in
-            tone(variable.paint).map { "\(variable.name): \(CSSText.color($0, isBackground: variable.isBackground));" }
-        }.joined(separator: " ")
-    }
-
-    private func media(_ condition: String, _ declarations: String) -> String {
-        declarations.isEmpty ? "" : "@media \(condition) { .nativemark { \(declarations) } }\n"
     }
 }

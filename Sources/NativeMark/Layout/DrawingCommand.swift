@@ -11,8 +11,8 @@ package enum DrawingCommand: Sendable {
     case line(from: LayoutPoint, to: LayoutPoint, width: Double, StyleSheet.Tone)
     /// A line of text of a block of ``StyledText/blocks``, with the left end of its baseline at a point.
     case text(any TextEngineLine, at: LayoutPoint, block: Int)
-    /// An image of ``StyledText/images``, by its index.
-    case image(Int, LayoutRectangle)
+    /// An image of ``StyledText/images``, by its index, with rounded corners.
+    case image(Int, LayoutRectangle, radius: Double = 0)
     /// The checkbox of a task item.
     case checkbox(LayoutRectangle, isChecked: Bool, StyleSheet.Tone)
 }

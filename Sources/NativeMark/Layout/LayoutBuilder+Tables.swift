@@ -112,7 +112,7 @@ extension LayoutBuilder {
                     bottom: Self.points(padding.bottom), trailing: Self.points(padding.trailing))
                 rows[rows.count - 1].cells.append(
                     Cell(
-                        block: index, paragraph: layoutParagraph(takeRuns(of: index), of: index),
+                        block: index, paragraph: layoutParagraph(takeRuns(of: index), of: index, room: nil),
                         alignment: .init(alignment, default: style.alignment), padding: padding))
             default: break
             }

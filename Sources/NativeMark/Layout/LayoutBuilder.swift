@@ -35,6 +35,9 @@ struct LayoutBuilder {
         var marker: Marker?
         /// Whether there is no room beside the marker, so that it has a line of its own.
         var hasOwnMarkerLine = false
+
+        /// The width of the content.
+        var width: Double { max(right - left, 1) }
     }
 
     struct Box {
@@ -48,9 +51,19 @@ struct LayoutBuilder {
     struct Marker {
         var line: (any TextEngineLine)?
         var x: Double
-        /// The state of a task item, and where its checkbox begins.
-        var task: (state: Document.TaskState, x: Double)?
+        /// What is drawn after the text, and where it begins.
+        var shape: (shape: Shape, x: Double)?
         var style: ResolvedTextStyle
+        /// The width of the text and the shape.
+        var width: Double
+    }
+
+    enum Shape {
+        case checkbox(isChecked: Bool, StyleSheet.Tone)
+        case bullet(StyleSheet.Bullet)
+
+        /// The side of the square around it, for text of one em.
+        var side: Double { if case .checkbox = self { 0.8 } else { 0.4 } }
     }
 
     init(
@@ -181,40 +194,51 @@ struct LayoutBuilder {
     // MARK: Markers
 
     private mutating func addMarker(of block: StyledText.Block, at index: Int, to frame: inout Frame) {
+        let style = block.style.text
         switch block.kind {
-        case .list: frame.markerWidth = text.items(of: index).map { markerWidth($0.marker, $0.style) }.max() ?? 0
-        case .footnotes: frame.markerWidth = markerWidth("\(block.end - index).", block.style.text)
-        case .item(let item) where !item.marker.isEmpty || item.task != nil:
-            set(item.marker, item.task, isNumber: item.number != nil, style: block.style.text, in: &frame)
-        case .footnote(_, let number):
-            set("\(number).", nil, isNumber: true, style: block.style.text, in: &frame)
+        case .list:
+            frame.markerWidth =
+                text.items(of: index)
+                .map { marker(of: $0.item, in: block.style.taskMarker, $0.style).width }.max() ?? 0
+        case .footnotes: frame.markerWidth = marker("\(block.end - index).", nil, style).width
+        case .item(let item) where !item.marker.isEmpty:
+            let marker = marker(of: item, in: text.taskMarker(ofItem: index), style)
+            set(marker, isNumber: item.number != nil, in: &frame)
+        case .footnote(_, let number): set(marker("\(number).", nil, style), isNumber: true, in: &frame)
         default: break
         }
     }
 
-    private func markerWidth(_ marker: String, _ style: ResolvedTextStyle) -> Double {
-        shaped(marker, style).map { $0.width } ?? 0
+    private func marker(
+        of item: StyledText.Item, in tasks: ResolvedBlockStyle.TaskMarker?, _ style: ResolvedTextStyle
+    ) -> Marker {
+        if let shape = item.shape { return marker("", .bullet(shape), style) }
+        guard let task = item.task, tasks.isCheckbox else { return marker(item.marker, nil, style) }
+        // The box is drawn instead of its character.
+        let color = tasks.color(of: task) ?? style.color
+        return marker(String(item.marker.dropLast()), .checkbox(isChecked: task == .done, color), style)
     }
 
-    private func shaped(_ text: String, _ style: ResolvedTextStyle) -> (any TextEngineLine)? {
-        guard !text.isEmpty else { return nil }
+    private func marker(_ text: String, _ shape: Shape?, _ style: ResolvedTextStyle) -> Marker {
         var paragraph = TextParagraph()
         // A line feed in a marker would begin another line.
         paragraph.text = text.replacingLineFeeds()
         paragraph.runs = [.init(range: 0..<paragraph.text.utf8.count, style: style)]
-        return engine.lines(of: paragraph, width: .infinity, firstIndent: 0).first
+        let line = text.isEmpty ? nil : engine.lines(of: paragraph, width: .infinity, firstIndent: 0).first
+        // The width doesn't include the space between the number and the box.
+        let width = line.map { $0.width + (shape == nil ? 0 : style.fontSize / 4) } ?? 0
+        return Marker(
+            line: line, x: 0, shape: shape.map { ($0, width) }, style: style,
+            width: width + (shape.map { $0.side * style.fontSize } ?? 0))
     }
 
-    /// Numbers are aligned at their ends, bullets at their beginnings. The box of a task item is drawn instead of its character.
-    private mutating func set(
-        _ marker: String, _ task: Document.TaskState?, isNumber: Bool, style: ResolvedTextStyle, in frame: inout Frame
-    ) {
-        let shown = task == nil ? marker : String(marker.dropLast())
-        let line = shaped(shown, style)
-        let room = isNumber ? max(frame.markerWidth - markerWidth(marker, style), 0) : 0
-        let x = frame.left + room
-        frame.marker = Marker(line: line, x: x, task: task.map { ($0, x + (line?.width ?? 0)) }, style: style)
-        let wide = max(frame.markerWidth, markerWidth(marker, style)) + style.fontSize / 2
+    /// Numbers are aligned at their ends, bullets at their beginnings.
+    private mutating func set(_ marker: Marker, isNumber: Bool, in frame: inout Frame) {
+        var marker = marker
+        let room = isNumber ? max(frame.markerWidth - marker.width, 0) : 0
+        marker.x = frame.left + room
+        frame.marker = marker
+        let wide = max(frame.markerWidth, marker.width) + marker.style.fontSize / 2
         if frame.right - frame.left - wide >= minimumWidth {
             frame.left += wide
         } else {
@@ -227,13 +251,19 @@ struct LayoutBuilder {
         for index in frames.indices {
             guard let marker = frames[index].marker else { continue }
             frames[index].marker = nil
-            if let line = marker.line { content.append(.text(line, at: .init(x: marker.x, y: baseline), block: frames[index].block)) }
-            if let task = marker.task {
-                let side = marker.style.fontSize * 0.8
-                content.append(
-                    .checkbox(
-                        .init(x: task.x, y: baseline - side, width: side, height: side),
-                        isChecked: task.state == .done, marker.style.color))
+            if let line = marker.line {
+                content.append(.text(line, at: .init(x: marker.x, y: baseline), block: frames[index].block))
+            }
+            guard let (shape, x) = marker.shape else { continue }
+            let side = shape.side * marker.style.fontSize
+            var box = LayoutRectangle(x: marker.x + x, y: baseline - side, width: side, height: side)
+            switch shape {
+            case .checkbox(let isChecked, let color):
+                content.append(.checkbox(box, isChecked: isChecked, color))
+            case .bullet(let bullet):
+                // In the middle of lowercase letters, which are about half an em high.
+                box.y -= marker.style.fontSize * 0.1
+                content.append(bullet.command(in: box, marker.style.color))
             }
         }
     }
@@ -304,22 +334,31 @@ struct LayoutBuilder {
         return lines
     }
 
-    func layoutParagraph(_ pieces: [Piece], of block: Int) -> LayoutParagraph {
+    /// - Parameter room: The width of the text, or `nil` in a cell, whose width depends on its images.
+    func layoutParagraph(_ pieces: [Piece], of block: Int, room: Double?) -> LayoutParagraph {
         var paragraph = LayoutParagraph(style: text.blocks[block].style)
+        var alignment: StyleSheet.Alignment?
+        var isOnlyImages = true
         for piece in pieces {
             let run = text.runs[piece.run]
-            let image = run.image.flatMap { index in imageSize(index).map { (index, Self.fitting($0, width)) } }
-            paragraph.append(text.substring(piece.range), piece.range, of: piece.run, run.style, image: image)
+            let shown = text.substring(piece.range)
+            let image = run.image.flatMap { index in
+                imageSize(index).map { size in
+                    LayoutParagraph.Image(
+                        index: index, size: size, style: run.style, room: room ?? frames[frames.count - 1].width,
+                        fillsRoom: room != nil)
+                }
+            }
+            if image == nil {
+                isOnlyImages = isOnlyImages && shown.utf8.allSatisfy { $0 == 0x20 }
+            } else if alignment == nil {
+                alignment = run.style.imageLayout?.alignment
+            }
+            paragraph.append(shown, piece.range, of: piece.run, run.style, image: image)
         }
         paragraph.finish()
+        if isOnlyImages { paragraph.alignment = alignment }
         return paragraph
-    }
-
-    private static func fitting(_ size: LayoutSize, _ width: Double) -> LayoutSize {
-        guard size.width > width, size.width > 0 else {
-            return LayoutSize(width: points(size.width), height: points(size.height))
-        }
-        return LayoutSize(width: width, height: points(size.height * width / size.width))
     }
 
     private mutating func paragraph(_ pieces: [Piece], of block: Int) {
@@ -328,8 +367,8 @@ struct LayoutBuilder {
         let style = text.blocks[block].style
         let indent = Self.points(style.firstLineIndent, least: -frame.left)
         put(
-            layoutParagraph(pieces, of: block), block, alignment: style.alignment, left: frame.left, right: frame.right,
-            firstIndent: indent)
+            layoutParagraph(pieces, of: block, room: frame.width), block, alignment: style.alignment, left: frame.left,
+            right: frame.right, firstIndent: indent)
     }
 
     /// Adds the lines of a paragraph at ``y``, and moves below them.
@@ -351,7 +390,7 @@ struct LayoutBuilder {
             let indent = number == 0 ? firstIndent : 0
             let left = left + indent
             let free = max(room - indent - line.width, 0)
-            let x = left + alignment.offset(in: free)
+            let x = left + (paragraph.alignment ?? alignment).offset(in: free)
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
@@ -363,7 +402,7 @@ struct LayoutBuilder {
                         image.index,
                         .init(
                             x: x + span.lowerBound, y: origin.y - image.size.height, width: image.size.width,
-                            height: image.size.height)))
+                            height: image.size.height), radius: image.radius))
             }
             self.lines.append(
                 PlacedLine(
@@ -452,5 +491,21 @@ extension ResolvedBlockStyle {
     /// Whether the block is a box of its own, which keeps the spacing of its content inside.
     var hasBox: Bool {
         background != nil || border.map { !$0.edges.isEmpty } == true || padding.top > 0 || padding.bottom > 0
+    }
+}
+
+extension StyleSheet.Bullet {
+    /// Returns the command that draws a shape.
+    fileprivate func command(in box: LayoutRectangle, _ color: StyleSheet.Tone) -> DrawingCommand {
+        switch self {
+        case .disc: .fill(box, radius: box.width / 2, color)
+        case .text, .square: .fill(box, radius: 0, color)
+        case .circle:
+            .stroke(
+                box,
+                .init(
+                    edges: Set(StyleSheet.Edge.allCases), width: box.width / 6, color: color,
+                    cornerRadius: box.width / 2))
+        }
     }
 }

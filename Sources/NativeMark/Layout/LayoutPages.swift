@@ -108,7 +108,7 @@ extension DrawingCommand {
     /// The top and the bottom. For text and checkboxes, both are the middle of the line.
     package var extent: (top: Double, bottom: Double) {
         switch self {
-        case .fill(let rectangle, _, _, _), .stroke(let rectangle, _, _), .image(_, let rectangle):
+        case .fill(let rectangle, _, _, _), .stroke(let rectangle, _, _), .image(_, let rectangle, _):
             return (rectangle.y, rectangle.maxY)
         case .line(let start, let end, let width, _):
             return (min(start.y, end.y) - width / 2, max(start.y, end.y) + width / 2)

@@ -116,7 +116,31 @@ struct LayoutParagraph: Sendable {
     private(set) var paragraph = TextParagraph()
     private(set) var parts: [Part] = []
     private(set) var boxes: [Box] = []
-    private(set) var images: [(index: Int, range: Range<Int>, size: LayoutSize)] = []
+    private(set) var images: [Image] = []
+    /// The alignment of the images, if there is nothing else in the paragraph.
+    var alignment: StyleSheet.Alignment?
+
+    struct Image: Sendable {
+        /// The index in ``StyledText/images``.
+        var index: Int
+        /// The range in the paragraph's text.
+        var range = 0..<0
+        var size: LayoutSize
+        var radius: Double
+
+        /// - Parameters:
+        ///   - size: The image's own size.
+        ///   - room: The width of the text.
+        ///   - fillsRoom: Whether the image may be larger than its own size.
+        init(index: Int, size: LayoutSize, style: ResolvedTextStyle, room: Double, fillsRoom: Bool) {
+            let scale = (style.imageLayout?.size ?? .natural)
+                .scale(width: size.width, height: size.height, room: room, fillsRoom: fillsRoom)
+            self.index = index
+            self.size = LayoutSize(
+                width: LayoutBuilder.points(size.width * scale), height: LayoutBuilder.points(size.height * scale))
+            radius = LayoutBuilder.points(style.imageLayout?.cornerRadius ?? 0)
+        }
+    }
 
     struct Part: Sendable {
         /// The range in the paragraph's text.
@@ -148,14 +172,15 @@ struct LayoutParagraph: Sendable {
 
     /// Adds a part of a run. Call ``finish()`` after the last one.
     mutating func append(
-        _ text: Substring, _ source: Range<Int>, of run: Int, _ style: ResolvedTextStyle, image: (Int, LayoutSize)?
+        _ text: Substring, _ source: Range<Int>, of run: Int, _ style: ResolvedTextStyle, image: Image?
     ) {
         if let box = boxes.last, box.range.isEmpty, !box.style.hasSameBox(as: style) { endBox() }
         if style.background != nil, boxes.last?.range.isEmpty != true { beginBox(style) }
         let start = offset
-        if let (index, size) = image {
-            add("\u{FFFC}", style, .init(advance: size.width, ascent: size.height))
-            images.append((index, start..<offset, size))
+        if var image {
+            add("\u{FFFC}", style, .init(advance: image.size.width, ascent: image.size.height))
+            image.range = start..<offset
+            images.append(image)
         } else {
             add(String(text), style)
         }

@@ -146,7 +146,8 @@ extension [VectorShape.Element] {
     /// Approximates a quarter of a circle by a curve with an error of 0.03 %.
     private static var quarter: Double { 0.5523 }
 
-    static func rectangle(
+    /// Returns a rectangle with round corners, of at most half of its sides.
+    package static func rectangle(
         _ rectangle: LayoutRectangle, radius: Double, corners: LayoutCorners = .all
     ) -> [VectorShape.Element] {
         let radius = Swift.min(radius, rectangle.width / 2, rectangle.height / 2)

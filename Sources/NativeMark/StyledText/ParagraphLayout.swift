@@ -222,11 +222,11 @@ struct ParagraphBuilder {
 
     private func addMarker(of block: StyledText.Block, at index: Int, to frame: inout Frame) {
         switch block.kind {
-        case .list: frame.markerWidth = text.items(of: index).map { width($0.marker[...], $0.style) }.max() ?? 0
+        case .list: frame.markerWidth = text.items(of: index).map { width($0.item.marker[...], $0.style) }.max() ?? 0
         case .footnotes:
             frame.markerWidth = width("\(block.end - index).", block.style.text)
         case .item(let item) where !item.marker.isEmpty:
-            set(item.marker, isNumber: item.number != nil, style: block.style.text, in: &frame)
+            set(item.marker, isNumber: item.number != nil, style: text.markerStyle(ofItem: index), in: &frame)
         case .footnote(_, let number): set("\(number).", isNumber: true, style: block.style.text, in: &frame)
         default: break
         }

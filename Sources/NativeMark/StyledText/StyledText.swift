@@ -128,12 +128,12 @@ extension StyledText {
         return path.reversed()
     }
 
-    /// Returns the marker and the text style of each item of a list.
-    func items(of list: Int) -> [(marker: String, style: ResolvedTextStyle)] {
-        var items: [(marker: String, style: ResolvedTextStyle)] = []
+    /// Returns each item of a list, and its text style.
+    func items(of list: Int) -> [(item: Item, style: ResolvedTextStyle)] {
+        var items: [(item: Item, style: ResolvedTextStyle)] = []
         var index = list + 1
         while index < blocks[list].end {
-            if case .item(let item) = blocks[index].kind { items.append((item.marker, blocks[index].style.text)) }
+            if case .item(let item) = blocks[index].kind { items.append((item, blocks[index].style.text)) }
             index = blocks[index].end
         }
         return items
@@ -218,6 +218,8 @@ extension StyledText {
         public var marker: String
         /// The state of a task item, or `nil` for other items.
         public var task: Document.TaskState?
+        /// The shape that back ends draw in place of the marker, or `nil` if the marker is a text.
+        public var shape: StyleSheet.Bullet?
 
         /// Creates an item.
         public init(number: Int?, marker: String, task: Document.TaskState?) {

@@ -22,6 +22,7 @@ struct StyledTextBuilder {
         var list: Document.List
         var next: Int
         var marker: StyleSheet.Marker
+        var taskMarker: ResolvedBlockStyle.TaskMarker?
         var depth: Int
     }
 
@@ -206,11 +207,12 @@ extension StyledTextBuilder {
         begin(
             .list(.init(isOrdered: isOrdered, depth: counters.count + 1, isTight: list.isTight)),
             [.lists, .list(isOrdered ? .ordered : .bullets)], isClose: isClose)
-        let marker = text.blocks[text.blocks.count - 1].style.marker
+        let style = text.blocks[text.blocks.count - 1].style
         counters.append(
             Counter(
                 list: list, next: list.start ?? 0,
-                marker: marker ?? (isOrdered ? .numbers([.decimal]) : .bullets(["•"])), depth: depth))
+                marker: style.marker ?? (isOrdered ? .numbers([.decimal]) : .bullets(["•"])),
+                taskMarker: style.taskMarker, depth: depth))
     }
 
     private mutating func beginItem(_ task: Document.TaskState?) {
@@ -221,11 +223,16 @@ extension StyledTextBuilder {
             marker = counter.marker.text(number: number, delimiter: counter.list.marker, depth: counter.depth)
             counters[counters.count - 1].next += 1
         }
+        var shape: StyleSheet.Bullet?
         if let task {
-            let box = task == .open ? "☐" : "☑"
+            let box = (counters.last?.taskMarker).text(of: task)
             marker = number == nil || marker.isEmpty ? box : marker + " " + box
+        } else if number == nil, let counter = counters.last {
+            shape = counter.marker.shape(depth: counter.depth)
         }
-        begin(.item(.init(number: number, marker: marker, task: task)), [.item])
+        var item = StyledText.Item(number: number, marker: marker, task: task)
+        item.shape = shape
+        begin(.item(item), [.item])
     }
 }
 

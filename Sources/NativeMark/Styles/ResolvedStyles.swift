@@ -28,6 +28,8 @@ public struct ResolvedTextStyle: Sendable, Hashable {
     public var underline: Line?
     /// The line through the text, if there is one.
     public var strikethrough: Line?
+    /// The size of images, their position and their corners, if a rule sets them.
+    public var imageLayout: ImageLayout?
 
     /// Whether the weight is semibold or heavier.
     public var isBold: Bool { fontWeight >= .semibold }
@@ -76,6 +78,7 @@ public struct ResolvedTextStyle: Sendable, Hashable {
         isItalic = false
         underline = nil
         strikethrough = nil
+        imageLayout = nil
     }
 }
 
@@ -103,6 +106,8 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
     public var isHyphenated = false
     /// The marker of the items, if a rule sets one for the list.
     public var marker: StyleSheet.Marker?
+    /// The marker of the task items, if a rule sets one for the list.
+    public var taskMarker: TaskMarker?
     /// Lines around the block.
     public var border: Border?
     /// Space between the border and the text.

@@ -159,6 +159,8 @@ extension StyleSheet {
         case underline(TextLine?)
         /// The line through the text, or `nil` for none.
         case strikethrough(TextLine?)
+        /// The size of images, their position and their corners.
+        case imageLayout(ImageLayout)
     }
 }
 
@@ -191,6 +193,7 @@ extension StyleSheet.InlineStyle: StyleOfProperty {
         case italic
         case underline
         case strikethrough
+        case imageLayout
     }
 
     var property: Property {
@@ -209,6 +212,7 @@ extension StyleSheet.InlineStyle: StyleOfProperty {
         case .italic: .italic
         case .underline: .underline
         case .strikethrough: .strikethrough
+        case .imageLayout: .imageLayout
         }
     }
 
@@ -256,6 +260,8 @@ extension StyleSheet {
         case tableLines(TableLines)
         /// The color behind the second row below the header of a table, and behind every other row after it.
         case alternateRowBackground(Color)
+        /// The marker of a list's task items.
+        case taskMarker(TaskMarker)
     }
 
     /// The horizontal position of the lines of a block.
@@ -306,6 +312,8 @@ extension StyleSheet.BlockStyle {
     public static func strikethrough(_ isOn: Bool) -> Self { .text(.strikethrough(isOn)) }
     /// The line through the text, or `nil` for none.
     public static func strikethrough(_ line: StyleSheet.TextLine?) -> Self { .text(.strikethrough(line)) }
+    /// The size of the images in the block, their position and their corners.
+    public static func imageLayout(_ layout: StyleSheet.ImageLayout) -> Self { .text(.imageLayout(layout)) }
 }
 
 extension StyleSheet.BlockStyle: StyleOfProperty {
@@ -332,6 +340,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case divider
         case tableLines
         case alternateRowBackground
+        case taskMarker
     }
 
     var property: Property {
@@ -353,6 +362,7 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .divider: .block(.divider)
         case .tableLines: .block(.tableLines)
         case .alternateRowBackground: .block(.alternateRowBackground)
+        case .taskMarker: .block(.taskMarker)
         }
     }
 

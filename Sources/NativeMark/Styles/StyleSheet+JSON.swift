@@ -148,6 +148,7 @@ extension StyleSheet.InlineStyle {
             case .italic: .italic(try decoder.flag())
             case .underline: .underline(try StyleSheet.TextLine?(json: decoder))
             case .strikethrough: .strikethrough(try StyleSheet.TextLine?(json: decoder))
+            case .imageLayout: .imageLayout(try .init(json: decoder))
             }
     }
 
@@ -164,6 +165,7 @@ extension StyleSheet.InlineStyle {
         case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
         case .bold(let flag), .italic(let flag): try encoder.write(flag)
         case .underline(let line), .strikethrough(let line): try line.encode(into: encoder)
+        case .imageLayout(let layout): try layout.encode(into: encoder)
         }
     }
 }
@@ -194,6 +196,7 @@ extension StyleSheet.BlockStyle {
             case .background: .background(try .init(json: decoder))
             case .divider: .divider(try .init(json: decoder))
             case .tableLines: .tableLines(try .init(json: decoder))
+            case .taskMarker: .taskMarker(try .init(json: decoder))
             case .alternateRowBackground: .alternateRowBackground(try .init(json: decoder))
             }
     }
@@ -213,61 +216,13 @@ extension StyleSheet.BlockStyle {
         case .background(let color), .alternateRowBackground(let color): try color.encode(into: encoder)
         case .divider(let divider): try divider.encode(into: encoder)
         case .tableLines(let lines): try lines.encode(into: encoder)
+        case .taskMarker(let marker): try marker.encode(into: encoder)
         }
     }
 
     /// Whether the style has no effect, because JSON has no form for its number.
     fileprivate var isIgnored: Bool {
         if case .lineHeight(let multiple) = self { !multiple.isFinite } else { false }
-    }
-}
-
-extension StyleSheet.Marker {
-    private enum Part: String, CaseIterable {
-        case numbers, prefix, suffix, bullets
-    }
-
-    init(json decoder: any Decoder) throws {
-        if let text = try? decoder.singleValueContainer().decode(String.self) {
-            guard text == "none" else {
-                throw NativeMarkError(
-                    .styleSheet, at: decoder.codingPath, "isn't a marker: '\(text)'",
-                    remedy: "Write \"none\", { \"numbers\": [\"decimal\"] } or { \"bullets\": [\"•\"] }")
-            }
-            self = .none
-            return
-        }
-        let object = try decoder.object(of: Part.self, called: "part of a marker")
-        let numbers = try object.value(of: .numbers) {
-            try $0.elements(of: "numberings") {
-                try $0.choice(of: StyleSheet.Numbering.self, called: "a numbering")
-            }
-        }
-        let prefix = try object.value(of: .prefix) { try $0.string(expected: "a prefix") }
-        let suffix = try object.value(of: .suffix) { try $0.string(expected: "a suffix") }
-        let bullets = try object.value(of: .bullets) {
-            try $0.elements(of: "bullets") { try $0.string(expected: "a bullet") }
-        }
-        switch (numbers, bullets) {
-        case (let numbers?, nil): self = .numbers(numbers, prefix: prefix ?? "", suffix: suffix)
-        case (nil, let bullets?) where prefix == nil && suffix == nil: self = .bullets(bullets)
-        default:
-            throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "must have one kind of marker",
-                remedy: "Write either \"numbers\", with or without \"prefix\" and \"suffix\", or \"bullets\"")
-        }
-    }
-
-    func encode(into encoder: any Encoder) throws {
-        switch self {
-        case .none: try encoder.write("none")
-        case .numbers(let numberings, let prefix, let suffix):
-            var container = encoder.container(keyedBy: StyleKey.self)
-            try container.encode(numberings.map(\.rawValue), forKey: "numbers")
-            if !prefix.isEmpty { try container.encode(prefix, forKey: "prefix") }
-            try container.encodeIfPresent(suffix, forKey: "suffix")
-        case .bullets(let bullets): try encoder.write(["bullets": bullets])
-        }
     }
 }
 

@@ -160,6 +160,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .italic(let isOn): text.isItalic = isOn
         case .underline(let line): text.underline = line.map(resolved)
         case .strikethrough(let line): text.strikethrough = line.map(resolved)
+        case .imageLayout(let layout): text.imageLayout = resolved(layout, atFontSize: text.fontSize)
         }
     }
 
@@ -210,6 +211,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .background(let color): block.background = tone(of: color)
         case .divider(let divider): block.divider = resolved(divider, in: block.text)
         case .tableLines(let lines): block.tableLines = resolved(lines, atFontSize: size)
+        case .taskMarker(let marker): block.taskMarker = resolved(marker)
         case .alternateRowBackground(let color): block.alternateRowBackground = tone(of: color)
         }
     }

@@ -19,9 +19,15 @@ struct PlacedImages {
     /// The images in the lines, by image index.
     var inLine: [Int: TerminalRenderer.Image] = [:]
     /// The images below the text.
-    var below: [(image: TerminalRenderer.Image, link: InlineText.Hyperlink?)] = []
+    var below: [Below] = []
     /// The runs of the text.
     var runs: ArraySlice<StyledText.Run>
+
+    struct Below {
+        var image: TerminalRenderer.Image
+        var link: InlineText.Hyperlink?
+        var layout: ResolvedTextStyle.ImageLayout?
+    }
 }
 
 extension TerminalLayout {
@@ -37,7 +43,7 @@ extension TerminalLayout {
                 placed.inLine[number] = image
             } else {
                 let link = hyperlink(of: run)
-                placed.below.append((image, link))
+                placed.below.append(.init(image: image, link: link, layout: run.style.imageLayout))
                 // The target of a link stays in the text, unless the image is in a hyperlink.
                 if link != nil || run.link == nil { numbersBelow.insert(number) }
             }
@@ -58,10 +64,10 @@ extension TerminalLayout {
         run.isLineBreak || text.string(of: run).allSatisfy { $0 == " " }
     }
 
-    mutating func show(below images: [(image: TerminalRenderer.Image, link: InlineText.Hyperlink?)]) {
-        for (index, (image, link)) in images.enumerated() {
+    mutating func show(below images: [PlacedImages.Below]) {
+        for (index, image) in images.enumerated() {
             if index > 0 { space(1) }
-            show(image, link: link)
+            show(image)
         }
     }
 
@@ -70,13 +76,27 @@ extension TerminalLayout {
     /// The image takes as many lines as it has rows, no matter where the terminal leaves the cursor. The escape sequences first reserve the
     /// lines by moving down (IND, which scrolls if necessary and keeps the column) and back up. They save and restore the cursor around the
     /// image (DECSC, DECRC), and nothing scrolls in between. The cursor skips the cells under the image and doesn't overwrite them.
-    private mutating func show(_ image: TerminalRenderer.Image, link: InlineText.Hyperlink?) {
-        let columns = min(max(image.columns, 1), top.width)
-        let rows = min(max(image.rows, 1), 1_000)
-        let first = shown(image, columns: columns, rows: rows, isInLine: false, link: link)
-        line([Segment(first.sequences, first.look, width: columns)])
+    private mutating func show(_ placed: PlacedImages.Below) {
+        let (columns, rows) = cells(of: placed)
+        let before = Segment.spaces(offset(placed.layout?.alignment ?? .leading, top.width - columns), filling(nil))
+        let first = shown(placed.image, columns: columns, rows: rows, isInLine: false, link: placed.link)
+        line(before + [Segment(first.sequences, first.look, width: columns)])
         let room = Segment("\u{1B}[\(columns)C", .init(style: filling(nil)), width: columns)
-        for _ in 1..<rows { line([room]) }
+        for _ in 1..<rows { line(before + [room]) }
+    }
+
+    /// Returns the size of an image in columns and rows: the app's, changed by the style.
+    private func cells(of placed: PlacedImages.Below) -> (columns: Int, rows: Int) {
+        let columns = max(placed.image.columns, 1)
+        let rows = min(max(placed.image.rows, 1), 1_000)
+        guard let size = placed.layout?.size, size != .natural else { return (min(columns, top.width), rows) }
+        let scale = size.scale(
+            width: Double(columns), height: Double(rows), room: Double(top.width),
+            unit: (width: 2 / bodySize, height: 1 / bodySize))
+        return (
+            Int(min(max((Double(columns) * scale).rounded(), 1), Double(top.width))),
+            Int(min(max((Double(rows) * scale).rounded(), 1), 1_000))
+        )
     }
 
     /// Returns an image that is one row high.

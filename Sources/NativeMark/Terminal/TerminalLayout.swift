@@ -193,13 +193,15 @@ extension TerminalLayout {
         switch block.kind {
         case .list:
             // All items get room for the widest marker.
-            let widths = text.items(of: index).map { TerminalText.width(of: TerminalText.sanitized($0.marker)) }
+            let widths = text.items(of: index).map { TerminalText.width(of: TerminalText.sanitized($0.item.marker)) }
             frame.markerWidth = widths.max() ?? 0
         case .item(let item) where !item.marker.isEmpty:
-            addMarker(item.marker, isNumber: item.number != nil, width: outer.markerWidth, block: block, to: &frame)
+            addMarker(
+                item.marker, isNumber: item.number != nil, width: outer.markerWidth, text.markerStyle(ofItem: index),
+                to: &frame)
         case .footnotes: frame.markerWidth = TerminalText.width(of: "\(block.end - index).")
         case .footnote(_, let number):
-            addMarker("\(number).", isNumber: false, width: 0, block: block, to: &frame)
+            addMarker("\(number).", isNumber: false, width: 0, block.style.text, to: &frame)
         default: break
         }
         frame.borderBelow = border
@@ -249,11 +251,11 @@ extension TerminalLayout {
     }
 
     private mutating func addMarker(
-        _ marker: String, isNumber: Bool, width: Int, block: StyledText.Block, to frame: inout Frame
+        _ marker: String, isNumber: Bool, width: Int, _ style: ResolvedTextStyle, to frame: inout Frame
     ) {
         let marker = TerminalText.sanitized(marker)
         let columns = max(width, TerminalText.width(of: marker)) + 1
-        var style = block.style.text
+        var style = style
         if style.background == nil { style.background = frame.background }
         guard frame.width - columns >= minimumTextWidth else {
             // There isn't enough space for a hanging marker, so it gets its own line.

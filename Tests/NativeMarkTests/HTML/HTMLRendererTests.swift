@@ -192,6 +192,37 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(lines.map { $0.dropFirst(12) } == rules.map { $0.replacing("table tbody", with: "tbody")[...] })
     }
 
+    @Test(arguments: [
+        (StyleSheet.ImageLayout(), "width: auto; max-width: 100%; max-height: none; border-radius: 0px;"),
+        (
+            .init(.fitWidth, cornerRadius: .em(0.5)),
+            "width: 100%; height: auto; max-height: none; border-radius: 0.5em;"
+        ),
+        (
+            .init(.maximum(width: .points(300), height: .em(20))),
+            "width: auto; height: auto; max-width: min(100%, 300px); max-height: 20em; border-radius: 0px;"
+        ),
+        (.init(.maximum()), "width: auto; height: auto; max-width: 100%; max-height: none; border-radius: 0px;"),
+    ])
+    func `the layout of images has a rule for images`(_ layout: StyleSheet.ImageLayout, _ expected: String) throws {
+        let block = try css(of: StyleSheet().setting(block: [.paragraph: [.imageLayout(layout)]]))
+        #expect(block.declarations(".nativemark p img") == [expected] && block.declarations(".nativemark p").isEmpty)
+        let inline = try css(of: StyleSheet().setting(inline: [.image: [.imageLayout(layout)]]))
+        #expect(inline.declarations(".nativemark img:not(.nm.nm.nm)") == [expected])
+    }
+
+    @Test func `an image that is alone in its paragraph is aligned`() throws {
+        let sheet = StyleSheet().setting(inline: [.image: [.imageLayout(.init(alignment: .center))]])
+        let declarations = try css(of: sheet).declarations(".nativemark img:not(.nm.nm.nm).nm-alone")
+        #expect(declarations == ["display: block; margin-inline: auto;"])
+        let document = Document("![a](b)\n\n[![c](d)](e)\n\nf ![g](h) ![i](j)")
+        let html = HTMLRenderer(style: sheet).render(document)
+        #expect(html.contains("<p><img class=\"nm-alone\" src=\"b\" alt=\"a\" /></p>"))
+        #expect(html.contains("<a href=\"e\"><img class=\"nm-alone\" src=\"d\" alt=\"c\" /></a>"))
+        #expect(html.contains("f <img src=\"h\" alt=\"g\" /> <img src=\"j\""))
+        #expect(!HTMLRenderer(style: .default).render(document).contains("nm-alone"))
+    }
+
     @Test func `the styles of one rule are combined`() throws {
         let sheet = StyleSheet().setting(
             block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],
@@ -273,6 +304,30 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(css.declarations(".nativemark li:not(:has(> p)) > :is(ol, ul)\(list)") == ["margin-block: 0;"])
     }
 
+    @Test func `bullets are shapes, and task items have the boxes or texts of their state`() throws {
+        let box = " > li > .task-list-item-checkbox"
+        let lists = ":not(.footnotes > ol)"
+        let css = try css(
+            of: StyleSheet().setting(block: [
+                .list(.bullets): [
+                    .marker(.bullets([.disc, .circle, .square])), .taskMarker(.texts(open: "o", done: "<")),
+                ],
+                .list(.ordered): [.taskMarker(.checkbox(done: .accent))], .item: [.taskMarker(.checkbox(open: .link))],
+            ]))
+        #expect(css.declarations(".nativemark ul\(lists)") == ["list-style-type: disc;"])
+        #expect(css.declarations(".nativemark ul ul\(lists)") == ["list-style-type: circle;"])
+        #expect(css.declarations(".nativemark ul ul ul\(lists)") == ["list-style-type: square;"])
+        #expect(css.declarations(".nativemark ul\(lists)\(box)::before") == ["content: \"\";"])
+        #expect(css.declarations(".nativemark ul\(lists)\(box):checked::before") == ["content: \"\";"])
+        #expect(css.strings == ["✓", "o", "<"])
+        #expect(css.declarations(".nativemark ol\(lists)\(box)")[0].contains("0.08em solid currentcolor;"))
+        #expect(
+            css.declarations(".nativemark ol\(lists)\(box):checked") == [
+                "border-color: var(--nm-accent); background-color: var(--nm-accent);"
+            ])
+        #expect(css.declarations(".nativemark li:not(.footnotes > ol > li)\(box)").isEmpty)
+    }
+
     @Test func `numbers that CSS doesn't have become counter styles`() throws {
         let sheet = StyleSheet().setting(block: [
             .list(.ordered): [.marker(.numbers([.octal, .lowercaseRoman], prefix: "(", suffix: ")"))]
@@ -297,7 +352,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
     func `a hostile name stays a string`(_ name: String) throws {
         let sheet = StyleSheet()
             .setting(block: [
-                .list(.bullets): [.marker(.bullets([name]))], .thematicBreak: [.divider(.ornament(name))],
+                .list(.bullets): [.marker(.bullets([.text(name)]))], .thematicBreak: [.divider(.ornament(name))],
             ])
             .setting(inline: [
                 .code: [.fontFamily(name), .color(.named(name, fallback: .init(.rgb(1))))]

@@ -85,7 +85,7 @@ private func texts(_ pages: [LayoutPage]) -> [[String]] {
         #expect(texts(tall).flatMap(\.self) == ["a"])
         let image = pages("![i](u)", lines: 5) { _ in .init(width: 40, height: 200) }
         #expect(image.count == 1)
-        guard case .image(0, let box)? = image[0].commands.last else {
+        guard case .image(0, let box, _)? = image[0].commands.last else {
             Issue.record("\(image[0].commands)")
             return
         }

@@ -38,7 +38,8 @@ private func shown(_ layout: TextLayout) -> [String] {
             "text \(point(origin)) "
                 + ((line as? MonospacedEngine.Line)?.text ?? "").filter { $0 != "\u{2060}" }
                 .map { $0 == "\u{FFFC}" ? "□" : String($0) }.joined()
-        case .image(let index, let box): "image \(index) \(rectangle(box))"
+        case .image(let index, let box, let radius):
+            "image \(index) \(rectangle(box))" + (radius > 0 ? " r\(number(radius))" : "")
         case .checkbox(let box, let isChecked, _): "\(isChecked ? "checked" : "unchecked") \(rectangle(box))"
         }
     }
@@ -132,7 +133,35 @@ private func shown(_ layout: TextLayout) -> [String] {
     @Test func `a task item has a drawn checkbox`() {
         let (_, layout) = layout("- [x] a\n- [ ] b")
         #expect(
-            shown(layout) == ["checked 0,0 8x8", "text 10,8 a", "unchecked 0,10 8x8", "text 10,18 b"])
+            shown(layout) == ["checked 0,0 8x8", "text 13,8 a", "unchecked 0,10 8x8", "text 13,18 b"])
+    }
+
+    @Test(arguments: [
+        (StyleSheet.Bullet.disc, ["fill 0,3 4x4 r2", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.circle, ["stroke 0,3 4x4 w0.6666666666666666", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.square, ["fill 0,3 4x4", "text 9,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.text("--"), ["text 0,8 --", "text 15,8 a", "text 0,18 2.", "text 15,18 b"]),
+        (.text(""), ["text 0,8 a", "text 0,18 2.", "text 15,18 b"]),
+    ])
+    func `a bullet is a shape or a text`(_ bullet: StyleSheet.Bullet, _ expected: [String]) {
+        let (_, layout) = layout("- a\n\n2. b", block: [.lists: [.marker(.bullets([bullet]))]])
+        #expect(shown(layout) == expected)
+    }
+
+    @Test func `task items have colors for their state, or texts`() {
+        let colored = layout(
+            "- [x] a\n- [ ] b\n- c\n\n1. [x] d",
+            block: [.lists: [.taskMarker(.checkbox(open: .rgb(1), done: .rgb(2)))]]
+        ).layout
+        var colors: [StyleSheet.Tone] = []
+        for case .checkbox(_, _, let color) in colored.commands { colors.append(color) }
+        #expect(
+            colors == [
+                .rgb(red: 0, green: 0, blue: 2), .rgb(red: 0, green: 0, blue: 1), .rgb(red: 0, green: 0, blue: 2),
+            ])
+        #expect(shown(colored).suffix(3) == ["text 0,38 1. ", "checked 12.5,30 8x8", "text 25.5,38 d"])
+        let texts = layout("- [x] a\n- [ ] b", block: [.lists: [.taskMarker(.texts(open: "-", done: "OK"))]]).layout
+        #expect(shown(texts) == ["text 0,8 OK", "text 15,8 a", "text 0,18 -", "text 15,18 b"])
     }
 
     @Test func `a thematic break is a line across the block`() {
@@ -216,6 +245,42 @@ private func shown(_ layout: TextLayout) -> [String] {
                 "text 0,30 a □ ", "image 0 10,0 20x30", "text 0,52 □", "image 1 0,32 50x20",
             ])
         #expect(layout.rectangles(of: text.runs[1].range) == [.init(x: 10, y: 0, width: 20, height: 32)])
+    }
+}
+
+@Suite struct `TextLayout: sizes of images` {
+    @Test(arguments: [
+        (StyleSheet.ImageLayout(), "a", 30.0, 20.0, "image 0 0,0 30x20"),
+        (.init(), "> a", 200, 100, "image 0 10,0 90x45"),
+        (.init(.fitWidth), "a", 50, 20, "image 0 0,0 100x40"), (.init(.fitWidth), "> a", 30, 10, "image 0 10,0 90x30"),
+        (.init(.fitWidth), "a", 200, 20, "image 0 0,0 100x10"),
+        (.init(.maximum(width: .points(20))), "a", 40, 30, "image 0 0,0 20x15"),
+        (.init(.maximum(width: .points(20), height: .em(1))), "a", 40, 30, "image 0 0,0 13.333333333333332x10"),
+        (.init(.maximum(width: .points(500))), "a", 200, 30, "image 0 0,0 100x15"),
+        (.init(.maximum(width: .points(.nan), height: .points(.infinity))), "a", 40, 30, "image 0 0,0 40x30"),
+        (.init(.maximum(width: .points(-1))), "a", 40, 30, "text 0,0 □"),
+        (.init(alignment: .center), "a", 30, 20, "image 0 35,0 30x20"),
+        (.init(alignment: .trailing, cornerRadius: .points(3)), "> a", 30, 20, "image 0 70,0 30x20 r3"),
+        (.init(.fitWidth), "a", 0, 20, "text 0,20 □"), (.init(.fitWidth), "a", .nan, .infinity, "text 0,0 □"),
+    ])
+    func `an image has the size and position of its style`(
+        _ images: StyleSheet.ImageLayout, _ markdown: String, _ width: Double, _ height: Double, _ expected: String
+    ) {
+        let (_, layout) = layout(
+            markdown.replacing("a", with: "![i](u)"), block: [.blockQuote: [.leadingIndent(.points(10))]],
+            inline: [.image: [.imageLayout(images)]], imageSize: { _ in .init(width: width, height: height) })
+        #expect(shown(layout).last == expected)
+    }
+
+    @Test func `an image among text isn't aligned, and one in a cell keeps its size`() {
+        let (_, layout) = layout(
+            "a ![i](u)\n\n![i](u) ![i](u)\n\n| ![i](u) |\n|---|", block: [.tableCell: [.padding(.all(.points(1)))]],
+            inline: [.image: [.imageLayout(.init(.fitWidth, alignment: .trailing))]],
+            imageSize: { _ in .init(width: 5, height: 5) })
+        #expect(
+            shown(layout).filter { $0.hasPrefix("image") } == [
+                "image 0 0,10 100x100", "image 1 0,110 100x100", "image 2 0,212 100x100", "image 3 1,313 5x5",
+            ])
     }
 }
 

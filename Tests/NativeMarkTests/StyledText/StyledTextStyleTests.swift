@@ -62,6 +62,14 @@ import Testing
             $0.underline = .init(pattern: .wavy, color: .ansi(.red))
         },
         TextRow(.strikethrough(true)) { $0.strikethrough = .init() },
+        TextRow(
+            .imageLayout(.init(.maximum(width: .em(2), height: .points(3)), alignment: .center, cornerRadius: .em(1)))
+        ) {
+            $0.imageLayout = .init(size: .maximum(width: 34, height: 3), alignment: .center, cornerRadius: 17)
+        },
+        TextRow(.imageLayout(.init(.fitWidth))) {
+            $0.imageLayout = .init(size: .fitWidth, alignment: nil, cornerRadius: 0)
+        },
         TextRow(.strikethrough(.init(.double))) { $0.strikethrough = .init(pattern: .double) },
     ]
 
@@ -80,6 +88,11 @@ import Testing
             BlockRow(.hyphenation(true)) { $0.isHyphenated = true },
             BlockRow(.marker(.none)) { $0.marker = StyleSheet.Marker.none },
             BlockRow(.marker(.bullets(["+"]))) { $0.marker = .bullets(["+"]) },
+            BlockRow(.marker(.bullets([.circle, "–"]))) { $0.marker = .bullets([.circle, .text("–")]) },
+            BlockRow(.taskMarker(.checkbox(done: .ansi(.red)))) {
+                $0.taskMarker = .checkbox(open: nil, done: .ansi(.red))
+            },
+            BlockRow(.taskMarker(.texts(open: "o", done: "d"))) { $0.taskMarker = .texts(open: "o", done: "d") },
             BlockRow(.marker(.numbers([.lowercaseRoman]))) { $0.marker = .numbers([.lowercaseRoman]) },
             BlockRow(.border(.init(edges: [.top, .trailing], width: .em(2), color: .ansi(.red)))) {
                 $0.border = .init(edges: [.top, .trailing], width: 34, color: .ansi(.red))
@@ -179,6 +192,12 @@ import Testing
             row.change(&changed)
             // Half an em of the larger text.
             if changed.backgroundBox != nil { changed.backgroundBox?.padding.leading = 14 }
+        case .imageLayout(let layout):
+            row.change(&changed)
+            // An em of the larger text.
+            if layout.size != .fitWidth {
+                changed.imageLayout = .init(size: .maximum(width: 56, height: 3), alignment: .center, cornerRadius: 28)
+            }
         case .underline: changed.underline = nil
         case .strikethrough: changed.strikethrough = nil
         case .kerning(.em): changed.kerning = 14
@@ -331,6 +350,7 @@ import Testing
         case .background: .background(color)
         case .divider: .divider(.rule(color: color))
         case .tableLines: .tableLines(.init(color: color))
+        case .taskMarker: .taskMarker(.checkbox(open: color))
         case .alternateRowBackground: .alternateRowBackground(color)
         default: nil
         }
@@ -342,10 +362,11 @@ import Testing
     }
 
     private func tones(_ style: ResolvedBlockStyle) -> Set<StyleSheet.Tone> {
+        let box = style.taskMarker.color(of: .open)
         let rule: ResolvedBlockStyle.Rule? = if case .rule(let rule)? = style.divider { rule } else { nil }
         return tones(style.text).union(
             [
-                style.border?.color, style.background, rule?.color, style.tableLines?.color,
+                style.border?.color, style.background, rule?.color, box, style.tableLines?.color,
                 style.alternateRowBackground,
             ].compactMap(\.self))
     }
@@ -412,6 +433,7 @@ import Testing
         switch style {
         case .kerning: .kerning(length)
         case .baseline: .baseline(length)
+        case .imageLayout: .imageLayout(.init(.maximum(width: length, height: length), cornerRadius: length))
         default: nil
         }
     }
@@ -429,12 +451,14 @@ import Testing
         case .padding: .padding(.all(length))
         case .tableLines: .tableLines(.init(width: length))
         case .divider: .divider(.rule(thickness: length, width: .length(length)))
-        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground: nil
+        case .alignment, .lineHeight, .hyphenation, .marker, .background, .alternateRowBackground, .taskMarker: nil
         }
     }
 
     private func lengths(_ style: ResolvedTextStyle) -> Set<Double> {
-        Set([style.kerning, style.baseline]).subtracting([0])
+        var lengths: Set = [style.kerning, style.baseline, style.imageLayout?.cornerRadius ?? 0]
+        if case .maximum(let width?, let height?) = style.imageLayout?.size { lengths.formUnion([width, height]) }
+        return lengths.subtracting([0])
     }
 
     private func lengths(_ style: ResolvedBlockStyle) -> Set<Double> {

@@ -243,7 +243,7 @@ import Foundation
         #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.none)]])) == [""])
         let long = String(repeating: "e\u{301}", count: 1_000)
         #expect(
-            markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets([long]))]]))
+            markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets([.text(long)]))]]))
                 == [String(repeating: "e\u{301}", count: 32)])
         #expect(markers("- a\n\n1. b", StyleSheet()) == ["•", "1."])
     }

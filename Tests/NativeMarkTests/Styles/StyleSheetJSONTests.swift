@@ -182,6 +182,33 @@ import Foundation
         Mistake(
             ##"{"blocks": {"table": {"alternateRowBackground": "pink"}}}"##, "blocks.table.alternateRowBackground",
             "pink"),
+        Mistake(##"{"inlines": {"image": {"imageLayout": 300}}}"##, "inlines.image.imageLayout", "fitWidth"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": "cover"}}}"##, "inlines.image.imageLayout", "cover", "natural"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"size": "natural", "maximumWidth": 3}}}}"##,
+            "inlines.image.imageLayout", "either"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"maximumWidth": "big"}}}}"##,
+            "inlines.image.imageLayout.maximumWidth", "big"),
+        Mistake(
+            ##"{"inlines": {"image": {"imageLayout": {"radius": 1}}}}"##, "inlines.image.imageLayout.radius",
+            "cornerRadius"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [1]}}}}"##, "blocks.lists.marker.bullets[0]", "disc"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{"shape": "star"}]}}}}"##,
+            "blocks.lists.marker.bullets[0].shape", "star", "square"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{}]}}}}"##, "blocks.lists.marker.bullets[0]", "no shape"),
+        Mistake(
+            ##"{"blocks": {"lists": {"marker": {"bullets": [{"image": "a.png"}]}}}}"##,
+            "blocks.lists.marker.bullets[0].image", "shape"),
+        Mistake(##"{"blocks": {"lists": {"taskMarker": "box"}}}"##, "blocks.lists.taskMarker", "checkbox", "open"),
+        Mistake(##"{"blocks": {"lists": {"taskMarker": {"open": "x"}}}}"##, "blocks.lists.taskMarker", "both"),
+        Mistake(
+            ##"{"blocks": {"lists": {"taskMarker": {"checkbox": {"closed": "link"}}}}}"##,
+            "blocks.lists.taskMarker.checkbox.closed", "done"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -205,6 +232,8 @@ import Foundation
             .kerning(.points(-1.5)),
             .baseline(.em(-0.25)), .bold(false), .italic(true),
             .underline(.init(.dotted, color: .accent)), .strikethrough(.init(.double)),
+            .imageLayout(
+                .init(.maximum(width: .em(20), height: .points(9)), alignment: .trailing, cornerRadius: .em(1))),
         ]
         let block: [StyleSheet.BlockStyle] =
             text.map { .text($0) } + [
@@ -218,6 +247,7 @@ import Foundation
                         cornerRadius: .points(6))),
                 .padding(.init(top: .em(1), leading: .points(2), bottom: .em(3), trailing: .points(4))),
                 .background(.dynamic(light: .standard, dark: .ansi(.black))),
+                .taskMarker(.checkbox(open: .secondary, done: .dynamic(light: .rgb(1), dark: .rgb(2)))),
                 .tableLines(.init([.rows, .outer], width: .em(0.1), color: .accent, pattern: .double)),
                 .alternateRowBackground(.rgb(0x010203, alpha: 0.5)),
                 .divider(
@@ -239,7 +269,19 @@ import Foundation
         for selector in StyleSheet.InlineSelector.allCases { sheet = sheet.setting(inline: [selector: text]) }
         return
             sheet
-            .setting(block: [.list(.bullets): [.marker(.bullets(["–", ""]))], .item: [.marker(.none)]])
+            .setting(block: [
+                .list(.bullets): [.marker(.bullets(["–", "", .disc, .circle, .square]))], .item: [.marker(.none)],
+            ])
+            .setting(block: [
+                .paragraph: [.taskMarker(.checkbox())], .document: [.taskMarker(.texts(open: "", done: "x"))],
+                .footnote: [.taskMarker(.checkbox(done: .accent))],
+            ])
+            .setting(inline: [
+                .link: [.imageLayout(.init())], .code: [.imageLayout(.init(.maximum(), alignment: .center))],
+                .emphasis: [.imageLayout(.init(.maximum()))],
+                .strong: [.imageLayout(.init(.fitWidth, cornerRadius: .points(2)))],
+                .image: [.imageLayout(.init(.maximum(height: .points(2))))],
+            ])
             .setting(block: [
                 .table: [.tableLines(.init([.header]))], .tableRow: [.tableLines(.init([]))],
                 .headings: [.divider(.ornament("⁂"))],
@@ -255,7 +297,8 @@ import Foundation
         """
         # a *b* `c`
 
-        > - d **e**
+        > - [x] d **e**
+        > - l
         >   1. [f](g) ~~h~~ ![i](j)[^k]
 
             code
@@ -404,11 +447,12 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         let text = [
             "textStyle", "fontSize", "fontDesign", "fontFamily", "fontWeight", "fontWidth", "color", "inlineBackground",
             "kerning", "baseline", "bold", "italic", "underline", "strikethrough",
+            "imageLayout",
         ]
         let block = [
             "alignment", "firstLineIndent", "leadingIndent", "trailingIndent", "spacingBefore", "spacingAfter",
             "lineSpacing", "lineHeight", "hyphenation", "marker", "border", "padding", "background", "divider",
-            "tableLines", "alternateRowBackground",
+            "tableLines", "alternateRowBackground", "taskMarker",
         ]
         let fields = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let key = pick(isBlock ? text + block : text)
@@ -426,6 +470,16 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         case "alignment": return "\"\(pick(StyleSheet.Alignment.allCases.map(\.rawValue)))\""
         case "fontFamily": return string()
         case "color", "inlineBackground", "background", "alternateRowBackground": return color()
+        case "imageLayout":
+            return pick([
+                "\"fitWidth\"", "\"natural\"", "{ \"maximumWidth\": \(length()), \"cornerRadius\": \(length()) }",
+                "{ \"maximumHeight\": \(length()), \"alignment\": \"center\" }",
+            ])
+        case "taskMarker":
+            return pick([
+                "\"checkbox\"", "{ \"checkbox\": { \"done\": \(color()) } }",
+                "{ \"open\": \(string()), \"done\": \(string()) }",
+            ])
         case "tableLines":
             let parts = "[\"\(pick(StyleSheet.TableLines.Part.allCases.map(\.rawValue)))\", \"header\"]"
             return happens(oneIn: 2)
@@ -436,7 +490,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
             return happens(oneIn: 3)
                 ? "\"none\""
                 : happens(oneIn: 2)
-                    ? "{ \"bullets\": [\(string()), \(string())] }"
+                    ? "{ \"bullets\": [\(string()), { \"shape\": \"\(pick(["disc", "circle", "square"]))\" }] }"
                     : "{ \"numbers\": [\"\(pick(StyleSheet.Numbering.allCases.map(\.rawValue)))\"] }"
         case "border":
             return "{ \"edges\": [\"\(pick(["top", "leading", "bottom", "trailing"]))\"], \"width\": \(length()), "

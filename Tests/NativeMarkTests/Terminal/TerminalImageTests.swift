@@ -32,6 +32,26 @@ import Testing
         #expect(lines[2] == "\u{1B}[3C" && lines[3] == "\u{1B}[3C" && lines[4].hasPrefix("d"))
     }
 
+    @Test(arguments: [
+        (StyleSheet.ImageLayout(), 4, 3, ""), (.init(.fitWidth), 20, 15, ""),
+        (.init(alignment: .center), 4, 3, "        "),
+        // A column is half an em, and a row one em.
+        (.init(.maximum(width: .em(1)), alignment: .trailing), 2, 2, String(repeating: " ", count: 18)),
+        (.init(.maximum(height: .em(1))), 1, 1, ""), (.init(.maximum(width: .points(.nan), height: .em(-1))), 1, 1, ""),
+    ])
+    func `an image has the size and position of its style`(
+        _ layout: StyleSheet.ImageLayout, _ columns: Int, _ rows: Int, _ spaces: String
+    ) {
+        let text = StyledText(
+            Document("![b](c)"), style: StyleSheet().setting(block: [.paragraph: [.imageLayout(layout)]]))
+        let output = TerminalRenderer(width: 20, images: .kitty).render(text) { _ in
+            .init(bytes: [1], columns: 4, rows: 3)
+        }
+        #expect(output.contains("c=\(columns),r=\(rows),"))
+        let lines = output.split(separator: "\n")
+        #expect(lines.count == rows && lines.allSatisfy { $0.hasPrefix(spaces + "\u{1B}") })
+    }
+
     @Test func `a large image is sent in pieces of 4,096 bytes`() {
         let output = render(.kitty, .init(bytes: [UInt8](repeating: 0, count: 6_000), columns: 4, rows: 1))
         let pieces = output.split(separator: "\u{1B}_G").dropFirst().map { $0.split(separator: "\u{1B}\\")[0] }

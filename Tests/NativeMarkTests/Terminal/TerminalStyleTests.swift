@@ -179,6 +179,19 @@ import Testing
             "numbers with a prefix and a suffix", "7. a\n8. b",
             block: [.lists: [.marker(.numbers([.octal], prefix: "§", suffix: " –"))]], " §7 – a\n§10 – b"),
         Row("bullets", "- a\n  - b", block: [.lists: [.marker(.bullets(["+", "o"]))]], "+ a\n  o b"),
+        Row(
+            "drawn bullets", "- a\n  - b\n    - c", block: [.lists: [.marker(.bullets([.disc, .circle, .square]))]],
+            "• a\n  ◦ b\n    ▪ c"),
+        Row(
+            "texts of tasks", "- [ ] a\n- [x] b", block: [.lists: [.taskMarker(.texts(open: "todo", done: "ok"))]],
+            "todo a\nok   b"),
+        Row(
+            "colors of tasks", "- [ ] a\n- [x] b\n- c",
+            block: [.lists: [.taskMarker(.checkbox(open: .ansi(.red), done: .ansi(.blue)))]],
+            "⎋31m☐ ⎋0ma\n⎋34m☑ ⎋0mb\n• c"),
+        Row(
+            "a task without a text, after a number", "1. [ ] a\n2. [x] b",
+            block: [.lists: [.taskMarker(.texts(open: "", done: "x"))]], " 1.  a\n2. x b"),
         Row("no markers", "- a\n- b", block: [.list(.bullets): [.marker(.none)]], "a\nb"),
         Row(
             "a bar in front", "> a\n> \n> b",
