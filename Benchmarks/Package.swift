@@ -11,7 +11,7 @@ let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
 let withAll = only == nil
 /// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq.
-let withPostgres = withAll && Context.environment["SLUICE_TRAITS"] == "PostgreSQL"
+let withPostgres = withAll && (Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").contains("PostgreSQL")
 
 var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

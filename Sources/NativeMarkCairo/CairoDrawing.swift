@@ -4,10 +4,8 @@ public import NativeMark
 
 /// Draws a styled text as a PDF, a PNG or an SVG, with Pango and Cairo.
 ///
-///     let text = StyledText(Document(markdown), style: .github)
-///     var drawing = CairoDrawing(text)
+///     var drawing = CairoDrawing(StyledText(Document("# Release notes"), style: .github))
 ///     drawing.title = "Release notes"
-///     drawing.images["logo.png"] = try CairoImage(png: logo)
 ///     let pdf = try drawing.pdf()
 ///     let picture = try drawing.png(width: 640, scale: 2)
 ///
@@ -130,8 +128,9 @@ public struct CairoDrawing: Sendable {
 
     /// Returns the pages, which are laid out one after another.
     ///
-    ///     for page in try drawing.pages(.init(paper: .a5)) {
-    ///         try Data(page.png(scale: 2)).write(to: folder.appending(path: "page-\(page.number).png"))
+    ///     for page in try drawing.pages(PageSetup(paper: .a5)) {
+    ///         let png = try page.png(scale: 2)
+    ///         print("page \(page.number) has \(png.count) bytes")
     ///     }
     ///
     /// - Throws: ``CairoError`` with the code `page` if the margins leave no room.
@@ -256,7 +255,8 @@ private struct Strip {
             self.sections.append(section)
             guard (section.bottom + 2 * margin) * scale <= tallest else {
                 throw CairoError.size(
-                    "The picture would be higher than \(Int(tallest)) pixels, Cairo's limit. Use a smaller scale, pages, or PDF.")
+                    "The picture would be higher than \(Int(tallest)) pixels, Cairo's limit. Use a smaller scale, pages, or PDF."
+                )
             }
         }
         size = LayoutSize(width: width, height: (self.sections.last?.bottom ?? 0) + 2 * margin)

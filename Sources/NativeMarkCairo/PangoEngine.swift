@@ -6,7 +6,7 @@ import SluiceLock
 /// A text engine that shapes text with Pango and the fonts that Fontconfig finds.
 ///
 ///     let engine = PangoEngine()
-///     let invoice = try PangoEngine(fonts: .init(files: ["Brand.ttf"], default: "Brand"))
+///     let invoice = try PangoEngine(fonts: .init(default: "Brand", files: ["Brand.ttf"]))
 ///
 /// Shaping, bidirectional text and font fallback are Pango's. Lines don't depend on the resolution: glyphs have exact positions and aren't
 /// hinted. Hyphens appear only where the text has soft hyphens (U+00AD), because Pango has no dictionaries.

@@ -203,7 +203,9 @@ extension PangoLine {
                 let glyphItem = current.pointee.data.assumingMemoryBound(to: PangoGlyphItem.self)
                 let item = glyphItem.pointee.item.pointee
                 let start = piece.start + Int(item.offset)
-                guard let style = piece.paragraph.runs.overlapping(start..<start + 1, by: \.range).first else { continue }
+                guard let style = piece.paragraph.runs.overlapping(start..<start + 1, by: \.range).first else {
+                    continue
+                }
                 let utf8 = piece.paragraph.text.utf8
                 let first = utf8.index(utf8.startIndex, offsetBy: start)
                 let description = pango_font_describe(item.analysis.font)

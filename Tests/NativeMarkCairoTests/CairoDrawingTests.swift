@@ -104,9 +104,13 @@ private let redPNG = Data(
     @Test(.enabled(if: Tools.arePresent))
     func `a document that attacks the attributes of tags is drawn without harm`() throws {
         let hostile = try drawing(
-            "# a'b\\ \u{0} name='x'\n\n[x](<https://e.com/' rect=[0 0 1 1] uri='x>) [y](#nowhere) [z](javascript:x) [r](a/b.md)")
+            "# a'b\\ \u{0} name='x'\n\n[x](<https://e.com/' rect=[0 0 1 1] uri='x>) [y](#nowhere) [z](javascript:x) [r](a/b.md)"
+        )
         let objects = try objects(hostile.pdf())
-        #expect(objects.matches(of: /\/URI \(([^)]*)/).map { String($0.1) } == ["https://e.com/'%20rect=%5B0%200%201%201%5D%20uri='x", "a/b.md"])
+        #expect(
+            objects.matches(of: /\/URI \(([^)]*)/).map { String($0.1) } == [
+                "https://e.com/'%20rect=%5B0%200%201%201%5D%20uri='x", "a/b.md",
+            ])
         #expect(objects.contains("/URI (a/b.md)"))
     }
 
@@ -207,7 +211,9 @@ private enum Tools {
         #expect(try with.png(width: 200) != without.png(width: 200))
     }
 
-    @Test(arguments: [[], [1, 2, 3], Array(redPNG.prefix(40)), Array(redPNG.prefix(16)) + Array(repeating: 0xFF, count: 40)])
+    @Test(arguments: [
+        [], [1, 2, 3], Array(redPNG.prefix(40)), Array(redPNG.prefix(16)) + Array(repeating: 0xFF, count: 40),
+    ])
     func `bytes that aren't a PNG are an error`(_ bytes: [UInt8]) {
         #expect {
             try CairoImage(png: bytes)
@@ -219,7 +225,8 @@ private enum Tools {
 
 @Suite struct CairoDrawingSVGTests {
     @Test func `text, links, boxes and lines`() throws {
-        let svg = try drawing("# Head & <b>\n\n`code` [link](https://example.com/?a=1&b=2) ~~gone~~\n\n---").svg(width: 300)
+        let svg = try drawing("# Head & <b>\n\n`code` [link](https://example.com/?a=1&b=2) ~~gone~~\n\n---").svg(
+            width: 300)
         #expect(svg.contains(">Head &amp; &lt;b&gt;</text>"))
         #expect(svg.contains("<a xlink:href=\"https://example.com/?a=1&amp;b=2\">"))
         #expect(svg.contains("font-family=\"DejaVu Sans Mono, monospace\""))

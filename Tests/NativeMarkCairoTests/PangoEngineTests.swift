@@ -86,7 +86,8 @@ import Testing
         // The end of the Latin text and the beginning of the Hebrew text, which is at the right.
         let spans = line.spans(of: 2..<7)
         #expect(spans.count == 2)
-        #expect(line.spans(of: 0..<text.utf8.count).reduce(0) { $0 + $1.upperBound - $1.lowerBound } <= line.width + 0.1)
+        #expect(
+            line.spans(of: 0..<text.utf8.count).reduce(0) { $0 + $1.upperBound - $1.lowerBound } <= line.width + 0.1)
     }
 
     @Test func `the padding of a box stays beside its word at all widths`() {

@@ -172,7 +172,11 @@ struct LayoutBuilder {
             if let border, !border.edges.isEmpty, border.width > 0 {
                 backgrounds[box.slot + 1] = .stroke(rectangle, border)
             }
-            if boxTop != nil || rows.isEmpty { addRow(of: frame.block, from: box.top) } else { rows[rows.count - 1].bottom = y }
+            if boxTop != nil || rows.isEmpty {
+                addRow(of: frame.block, from: box.top)
+            } else {
+                rows[rows.count - 1].bottom = y
+            }
         }
         spacing = max(spacing, Self.points(style.spacingAfter))
     }

@@ -73,7 +73,8 @@ extension ResolvedBlockStyle.Border {
     }
 
     private func lines(
-        _ rectangle: LayoutRectangle, _ edges: Set<StyleSheet.Edge>, _ corners: LayoutCorners, width: Double, inset: Double
+        _ rectangle: LayoutRectangle, _ edges: Set<StyleSheet.Edge>, _ corners: LayoutCorners, width: Double,
+        inset: Double
     ) -> [VectorShape] {
         let box = rectangle.inset(by: inset)
         let paint = paint(width: width)
@@ -85,7 +86,8 @@ extension ResolvedBlockStyle.Border {
         let (left, right, top, bottom) = (rectangle.x, rectangle.maxX, rectangle.y, rectangle.maxY)
         func line(_ edge: StyleSheet.Edge, _ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> VectorShape? {
             guard edges.contains(edge) else { return nil }
-            return VectorShape(path: [.move(.init(x: x1, y: y1)), .line(.init(x: x2, y: y2))], paint: paint, color: color)
+            return VectorShape(
+                path: [.move(.init(x: x1, y: y1)), .line(.init(x: x2, y: y2))], paint: paint, color: color)
         }
         return [
             line(.top, left, box.y, right, box.y), line(.bottom, left, box.maxY, right, box.maxY),
@@ -197,6 +199,7 @@ extension [VectorShape.Element] {
 extension LayoutRectangle {
     fileprivate func inset(by distance: Double) -> LayoutRectangle {
         .init(
-            x: x + distance, y: y + distance, width: max(width - 2 * distance, 0), height: max(height - 2 * distance, 0))
+            x: x + distance, y: y + distance, width: max(width - 2 * distance, 0), height: max(height - 2 * distance, 0)
+        )
     }
 }

@@ -165,7 +165,8 @@ extension ShowCommand {
             CommandFailure(.usage, "\(message) See 'sluice show --help'.")
         }
         let given: [(name: String, isGiven: Bool)] = [
-            ("--output", output != nil), ("--paper", paper != nil), ("--margin", margin != nil), ("--page", page != nil),
+            ("--output", output != nil), ("--paper", paper != nil), ("--margin", margin != nil),
+            ("--page", page != nil),
             ("--scale", scale != nil),
         ]
         guard format.isDrawn else {
@@ -183,10 +184,13 @@ extension ShowCommand {
         if let scale, !(0.1...20).contains(scale) { throw fail("--scale \(scale): The factor must be from 0.1 to 20.") }
         if isPaged, width != nil { throw fail("--width and --paper can't be combined. Use only one.") }
         if isPaged, format != .pdf, page == nil, output == nil {
-            throw fail("--paper: There is a picture for each page. Choose one with --page N, or name a directory with -o.")
+            throw fail(
+                "--paper: There is a picture for each page. Choose one with --page N, or name a directory with -o.")
         }
         if format != .svg, output == nil, console.outputSize() != nil {
-            throw fail("--to \(format.rawValue): The output is a terminal. Name a file with -o, or redirect the output with >.")
+            throw fail(
+                "--to \(format.rawValue): The output is a terminal. Name a file with -o, or redirect the output with >."
+            )
         }
         #else
         throw fail("--to \(format.rawValue): This sluice can't draw. Build it with --traits Cairo, or use --to html.")

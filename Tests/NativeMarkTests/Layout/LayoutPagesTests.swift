@@ -64,7 +64,8 @@ private func texts(_ pages: [LayoutPage]) -> [[String]] {
         let pages = pages(
             "x\n\n| a | b |\n|---|---|\n| c d e f | g |\n| h | i |", lines: 3, width: 24,
             block: [.tableCell: [.padding(noPadding)]])
-        #expect(texts(pages).map { $0.map { String($0.prefix(1)) } } == [["x"], ["a", "b", "c", "e", "g"], ["h", "i"]])
+        #expect(
+            texts(pages).map { $0.map { String($0.prefix(1)) } } == [["x"], ["a", "b", "c", "e", "g"], ["h", "i"]])
     }
 
     @Test func `a box begins with its first line and ends with its last one`() {
