@@ -83,5 +83,6 @@ generated() {
     Scripts/generate/text-tables.py --check
     Scripts/generate/manual.py --check
     Scripts/generate/terminal-images.py --check
+    Scripts/generate/drawn-images.py --check
     Scripts/generate/benchmark-images.py --check
 }

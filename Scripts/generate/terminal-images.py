@@ -10,9 +10,7 @@ articles are up to date.
     Scripts/generate/terminal-images.py --get            # draws docs/images/get.svg: needs nginx, and 5 GiB of /dev/shm
     Scripts/generate/terminal-images.py --demo PROGRAM   # runs another build
 
-The articles define their images. A block of `markdown` is the document for the images after it. A block of `json` is added to the style
-sheet as `StyleSheet.setting` adds rules. An image `![…](name.svg)` shows the document with the style sheet, on a dark page if its name ends
-in `-dark`.
+The articles define their images, as article_examples.py describes.
 
 The demo and `sluice get` run in a pseudo-terminal of 80 columns. The program is the release build, or else the debug build, in the
 directory that SLUICE_SCRATCH names, `.build` by default. The upper half of the image is a frame from the middle of the download, and the
@@ -25,8 +23,9 @@ import unicodedata
 from html import escape
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "Scripts/checks"))
+sys.path += [str(ROOT / "Scripts/checks"), str(ROOT / "Scripts/generate")]
 import builds
+from article_examples import CATALOG, examples
 from commonmark import Worker
 
 # MARK: Drawing
@@ -186,32 +185,7 @@ def drawing(output: str, appearance: str, columns: int) -> str:
 
 # MARK: The examples in articles
 
-CATALOG = ROOT / "Sources/NativeMark/NativeMark.docc"
 ARTICLE_COLUMNS = 46
-
-
-def examples(article: str):
-    """Yields the images of an article: name, style sheet, document."""
-    document, sheet = "", {}
-    for kind, text, image in re.findall(r"^```(json|markdown)\n(.*?)^```$|^!\[[^\]]*\]\(([\w-]+\.svg)\)$", article,
-                                          re.DOTALL | re.MULTILINE):
-        if kind == "markdown":
-            document = text
-        elif kind == "json":
-            merge(sheet, json.loads(text))
-        else:
-            yield image, sheet, document
-
-
-def merge(sheet: dict, rules: dict) -> None:
-    """Adds rules. A style replaces an earlier one with the same selector and name."""
-    for part, value in rules.items():
-        if isinstance(value, dict):
-            target = sheet.setdefault(part, {})
-            for selector, styles in value.items():
-                target[selector] = {**target.get(selector, {}), **styles} if part != "colors" else styles
-        else:
-            sheet[part] = value
 
 
 def draw_examples(check: bool) -> int:
@@ -219,7 +193,7 @@ def draw_examples(check: bool) -> int:
     worker = Worker()
     stale = []
     for article in sorted(CATALOG.glob("*.md")):
-        for name, sheet, document in examples(article.read_text()):
+        for name, sheet, document in examples(article.read_text(), "svg"):
             appearance = "dark" if name.endswith("-dark.svg") else "light"
             # 64: for a terminal, 128: with hyperlinks; 31: all extensions except smart punctuation, the default.
             options_byte = 64 + 31 + (0 if name.startswith("security") else 128)
