@@ -73,6 +73,7 @@ struct LayoutBuilder {
 
     mutating func build() -> (LayoutSize, [DrawingCommand], [PlacedLine]) {
         frames = [Frame(block: -1, left: 0, right: width, boxFrame: 0)]
+        y = Self.points(text.ends.above)
         var index = 0
         while index < text.blocks.count {
             while let top = frames.last, top.block >= 0, index >= text.blocks[top.block].end { close() }
@@ -87,6 +88,7 @@ struct LayoutBuilder {
             }
         }
         while frames.count > 1 { close() }
+        y += Self.points(text.ends.below)
         let commands = backgrounds.compactMap(\.self) + boxes + content
         return (LayoutSize(width: width, height: y), commands, lines)
     }

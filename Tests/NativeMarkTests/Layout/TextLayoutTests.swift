@@ -63,6 +63,17 @@ private func shown(_ layout: TextLayout) -> [String] {
         #expect(layout.size.height == 43)
     }
 
+    @Test func `spacing at the ends is that of the rules for the first and the last block`() {
+        let (_, layout) = layout(
+            "a\n\nb",
+            block: [
+                .paragraph: [.spacingBefore(.points(4)), .spacingAfter(.points(6))],
+                .firstBlock: [.spacingBefore(.points(5))], .lastBlock: [.spacingAfter(.points(7))],
+            ])
+        #expect(shown(layout) == ["text 0,13 a", "text 0,29 b"])
+        #expect(layout.size.height == 38)
+    }
+
     @Test func `the line height is divided above and below the text, and line spacing comes between lines`() {
         let (_, layout) = layout("a\\\nb", block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3))]])
         #expect(shown(layout) == ["text 0,13 a\u{2028}", "text 0,36 b"])
