@@ -46,6 +46,7 @@ import Testing
         ),
         ("a text has the requested block", { _ = StyledText(Document("a")).path(ofBlock: 9) }),
         ("a heading has a level from 1 to 6", { _ = StyleSheet().setting(block: [.heading(level: 7): []]) }),
+        ("a list has a level from 1 to 9", { _ = StyleSheet().setting(block: [.list(level: 10): []]) }),
     ]
 
     static let calls: [HostileCall] = [
@@ -134,7 +135,17 @@ import Testing
             let sheet = try StyleSheet(json: json)
             _ = TerminalRenderer(width: 80).render(document(&values), style: sheet)
         },
+        HostileCall("StyleSheet.BlockSelector.list(level:)") { values in
+            let level = min(max(values.int(), 1), 9)
+            let sheet = sheet(&values).setting(block: [.list(level: level): [.marker(.bullets([.disc]))]])
+            _ = (HTMLRenderer(style: sheet).render(document(&values)), sheet.json)
+        },
         HostileCall("StyleSheet.BlockStyle.fontFamily(_:)") { _ = sheet(&$0) },
+        HostileCall("StyleSheet.Bullet.init(stringLiteral:)") { values in
+            let bullet = StyleSheet.Bullet(stringLiteral: values.text())
+            let sheet = StyleSheet().setting(block: [.lists: [.marker(.bullets([bullet]))]])
+            _ = TerminalRenderer(width: values.int()).render(document(&values), style: sheet)
+        },
         HostileCall("StyleSheet.Color.named(_:fallback:)") { _ = StyleSheet.Color.named($0.text()) },
         HostileCall("StyleSheet.Color.rgb(_:alpha:)") { values in
             _ = try JSONEncoder().encode(
@@ -250,7 +261,8 @@ import Testing
                 .marker(.bullets([.text(values.text())])),
                 .taskMarker(.texts(open: values.text(), done: values.text())),
             ],
-            .table: [.tableLines(.init(width: length()))],
+            .table: [.tableLines(.init(width: length()))], .firstBlock: [.spacingBefore(length())],
+            .lastBlock: [.spacingAfter(length())],
             .thematicBreak: [
                 .divider(
                     values.one(of: [

@@ -65,10 +65,12 @@ struct StyleSheetCSS {
         case .heading(let level): " h\(level)"
         case .blockQuote: " blockquote"
         case .codeBlock: " pre"
-        case .lists: " :is(ol, ul):not(.footnotes > ol)"
+        case .lists, .listLevel, .tightLists, .looseLists: " :is(ol, ul):not(.footnotes > ol)\(condition(selector))"
         case .list(.ordered): " ol:not(.footnotes > ol)"
         case .list(.bullets): " ul:not(.footnotes > ol)"
         case .item: " li:not(.footnotes > ol > li)"
+        case .taskItem(.open): " li:not(.footnotes > ol > li):where(.task-list-item:not(:has(> :checked)))"
+        case .taskItem(.done): " li:not(.footnotes > ol > li):where(.task-list-item:has(> :checked))"
         case .thematicBreak: " hr"
         case .table: " table"
         case .tableHeader: " thead tr"
@@ -76,6 +78,22 @@ struct StyleSheetCSS {
         case .tableCell: " :is(th, td)"
         case .footnotes: " .footnotes"
         case .footnote: " .footnotes > ol > li"
+        // More specific than every other block.
+        case .firstBlock: " > :first-child:not(.nm)"
+        case .lastBlock: " > :last-child:not(.nm)"
+        }
+    }
+
+    /// What a narrower rule for lists requires. It has no specificity, so a later rule wins.
+    private static func condition(_ selector: StyleSheet.BlockSelector) -> String {
+        let list = ":is(ol:not(.footnotes > ol), ul)"
+        switch selector {
+        case .listLevel(let level):
+            let outer = Array(repeating: list, count: level).joined(separator: " ")
+            return ":where(\(outer):not(\(outer) \(list)))"
+        case .tightLists: return ":where(:not(:has(> li > p)))"
+        case .looseLists: return ":where(:has(> li > p))"
+        default: return ""
         }
     }
 
@@ -241,13 +259,22 @@ struct StyleSheetCSS {
     private mutating func add(_ marker: StyleSheet.Marker, to selector: StyleSheet.BlockSelector) {
         let elements =
             switch selector {
-            case .lists: ["ol", "ul"]
+            case .lists, .listLevel, .tightLists, .looseLists: ["ol", "ul"]
             case .list(.ordered): ["ol"]
             case .list(.bullets): ["ul"]
             default: [String]()
             }
         for element in elements {
             let types = types(marker, isOrdered: element == "ol")
+            let condition = Self.condition(selector)
+            if !condition.isEmpty {
+                let depth = if case .listLevel(let level) = selector { level - 1 } else { 0 }
+                // More specific than the rules for nine levels.
+                add(
+                    " \(element):not(.footnotes > ol, .nm .nm .nm)\(condition)",
+                    ["list-style-type: \(types[depth % types.count]);"])
+                continue
+            }
             for depth in 0..<(types.count == 1 ? 1 : 9) {
                 let outer = String(repeating: " \(element)", count: depth)
                 add("\(outer) \(element):not(.footnotes > ol)", ["list-style-type: \(types[depth % types.count]);"])
@@ -280,7 +307,7 @@ struct StyleSheetCSS {
 
     private mutating func add(_ marker: StyleSheet.TaskMarker, to selector: StyleSheet.BlockSelector) {
         switch selector {
-        case .lists, .list: break
+        case .lists, .list, .listLevel, .tightLists, .looseLists: break
         default: return
         }
         let box = "\(Self.element(selector)) > li > .task-list-item-checkbox"

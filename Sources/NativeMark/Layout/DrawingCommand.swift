@@ -56,6 +56,11 @@ package struct LayoutRectangle: Sendable, Hashable {
     package var maxX: Double { x + width }
     package var maxY: Double { y + height }
 
+    /// Returns the horizontal and the vertical distance of a point from the rectangle.
+    func distance(to point: LayoutPoint) -> LayoutPoint {
+        LayoutPoint(x: max(x - point.x, point.x - maxX, 0), y: max(y - point.y, point.y - maxY, 0))
+    }
+
     package func contains(_ point: LayoutPoint) -> Bool {
         x <= point.x && point.x < maxX && y <= point.y && point.y < maxY
     }

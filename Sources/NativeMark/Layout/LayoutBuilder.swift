@@ -74,6 +74,7 @@ struct LayoutBuilder {
         self.imageSize = imageSize
         self.width = width.isFinite ? min(max(width, 1), 1_000_000) : 1_000_000
         frames = [Frame(block: -1, left: 0, right: self.width, boxFrame: 0)]
+        y = Self.points(text.ends.above)
     }
 
     /// Lays out the rest of the text.
@@ -179,6 +180,7 @@ struct LayoutBuilder {
             }
         }
         spacing = max(spacing, Self.points(style.spacingAfter))
+        if frames.count == 1 { y += Self.points(text.ends.below) }
     }
 
     /// Makes room for something in the innermost box: adds the spacing above it, unless it is the first thing there.

@@ -49,6 +49,31 @@ package struct TextLayout: Sendable {
         return line.parts.first { $0.range.contains(offset) }.flatMap { text.runs[$0.run].link }
     }
 
+    /// Returns the offset of the character at a point, or of the nearest one, in UTF-8 offsets of ``StyledText/string``.
+    ///
+    ///     layout.characterIndex(at: .init(x: 12, y: 40))   // of the character under the pointer
+    ///
+    /// Returns the beginning of an image's alternative text for its whole area, and `nil` if nothing has text. Takes time in proportion to
+    /// the number of lines.
+    package func characterIndex(at point: LayoutPoint) -> Int? {
+        func limited(_ value: Double) -> Double { value.isFinite ? min(max(value, -1e9), 1e9) : 0 }
+        let point = LayoutPoint(x: limited(point.x), y: limited(point.y))
+        let nearest = lines.lazy.filter { !$0.parts.isEmpty }.min {
+            let (one, other) = ($0.rectangle.distance(to: point), $1.rectangle.distance(to: point))
+            return one.y != other.y ? one.y < other.y : one.x < other.x
+        }
+        guard let nearest else { return nil }
+        let offset = nearest.line.offset(at: point.x - nearest.origin.x)
+        // The room of a box leads to the text after it.
+        guard let part = nearest.parts.first(where: { $0.range.upperBound > offset }) ?? nearest.parts.last else {
+            return nil
+        }
+        let isBehind = part.range.upperBound <= offset
+        if part.isImage { return part.source.lowerBound }
+        if isBehind { return part.source.upperBound - (text.substring(part.source).last?.utf8.count ?? 0) }
+        return part.source.lowerBound + max(offset - part.range.lowerBound, 0)
+    }
+
     /// Returns the rectangles that a part of the text covers, in UTF-8 offsets of ``StyledText/string``.
     package func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
         lines.flatMap { line in

@@ -29,6 +29,13 @@ public struct StyledText: Sendable, Hashable {
     public internal(set) var images: [Image] = []
     /// The environment that the styles are resolved for.
     public internal(set) var environment: StyleSheet.Environment
+    /// The space above the first block and below the last one, if rules for these set it, in points.
+    var ends = Ends()
+
+    struct Ends: Sendable, Hashable {
+        var above = 0.0
+        var below = 0.0
+    }
 
     /// Applies a style sheet, resolved for an environment, to a document. Takes linear time.
     ///
@@ -39,7 +46,8 @@ public struct StyledText: Sendable, Hashable {
     ) {
         self.environment = environment
         var builder = StyledTextBuilder(
-            text: self, sheet: style.resolved(in: environment), highlighter: highlighter)
+            text: self, sheet: style.resolved(in: environment), highlighter: highlighter,
+            last: document.root.lastChild)
         for event in document.events {
             switch event {
             case .enter(let node): builder.enter(node)

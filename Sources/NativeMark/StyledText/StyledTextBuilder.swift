@@ -15,6 +15,10 @@ struct StyledTextBuilder {
     private var lastLeaf: Int?
     private var quoteDepth = 0
     private var footnotes = 0
+    /// The last node of the document, and whether it is a footnote.
+    private let last: (id: Document.Node.ID?, isFootnote: Bool)
+    /// Whether the node that has been entered is the last one.
+    private var isLast = false
     private var rows = 0
     private var columns = 0
 
@@ -26,7 +30,10 @@ struct StyledTextBuilder {
         var depth: Int
     }
 
-    init(text: StyledText, sheet: ResolvedStyleSheet, highlighter: (any CodeHighlighter)?) {
+    init(
+        text: StyledText, sheet: ResolvedStyleSheet, highlighter: (any CodeHighlighter)?, last: Document.Node?
+    ) {
+        if case .footnoteDefinition = last?.kind { self.last = (nil, true) } else { self.last = (last?.id, false) }
         self.text = text
         self.sheet = sheet
         self.highlighter = highlighter
@@ -37,6 +44,7 @@ struct StyledTextBuilder {
     mutating func enter(_ node: Document.Node) {
         guard skippedImage == nil else { return }
         let kind = node.kind
+        isLast = open.count == 1 && node.id == last.id
         switch kind {
         case .document: begin(.document, [.document])
         case .paragraph:
@@ -80,7 +88,10 @@ struct StyledTextBuilder {
             begin(.tableCell(row: rows, column: columns, alignment: alignment), [.tableCell])
             separate(by: columns == 0 ? "\n" : "\t")
         case .footnoteDefinition(let label):
-            if footnotes == 0 { begin(.footnotes, [.footnotes]) }
+            if footnotes == 0 {
+                isLast = last.isFootnote
+                begin(.footnotes, [.footnotes])
+            }
             footnotes += 1
             begin(.footnote(label: label, number: footnotes), [.footnote])
         default: enterInline(kind, node)
@@ -158,7 +169,22 @@ extension StyledTextBuilder {
         _ kind: StyledText.Kind, _ selectors: [StyleSheet.BlockSelector], isClose: Bool = false
     ) {
         let parent = open.last
+        var selectors = selectors
+        if open.count == 1 {
+            if text.blocks.count == 1 { selectors.append(.firstBlock) }
+            if isLast { selectors.append(.lastBlock) }
+        }
         var style = sheet.block(selectors, in: parent.map { text.blocks[$0].style })
+        if selectors.contains(.firstBlock),
+            sheet.sheet.blocks[.firstBlock]?.contains(where: { $0.isSpacingBefore }) == true
+        {
+            text.ends.above = style.spacingBefore
+        }
+        if selectors.contains(.lastBlock),
+            sheet.sheet.blocks[.lastBlock]?.contains(where: { $0.isSpacingAfter }) == true
+        {
+            text.ends.below = style.spacingAfter
+        }
         if isClose {
             style.spacingBefore = 0
             style.spacingAfter = 0
@@ -206,7 +232,11 @@ extension StyledTextBuilder {
         let depth = counters.count { ($0.list.start != nil) == isOrdered }
         begin(
             .list(.init(isOrdered: isOrdered, depth: counters.count + 1, isTight: list.isTight)),
-            [.lists, .list(isOrdered ? .ordered : .bullets)], isClose: isClose)
+            [
+                .lists, .list(isOrdered ? .ordered : .bullets), .list(level: counters.count + 1),
+                .list(tight: list.isTight),
+            ],
+            isClose: isClose)
         let style = text.blocks[text.blocks.count - 1].style
         counters.append(
             Counter(
@@ -232,7 +262,7 @@ extension StyledTextBuilder {
         }
         var item = StyledText.Item(number: number, marker: marker, task: task)
         item.shape = shape
-        begin(.item(item), [.item])
+        begin(.item(item), [.item] + (task.map { [.taskItem($0)] } ?? []))
     }
 }
 
@@ -276,6 +306,11 @@ extension StyledTextBuilder {
         }
         append(String(code[index...]))
     }
+}
+
+extension StyleSheet.BlockStyle {
+    fileprivate var isSpacingBefore: Bool { if case .spacingBefore = self { true } else { false } }
+    fileprivate var isSpacingAfter: Bool { if case .spacingAfter = self { true } else { false } }
 }
 
 extension StyledText.Run {

@@ -3,7 +3,16 @@
 extension StyleSheet {
     /// The blocks that a rule applies to.
     ///
-    /// If two selectors match the same block, such as ``headings`` and ``heading(level:)``, the narrower one wins.
+    /// If several selectors match the same block, such as ``headings`` and ``heading(level:)``, the narrower one wins. They are declared in
+    /// this order: those for all lists, then for a kind, for a level, and for tight or loose ones; those for all items, then for tasks; and at
+    /// last those for the first and the last block, whatever it is.
+    ///
+    ///     sheet.setting(block: [
+    ///         .lists: [.spacingAfter(.em(1))],
+    ///         .list(level: 2): [.spacingAfter(.em(0))],
+    ///         .taskItem(.done): [.color(.secondary), .strikethrough(true)],
+    ///         .lastBlock: [.spacingAfter(.points(20))],
+    ///     ])
     public enum BlockSelector: Sendable, Hashable {
         /// The whole document.
         case document
@@ -21,8 +30,16 @@ extension StyleSheet {
         case lists
         /// Lists of one kind.
         case list(ListKind)
+        /// Lists of one level, 1 to 9. The outermost list has level 1.
+        case listLevel(Int)
+        /// Lists in which no blank lines separate the items. In HTML, a list without paragraphs is tight.
+        case tightLists
+        /// Lists in which blank lines separate the items.
+        case looseLists
         /// An item of a list.
         case item
+        /// An item of a list that is an open or finished task.
+        case taskItem(Document.TaskState)
         /// A thematic break.
         case thematicBreak
         /// A table.
@@ -37,6 +54,11 @@ extension StyleSheet {
         case footnotes
         /// A footnote.
         case footnote
+        /// The first block of the document. Its ``BlockStyle/spacingBefore(_:)`` is shown above it, where there is no spacing otherwise.
+        case firstBlock
+        /// The last block of the document, which may be the footnotes. Its ``BlockStyle/spacingAfter(_:)`` is shown below it, where there is
+        /// no spacing otherwise.
+        case lastBlock
     }
 
     /// The two kinds of lists.
@@ -68,6 +90,13 @@ extension StyleSheet {
     }
 }
 
+extension StyleSheet.BlockSelector {
+    /// Lists of one level, 1 to 9. The outermost list has level 1.
+    public static func list(level: Int) -> Self { .listLevel(level) }
+    /// Tight lists, in which no blank lines separate the items, or loose lists.
+    public static func list(tight isTight: Bool) -> Self { isTight ? .tightLists : .looseLists }
+}
+
 extension StyleSheet.InlineSelector: CaseIterable {
     /// All selectors, in the order of their declarations.
     public static let allCases: [StyleSheet.InlineSelector] =
@@ -92,9 +121,10 @@ extension StyleSheet.InlineSelector: CaseIterable {
 extension StyleSheet.BlockSelector: CaseIterable {
     /// All selectors, in the order of their declarations.
     public static let allCases: [StyleSheet.BlockSelector] =
-        [.document, .paragraph, .headings] + (1...6).map { .heading(level: $0) } + [
-            .blockQuote, .codeBlock, .lists, .list(.ordered), .list(.bullets), .item, .thematicBreak, .table,
-            .tableHeader, .tableRow, .tableCell, .footnotes, .footnote,
+        [.document, .paragraph, .headings] + (1...6).map { .heading(level: $0) }
+        + [.blockQuote, .codeBlock, .lists, .list(.ordered), .list(.bullets)] + (1...9).map { .listLevel($0) } + [
+            .tightLists, .looseLists, .item, .taskItem(.open), .taskItem(.done), .thematicBreak, .table,
+            .tableHeader, .tableRow, .tableCell, .footnotes, .footnote, .firstBlock, .lastBlock,
         ]
 
     /// The name in JSON, such as `paragraph`, `heading1` or `orderedList`.
@@ -109,7 +139,12 @@ extension StyleSheet.BlockSelector: CaseIterable {
         case .lists: "lists"
         case .list(.ordered): "orderedList"
         case .list(.bullets): "bulletList"
+        case .listLevel(let level): "listLevel\(level)"
+        case .tightLists: "tightLists"
+        case .looseLists: "looseLists"
         case .item: "item"
+        case .taskItem(.open): "openTaskItem"
+        case .taskItem(.done): "doneTaskItem"
         case .thematicBreak: "thematicBreak"
         case .table: "table"
         case .tableHeader: "tableHeader"
@@ -117,6 +152,8 @@ extension StyleSheet.BlockSelector: CaseIterable {
         case .tableCell: "tableCell"
         case .footnotes: "footnotes"
         case .footnote: "footnote"
+        case .firstBlock: "firstBlock"
+        case .lastBlock: "lastBlock"
         }
     }
 }

@@ -26,12 +26,15 @@ public struct StyleSheet: Sendable, Hashable {
 
     /// Returns a copy with more rules for blocks. A style replaces an earlier style with the same selector and property.
     ///
-    /// - Precondition: Heading levels are from 1 to 6.
+    /// - Precondition: Heading levels are from 1 to 6, and list levels from 1 to 9.
     public func setting(block rules: [BlockSelector: [BlockStyle]]) -> StyleSheet {
         var result = self
         for (selector, styles) in rules {
             if case .heading(let level) = selector {
                 precondition((1...6).contains(level), "A heading's level must be from 1 to 6; it is \(level).")
+            }
+            if case .listLevel(let level) = selector {
+                precondition((1...9).contains(level), "A list's level must be from 1 to 9; it is \(level).")
             }
             result.blocks[selector] = (result.blocks[selector] ?? []).replacing(with: styles)
         }

@@ -77,6 +77,7 @@ struct TerminalLayout {
             }
         }
         while frames.count > 1 { close() }
+        for _ in 0..<rows(text.ends.below) { put([], [], top) }
         return writer.output
     }
 
@@ -91,7 +92,7 @@ struct TerminalLayout {
 
     /// Adds a line to the innermost frame. The content must fit.
     mutating func line(_ content: [Segment]) {
-        if lineCount > 0 {
+        if lineCount > 0 || text.ends.above > 0 {
             for _ in 0..<pendingSpace { put(frames[lowestFrame].others, [], frames[lowestFrame]) }
         }
         let frame = top

@@ -328,6 +328,29 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(css.declarations(".nativemark li:not(.footnotes > ol > li)\(box)").isEmpty)
     }
 
+    @Test func `narrower rules for lists have a condition without specificity, and markers more specificity`() throws {
+        let rule: [StyleSheet.BlockStyle] = [.italic(true)]
+        let css = try css(
+            of: StyleSheet().setting(block: [
+                .list(level: 2): rule + [.marker(.bullets(["a", "b"]))], .list(tight: true): rule,
+                .list(tight: false): rule,
+                .taskItem(.open): rule, .taskItem(.done): rule, .firstBlock: rule, .lastBlock: rule,
+            ]))
+        let list = ":is(ol:not(.footnotes > ol), ul)"
+        let level = ":where(\(list) \(list):not(\(list) \(list) \(list)))"
+        for selector in [
+            " :is(ol, ul):not(.footnotes > ol)\(level)",
+            " :is(ol, ul):not(.footnotes > ol):where(:not(:has(> li > p)))",
+            " :is(ol, ul):not(.footnotes > ol):where(:has(> li > p))",
+            " li:not(.footnotes > ol > li):where(.task-list-item:not(:has(> :checked)))",
+            " li:not(.footnotes > ol > li):where(.task-list-item:has(> :checked))", " > :first-child:not(.nm)",
+            " > :last-child:not(.nm)",
+        ] { #expect(css.declarations(".nativemark" + selector) == ["font-style: italic;"], "\(selector)") }
+        #expect(
+            css.declarations(".nativemark ul:not(.footnotes > ol, .nm .nm .nm)\(level)") == ["list-style-type: \"\";"])
+        #expect(css.strings == ["b "])
+    }
+
     @Test func `numbers that CSS doesn't have become counter styles`() throws {
         let sheet = StyleSheet().setting(block: [
             .list(.ordered): [.marker(.numbers([.octal, .lowercaseRoman], prefix: "(", suffix: ")"))]

@@ -63,6 +63,17 @@ private func shown(_ layout: TextLayout) -> [String] {
         #expect(layout.size.height == 43)
     }
 
+    @Test func `spacing at the ends is that of the rules for the first and the last block`() {
+        let (_, layout) = layout(
+            "a\n\nb",
+            block: [
+                .paragraph: [.spacingBefore(.points(4)), .spacingAfter(.points(6))],
+                .firstBlock: [.spacingBefore(.points(5))], .lastBlock: [.spacingAfter(.points(7))],
+            ])
+        #expect(shown(layout) == ["text 0,13 a", "text 0,29 b"])
+        #expect(layout.size.height == 38)
+    }
+
     @Test func `the line height is divided above and below the text, and line spacing comes between lines`() {
         let (_, layout) = layout("a\\\nb", block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3))]])
         #expect(shown(layout) == ["text 0,13 a\u{2028}", "text 0,36 b"])
@@ -234,6 +245,29 @@ private func shown(_ layout: TextLayout) -> [String] {
         let run = try #require(text.runs.first { $0.link == 0 })
         #expect(layout.rectangles(of: run.range) == [.init(x: 15, y: 0, width: 10, height: 10)])
         #expect(layout.rectangles(of: 0..<8).map(\.y) == [0, 0, 0, 10])
+    }
+
+    @Test(arguments: [
+        (0.0, 0.0, 0), (12, 5, 2), (17, 5, 3), (900, 5, 5), (-9, -9, 0), (2, 14, 7), (2, 900, 7), (99, 14, 9),
+        (.nan, .nan, 0),
+        (.infinity, -.infinity, 0), (1e300, 1e300, 9),
+    ])
+    func `a point leads to the nearest character`(_ x: Double, _ y: Double, _ expected: Int) {
+        let (text, layout) = layout("ab 🎈 cde", width: 25)
+        #expect(text.string == "ab 🎈 cde" && shown(layout) == ["text 0,8 ab 🎈 ", "text 0,18 cde"])
+        // The balloon has four bytes, and the space after it is the last character of the line.
+        let expected = expected == 5 ? 7 : expected >= 7 ? expected + 1 : expected
+        #expect(layout.characterIndex(at: .init(x: x, y: y)) == expected)
+    }
+
+    @Test func `the room of a box, an image and a cell lead to their text`() {
+        let (text, layout) = layout(
+            "`a` ![alt](u)\n\n| b | c |\n|---|---|\n\n    \n", inline: [.code: [.inlineBackground(Self.box)]],
+            imageSize: { _ in .init(width: 20, height: 10) })
+        #expect(text.string == "a alt\nb\tc")
+        #expect([0, 4, 9, 14, 20, 33].map { layout.characterIndex(at: .init(x: $0, y: 5)) } == [0, 0, 1, 1, 2, 2])
+        #expect([5, 30].map { layout.characterIndex(at: .init(x: $0, y: 15)) } == [6, 8])
+        #expect(NativeMarkTests.layout("").layout.characterIndex(at: .init(x: 0, y: 0)) == nil)
     }
 
     @Test func `an image stands on the baseline and makes its line higher; one that is too wide is scaled`() {

@@ -248,6 +248,12 @@ import Testing
 
           more
 
+        + [ ] three
+
+        + [x] four
+
+        * # tight
+
         ---
 
         | h | i |
@@ -257,7 +263,24 @@ import Testing
         [^n]: note
         """
 
+    /// A list of every level. All are loose, because the paragraphs of tight items have no spacing.
+    private static let nested =
+        "x\n\n" + (0..<9).map { String(repeating: "  ", count: $0) + "- a\n\n" }.joined()
+        + String(repeating: "  ", count: 9) + "b\n\n---"
+
+    private static func sample(_ selector: StyleSheet.BlockSelector) -> String {
+        if case .listLevel = selector { nested } else { everything }
+    }
+
     /// The selectors of a block, all of which must be in the documentation's list.
+    private func selectors(of index: Int, in text: StyledText) -> [StyleSheet.BlockSelector] {
+        let block = text.blocks[index]
+        var selectors = selectors(block.kind)
+        if index == 1 { selectors.append(.firstBlock) }
+        if block.parent == 0, block.end == text.blocks.count { selectors.append(.lastBlock) }
+        return selectors
+    }
+
     private func selectors(_ kind: StyledText.Kind) -> [StyleSheet.BlockSelector] {
         switch kind {
         case .document: [.document]
@@ -265,8 +288,9 @@ import Testing
         case .heading(let level): [.headings, .heading(level: level)]
         case .blockQuote: [.blockQuote]
         case .codeBlock: [.codeBlock]
-        case .list(let list): [.lists, .list(list.isOrdered ? .ordered : .bullets)]
-        case .item: [.item]
+        case .list(let list):
+            [.lists, .list(list.isOrdered ? .ordered : .bullets), .list(level: list.depth), .list(tight: list.isTight)]
+        case .item(let item): [.item] + (item.task.map { [.taskItem($0)] } ?? [])
         case .thematicBreak: [.thematicBreak]
         case .table: [.table]
         case .tableRow(let row): [row == 0 ? .tableHeader : .tableRow]
@@ -276,13 +300,17 @@ import Testing
         }
     }
 
-    private func matches(_ selector: StyleSheet.BlockSelector, _ kind: StyledText.Kind) -> Bool {
-        selectors(kind).contains(selector)
+    private func matches(_ selector: StyleSheet.BlockSelector, _ index: Int, in text: StyledText) -> Bool {
+        selectors(of: index, in: text).contains(selector)
     }
 
     @Test func `a document with every kind of block has a block for every selector`() {
-        let blocks = StyledText(Document(Self.everything)).blocks
-        #expect(Set(blocks.flatMap { selectors($0.kind) }) == Set(StyleSheet.BlockSelector.allCases))
+        let found = Set(
+            [Self.everything, Self.nested].flatMap { markdown in
+                let text = StyledText(Document(markdown))
+                return text.blocks.indices.flatMap { selectors(of: $0, in: text) }
+            })
+        #expect(found == Set(StyleSheet.BlockSelector.allCases))
     }
 
     @Test(arguments: blockRows, StyleSheet.BlockSelector.allCases)
@@ -290,7 +318,7 @@ import Testing
         _ row: BlockRow, _ selector: StyleSheet.BlockSelector
     ) {
         let text = StyledText(
-            Document(Self.everything), style: StyleSheet().setting(block: [selector: [row.style]]))
+            Document(Self.sample(selector)), style: StyleSheet().setting(block: [selector: [row.style]]))
         let plain = ResolvedBlockStyle(text: ResolvedTextStyle())
         var changed = plain
         row.change(&changed)
@@ -299,13 +327,39 @@ import Testing
         (inside.lineHeight, inside.isHyphenated) = (changed.lineHeight, changed.isHyphenated)
 
         #expect(changed != plain)
-        #expect(text.blocks.contains { matches(selector, $0.kind) })
+        let matching = Set(text.blocks.indices.filter { matches(selector, $0, in: text) })
+        #expect(!matching.isEmpty)
         for (index, block) in text.blocks.enumerated() {
-            let isInside = text.path(ofBlock: index).dropLast().contains { matches(selector, $0.kind) }
+            var outer = block.parent
+            while let parent = outer, !matching.contains(parent) { outer = text.blocks[parent].parent }
             #expect(
-                block.style == (matches(selector, block.kind) ? changed : isInside ? inside : plain), "\(block.kind)")
+                block.style == (matching.contains(index) ? changed : outer == nil ? plain : inside), "\(block.kind)")
         }
         for run in text.runs { #expect(run.style == text.blocks[run.block].style.text) }
+    }
+
+    @Test func `the narrowest of the selectors that match a list, an item or the last block wins`() {
+        let order: [StyleSheet.BlockSelector] = [
+            .lists, .list(.bullets), .list(level: 1), .list(tight: true), .lastBlock,
+        ]
+        for count in 1...order.count {
+            var sheet = StyleSheet()
+            for (number, selector) in order.prefix(count).enumerated() {
+                sheet = sheet.setting(block: [selector: [.spacingAfter(.points(Double(number)))]])
+            }
+            let text = StyledText(Document("a\n\n- [x] b"), style: sheet)
+            #expect(text.blocks[2].style.spacingAfter == Double(count - 1))
+            #expect(text.ends == .init(above: 0, below: count == order.count ? 4 : 0))
+        }
+        let sheet = StyleSheet().setting(block: [
+            .taskItem(.done): [.color(.ansi(.red))], .item: [.color(.ansi(.blue))],
+            .firstBlock: [.spacingBefore(.em(1))], .paragraph: [.spacingBefore(.points(2))],
+        ])
+        let text = StyledText(Document("a\n\n- [x] b\n- c"), style: sheet)
+        let colors = text.blocks.compactMap { block in
+            if case .item = block.kind { block.style.text.color } else { nil }
+        }
+        #expect(colors == [.ansi(.red), .ansi(.blue)] && text.ends == .init(above: 17, below: 0))
     }
 
     @Test(arguments: 1...6)

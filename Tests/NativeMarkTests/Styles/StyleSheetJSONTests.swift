@@ -209,6 +209,7 @@ import Foundation
         Mistake(
             ##"{"blocks": {"lists": {"taskMarker": {"checkbox": {"closed": "link"}}}}}"##,
             "blocks.lists.taskMarker.checkbox.closed", "done"),
+        Mistake(##"{"blocks": {"listLevel10": {}}}"##, "blocks.listLevel10", "listLevel9", "firstBlock"),
         Mistake(##"{"blocks": {"item": {"lineHeight": "1.5"}}}"##, "blocks.item.lineHeight", "number such as 1.5"),
         Mistake(##"{"blocks": {"item": {"hyphenation": 1}}}"##, "blocks.item.hyphenation", "true or false"),
     ])
@@ -433,7 +434,9 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         [
             "document", "paragraph", "headings", "heading1", "heading6", "blockQuote", "codeBlock", "lists",
             "orderedList", "bulletList", "item", "thematicBreak", "table", "tableHeader", "tableRow", "tableCell",
-            "footnotes", "footnote",
+            "footnotes", "footnote", "listLevel1", "listLevel9", "tightLists", "looseLists", "openTaskItem",
+            "doneTaskItem",
+            "firstBlock", "lastBlock",
         ]
     }
 

@@ -173,6 +173,16 @@ import Testing
         Row(
             "room between blocks, the larger of two", "a\n\n# b",
             block: [.paragraph: [.spacingAfter(.em(2))], .headings: [.spacingBefore(.em(1))]], "a\n\n\n# b"),
+        Row(
+            "room above the first block and below the last", "a\n\nb",
+            block: [
+                .paragraph: [.spacingBefore(.em(1)), .spacingAfter(.em(1))], .firstBlock: [.spacingBefore(.em(2))],
+                .lastBlock: [.spacingAfter(.em(1))],
+            ], "\n\na\n\nb\n"),
+        Row(
+            "of tasks, and of lists that are tight, and in others", "- [x] a\n- b\n  - c",
+            block: [.taskItem(.done): [.bold(true)], .list(level: 2): [.italic(true)]],
+            "⎋1m☑ a⎋0m\n• b\n  ⎋3m• c⎋0m"),
         Row("room between lines", "a\\\nb", block: [.paragraph: [.lineSpacing(.em(1))]], "a\n\nb"),
         Row("numbers", "1. a\n2. b", block: [.lists: [.marker(.numbers([.lowercaseRoman]))]], " i. a\nii. b"),
         Row(
