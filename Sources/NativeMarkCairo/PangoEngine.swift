@@ -174,6 +174,8 @@ func points(_ units: Int32) -> Double { Double(units) / Double(PANGO_SCALE) }
 private struct PangoState: ~Copyable {
     private let fontMap: UnsafeMutablePointer<PangoFontMap>
     private let context: OpaquePointer
+    /// Its own context, because a layout follows later changes of its context.
+    private let rightToLeftContext: OpaquePointer
     private let fonts: PangoEngine.Fonts
     private var descriptions: [FontKey: OpaquePointer] = [:]
     private var heights: [FontKey: (ascent: Double, descent: Double)] = [:]
@@ -212,19 +214,25 @@ private struct PangoState: ~Copyable {
             pango_fc_font_map_set_config(OpaquePointer(fontMap), configuration)
         }
         context = pango_font_map_create_context(fontMap)
+        rightToLeftContext = pango_font_map_create_context(fontMap)
+        pango_context_set_base_dir(context, PANGO_DIRECTION_LTR)
+        pango_context_set_base_dir(rightToLeftContext, PANGO_DIRECTION_RTL)
         let options = cairo_font_options_create()
         cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
         cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
         cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY)
-        pango_cairo_context_set_font_options(context, options)
+        for context in [context, rightToLeftContext] {
+            pango_cairo_context_set_font_options(context, options)
+            pango_context_set_round_glyph_positions(context, 0)
+            if let language { pango_context_set_language(context, pango_language_from_string(language)) }
+        }
         cairo_font_options_destroy(options)
-        pango_context_set_round_glyph_positions(context, 0)
-        if let language { pango_context_set_language(context, pango_language_from_string(language)) }
     }
 
     deinit {
         for description in descriptions.values { pango_font_description_free(description) }
         g_object_unref(UnsafeMutableRawPointer(context))
+        g_object_unref(UnsafeMutableRawPointer(rightToLeftContext))
         g_object_unref(UnsafeMutableRawPointer(fontMap))
     }
 
@@ -345,7 +353,8 @@ private struct PangoState: ~Copyable {
 
     /// Returns a layout for a part of a paragraph. The caller releases it.
     private mutating func layout(of paragraph: TextParagraph, _ range: Range<Int>) -> OpaquePointer {
-        let layout = pango_layout_new(context)!
+        let layout = pango_layout_new(paragraph.isRightToLeft ? rightToLeftContext : context)!
+        pango_layout_set_auto_dir(layout, 0)
         var text = paragraph.text
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in

@@ -66,8 +66,10 @@ import Testing
     }
 
     @Test func `a point in a character leads to it, also in right-to-left text`() {
-        for text in ["abc def", "שלום עולם", "abc שלום def", "e\u{301}a"] {
-            let line = engine.lines(of: paragraph(text), width: .infinity, firstIndent: 0)[0]
+        for text in ["abc def", "שלום עולם", "abc שלום def", "שלום abc עולם", "e\u{301}a"] {
+            var paragraph = paragraph(text)
+            paragraph.isRightToLeft = text.hasPrefix("ש")
+            let line = engine.lines(of: paragraph, width: .infinity, firstIndent: 0)[0]
             var offset = 0
             for character in text {
                 let range = offset..<offset + character.utf8.count

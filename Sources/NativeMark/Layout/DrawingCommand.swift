@@ -1,7 +1,7 @@
 /// One step of drawing a ``TextLayout``: a filled box, a border, a line, text, an image or a checkbox.
 ///
 /// The commands of a layout are positioned, in points with y downward, and sorted from back to front. Colors are resolved for the layout's
-/// environment, so a back end only translates them.
+/// environment, so a back end only translates them. In commands, the leading edge is the left one, whatever the writing direction is.
 package enum DrawingCommand: Sendable {
     /// A filled rectangle with rounded corners.
     case fill(LayoutRectangle, radius: Double, corners: LayoutCorners = .all, StyleSheet.Tone)
@@ -72,9 +72,9 @@ package struct LayoutCorners: OptionSet, Sendable, Hashable {
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// The two corners where lines of text begin.
+    /// The two corners at the left.
     package static let leading = Self(rawValue: 1)
-    /// The two corners where lines of text end.
+    /// The two corners at the right.
     package static let trailing = Self(rawValue: 2)
     package static let all: Self = [.leading, .trailing]
 }

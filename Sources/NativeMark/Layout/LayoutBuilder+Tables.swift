@@ -37,8 +37,10 @@ extension LayoutBuilder {
             natural = (natural.minimum.map { $0 * factor }, natural.preferred.map { $0 * factor })
         }
         let widths = columnWidths(natural.minimum, natural.preferred, room: room)
-        let left = frame.left
-        let right = left + lines + widths.reduce(0, +)
+        let isRightToLeft = isRightToLeft[table]
+        let total = lines + widths.reduce(0, +)
+        let left = isRightToLeft ? max(frame.right - total, 0) : frame.left
+        let right = left + total
         let top = y
         boxTop = boxTop ?? top
         let slot = backgrounds.count
@@ -53,9 +55,13 @@ extension LayoutBuilder {
             var bottom = y
             for (cell, width) in zip(row.cells, widths) {
                 y = rowTop + cell.padding.top
+                let start = isRightToLeft ? left + right - x - width : x
+                let padding =
+                    isRightToLeft
+                    ? (cell.padding.trailing, cell.padding.leading) : (cell.padding.leading, cell.padding.trailing)
                 put(
-                    cell.paragraph, cell.block, alignment: cell.alignment, left: x + cell.padding.leading,
-                    right: x + width - cell.padding.trailing, firstIndent: 0)
+                    cell.paragraph, cell.block, alignment: cell.alignment, left: start + padding.0,
+                    right: start + width - padding.1, firstIndent: 0)
                 bottom = max(bottom, y + cell.padding.bottom)
                 x += width + gap
             }
@@ -83,13 +89,14 @@ extension LayoutBuilder {
             backgrounds[slot] = .fill(rectangle, radius: Self.points(border?.cornerRadius ?? 0), color)
         }
         if let border, !border.edges.isEmpty, Self.points(border.width) > 0 {
-            backgrounds[slot + 1] = .stroke(rectangle, border)
+            backgrounds[slot + 1] = .stroke(rectangle, border.placed(isRightToLeft: isRightToLeft))
         }
         guard let line = style.columnLine, gap > 0 else { return }
         var x = left + edges.start
         for width in widths.dropLast() {
             x += width
-            content.append(.vertical(x: x, y: top, length: y - top, width: gap, line.color, line.pattern))
+            let position = isRightToLeft ? left + right - x - gap : x
+            content.append(.vertical(x: position, y: top, length: y - top, width: gap, line.color, line.pattern))
             x += gap
         }
     }

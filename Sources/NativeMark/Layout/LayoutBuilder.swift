@@ -20,6 +20,8 @@ struct LayoutBuilder {
     var spacing = 0.0
     private var nextRun = 0
     private var nextBlock = 0
+    /// Whether each block is written from right to left.
+    let isRightToLeft: [Bool]
 
     struct Frame {
         var block: Int
@@ -56,6 +58,7 @@ struct LayoutBuilder {
         var style: ResolvedTextStyle
         /// The width of the text and the shape.
         var width: Double
+        var isRightToLeft = false
     }
 
     enum Shape {
@@ -72,6 +75,7 @@ struct LayoutBuilder {
         self.text = text
         self.engine = engine
         self.imageSize = imageSize
+        isRightToLeft = text.rightToLeftBlocks()
         self.width = width.isFinite ? min(max(width, 1), 1_000_000) : 1_000_000
         frames = [Frame(block: -1, left: 0, right: self.width, boxFrame: 0)]
         y = Self.points(text.ends.above)
@@ -135,9 +139,10 @@ struct LayoutBuilder {
         )
         let hasRoom =
             frame.right - frame.left - insets.leading - insets.trailing - insets.start - insets.end >= minimumWidth
+        let isRightToLeft = isRightToLeft[index]
         if hasRoom {
-            frame.left += insets.leading
-            frame.right -= insets.trailing
+            frame.left += isRightToLeft ? insets.trailing : insets.leading
+            frame.right -= isRightToLeft ? insets.leading : insets.trailing
         }
         if !block.isTable, style.hasBox {
             place()
@@ -149,8 +154,8 @@ struct LayoutBuilder {
             y += (border?.width(of: .top) ?? 0) + Self.points(style.padding.top)
         }
         if hasRoom {
-            frame.left += insets.start
-            frame.right -= insets.end
+            frame.left += isRightToLeft ? insets.end : insets.start
+            frame.right -= isRightToLeft ? insets.start : insets.end
         }
         addMarker(of: block, at: index, to: &frame)
         frames.append(frame)
@@ -171,7 +176,8 @@ struct LayoutBuilder {
             let radius = Self.points(border?.cornerRadius ?? 0)
             if let color = style.background { backgrounds[box.slot] = .fill(rectangle, radius: radius, color) }
             if let border, !border.edges.isEmpty, border.width > 0 {
-                backgrounds[box.slot + 1] = .stroke(rectangle, border)
+                backgrounds[box.slot + 1] = .stroke(
+                    rectangle, border.placed(isRightToLeft: isRightToLeft[frame.block]))
             }
             if boxTop != nil || rows.isEmpty {
                 addRow(of: frame.block, from: box.top)
@@ -205,28 +211,29 @@ struct LayoutBuilder {
         case .list:
             frame.markerWidth =
                 text.items(of: index)
-                .map { marker(of: $0.item, in: block.style.taskMarker, $0.style).width }.max() ?? 0
-        case .footnotes: frame.markerWidth = marker("\(block.end - index).", nil, style).width
+                .map { marker(of: $0.item, in: block.style.taskMarker, $0.style, at: index).width }.max() ?? 0
+        case .footnotes: frame.markerWidth = marker("\(block.end - index).", nil, style, at: index).width
         case .item(let item) where !item.marker.isEmpty:
-            let marker = marker(of: item, in: text.taskMarker(ofItem: index), style)
+            let marker = marker(of: item, in: text.taskMarker(ofItem: index), style, at: index)
             set(marker, isNumber: item.number != nil, in: &frame)
-        case .footnote(_, let number): set(marker("\(number).", nil, style), isNumber: true, in: &frame)
+        case .footnote(_, let number): set(marker("\(number).", nil, style, at: index), isNumber: true, in: &frame)
         default: break
         }
     }
 
     private func marker(
-        of item: StyledText.Item, in tasks: ResolvedBlockStyle.TaskMarker?, _ style: ResolvedTextStyle
+        of item: StyledText.Item, in tasks: ResolvedBlockStyle.TaskMarker?, _ style: ResolvedTextStyle, at block: Int
     ) -> Marker {
-        if let shape = item.shape { return marker("", .bullet(shape), style) }
-        guard let task = item.task, tasks.isCheckbox else { return marker(item.marker, nil, style) }
+        if let shape = item.shape { return marker("", .bullet(shape), style, at: block) }
+        guard let task = item.task, tasks.isCheckbox else { return marker(item.marker, nil, style, at: block) }
         // The box is drawn instead of its character.
         let color = tasks.color(of: task) ?? style.color
-        return marker(String(item.marker.dropLast()), .checkbox(isChecked: task == .done, color), style)
+        return marker(String(item.marker.dropLast()), .checkbox(isChecked: task == .done, color), style, at: block)
     }
 
-    private func marker(_ text: String, _ shape: Shape?, _ style: ResolvedTextStyle) -> Marker {
+    private func marker(_ text: String, _ shape: Shape?, _ style: ResolvedTextStyle, at block: Int) -> Marker {
         var paragraph = TextParagraph()
+        paragraph.isRightToLeft = isRightToLeft[block]
         // A line feed in a marker would begin another line.
         paragraph.text = text.replacingLineFeeds()
         paragraph.runs = [.init(range: 0..<paragraph.text.utf8.count, style: style)]
@@ -235,20 +242,22 @@ struct LayoutBuilder {
         let width = line.map { $0.width + (shape == nil ? 0 : style.fontSize / 4) } ?? 0
         return Marker(
             line: line, x: 0, shape: shape.map { ($0, width) }, style: style,
-            width: width + (shape.map { $0.side * style.fontSize } ?? 0))
+            width: width + (shape.map { $0.side * style.fontSize } ?? 0), isRightToLeft: isRightToLeft[block])
     }
 
     /// Numbers are aligned at their ends, bullets at their beginnings.
     private mutating func set(_ marker: Marker, isNumber: Bool, in frame: inout Frame) {
         var marker = marker
         let room = isNumber ? max(frame.markerWidth - marker.width, 0) : 0
-        marker.x = frame.left + room
+        marker.x = marker.isRightToLeft ? frame.right - room - marker.width : frame.left + room
         frame.marker = marker
         let wide = max(frame.markerWidth, marker.width) + marker.style.fontSize / 2
-        if frame.right - frame.left - wide >= minimumWidth {
-            frame.left += wide
-        } else {
+        if frame.right - frame.left - wide < minimumWidth {
             frame.hasOwnMarkerLine = true
+        } else if marker.isRightToLeft {
+            frame.right -= wide
+        } else {
+            frame.left += wide
         }
     }
 
@@ -257,12 +266,15 @@ struct LayoutBuilder {
         for index in frames.indices {
             guard let marker = frames[index].marker else { continue }
             frames[index].marker = nil
+            let end = marker.x + marker.width
             if let line = marker.line {
-                content.append(.text(line, at: .init(x: marker.x, y: baseline), block: frames[index].block))
+                let x = marker.isRightToLeft ? end - line.width : marker.x
+                content.append(.text(line, at: .init(x: x, y: baseline), block: frames[index].block))
             }
-            guard let (shape, x) = marker.shape else { continue }
+            guard let (shape, distance) = marker.shape else { continue }
             let side = shape.side * marker.style.fontSize
-            var box = LayoutRectangle(x: marker.x + x, y: baseline - side, width: side, height: side)
+            let x = marker.isRightToLeft ? end - distance - side : marker.x + distance
+            var box = LayoutRectangle(x: x, y: baseline - side, width: side, height: side)
             switch shape {
             case .checkbox(let isChecked, let color):
                 content.append(.checkbox(box, isChecked: isChecked, color))
@@ -288,7 +300,8 @@ struct LayoutBuilder {
             let height = max(block.style.text.fontSize, thickness)
             let room = max(frame.right - frame.left, 0)
             let width = rule.width(in: room)
-            let x = frame.left + rule.alignment.offset(in: room - width)
+            let free = rule.alignment.offset(in: room - width)
+            let x = isRightToLeft[index] ? frame.right - width - free : frame.left + free
             if thickness > 0, width > 0 {
                 content.append(
                     .horizontal(
@@ -342,7 +355,7 @@ struct LayoutBuilder {
 
     /// - Parameter room: The width of the text, or `nil` in a cell, whose width depends on its images.
     func layoutParagraph(_ pieces: [Piece], of block: Int, room: Double?) -> LayoutParagraph {
-        var paragraph = LayoutParagraph(style: text.blocks[block].style)
+        var paragraph = LayoutParagraph(style: text.blocks[block].style, isRightToLeft: isRightToLeft[block])
         var alignment: StyleSheet.Alignment?
         var isOnlyImages = true
         for piece in pieces {
@@ -371,7 +384,8 @@ struct LayoutBuilder {
         place()
         let frame = frames[frames.count - 1]
         let style = text.blocks[block].style
-        let indent = Self.points(style.firstLineIndent, least: -frame.left)
+        let room = isRightToLeft[block] ? width - frame.right : frame.left
+        let indent = Self.points(style.firstLineIndent, least: -room)
         put(
             layoutParagraph(pieces, of: block, room: frame.width), block, alignment: style.alignment, left: frame.left,
             right: frame.right, firstIndent: indent)
@@ -394,9 +408,10 @@ struct LayoutBuilder {
             let height =
                 style.lineHeight.map { paragraph.images.isEmpty ? $0 * largest : max($0 * largest, natural) } ?? natural
             let indent = number == 0 ? firstIndent : 0
-            let left = left + indent
             let free = max(room - indent - line.width, 0)
-            let x = left + (paragraph.alignment ?? alignment).offset(in: free)
+            let offset = indent + (paragraph.alignment ?? alignment).offset(in: free)
+            // A line that is too wide stays on the page.
+            let x = paragraph.paragraph.isRightToLeft ? max(right - offset - line.width, 0) : left + offset
             let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
             drawMarkers(atBaseline: origin.y)
             drawBoxes(of: paragraph, line, origin)
@@ -431,8 +446,10 @@ struct LayoutBuilder {
                 metrics.descent - box.style.baseline + Self.points(form?.padding.bottom ?? 0)
                 + (form?.border?.width(of: .bottom) ?? 0)
             var corners: LayoutCorners = []
-            if box.range.lowerBound >= line.range.lowerBound { corners.insert(.leading) }
-            if box.range.upperBound <= line.range.upperBound { corners.insert(.trailing) }
+            let ends: (start: LayoutCorners, end: LayoutCorners) =
+                paragraph.paragraph.isRightToLeft ? (.trailing, .leading) : (.leading, .trailing)
+            if box.range.lowerBound >= line.range.lowerBound { corners.insert(ends.start) }
+            if box.range.upperBound <= line.range.upperBound { corners.insert(ends.end) }
             for span in line.spans(of: box.range.clamped(to: line.range)) {
                 let rectangle = LayoutRectangle(
                     x: origin.x + span.lowerBound, y: origin.y - above, width: span.upperBound - span.lowerBound,

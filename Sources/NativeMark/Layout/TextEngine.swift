@@ -25,9 +25,9 @@ package protocol TextEngineLine: Sendable {
     /// The largest depth below the baseline.
     var descent: Double { get }
 
-    /// Returns the horizontal spans that a part of the text covers, from the line's leading end. Bidirectional text may have several.
+    /// Returns the horizontal spans that a part of the text covers, from the line's left end. Bidirectional text may have several.
     func spans(of range: Range<Int>) -> [Range<Double>]
-    /// Returns the offset of the character at a distance from the line's leading end, or of the nearest one.
+    /// Returns the offset of the character at a distance from the line's left end, or of the nearest one.
     func offset(at x: Double) -> Int
 }
 
@@ -40,6 +40,8 @@ package struct TextParagraph: Sendable, Hashable {
     /// How lines are adjusted to the width. The engine stretches justified lines; the layout moves all others.
     package var isJustified = false
     package var isHyphenated = false
+    /// Whether the paragraph is written from right to left. The engine orders its runs accordingly; the layout aligns its lines.
+    package var isRightToLeft = false
 
     package init() {}
 

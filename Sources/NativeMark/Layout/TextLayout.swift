@@ -11,6 +11,9 @@
 /// **Text** behind which a box is drawn gets room for the box's padding, so lines may break earlier. If the box continues on another line,
 /// it is open at the break.
 ///
+/// **From right to left**: a block whose first strong character is written from right to left has its leading edge at the right: its indents,
+/// quote bars, markers, and the first column of a table.
+///
 /// Takes time in proportion to the text, plus the engine's.
 package struct TextLayout: Sendable {
     /// The width that was asked for, and the height of the text.
@@ -187,7 +190,8 @@ struct LayoutParagraph: Sendable {
     private var offset: Int { paragraph.text.utf8.count }
 
     /// - Parameter style: The style of the block's text, for a paragraph without text.
-    init(style: ResolvedBlockStyle) {
+    init(style: ResolvedBlockStyle, isRightToLeft: Bool) {
+        paragraph.isRightToLeft = isRightToLeft
         paragraph.isJustified = style.alignment == .justified
         paragraph.isHyphenated = style.isHyphenated
         self.style = style.text

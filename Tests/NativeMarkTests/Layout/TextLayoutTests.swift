@@ -438,13 +438,75 @@ private func shown(_ layout: TextLayout) -> [String] {
     }
 }
 
+@Suite struct `TextLayout: from right to left` {
+    @Test(
+        arguments: [
+            ("", nil), ("12 !?", nil), ("a", false), ("א", true), ("12 (א", true), ("— é א", false), ("عربي", true),
+            ("\u{200F}a", true), ("\u{200E}א", false), ("\u{2067}א\u{2069}a", false), ("\u{2069}א", true),
+            ("\u{0660}\u{064B}a", false),
+            ("日本", false), ("\u{10900}", true), ("\u{1E900}", true), ("ﬡ", true), ("⸻", nil),
+        ] as [(String, Bool?)])
+    func `the first strong character determines the direction`(_ text: String, _ expected: Bool?) {
+        #expect(text.isRightToLeft == expected)
+    }
+
+    @Test(arguments: [
+        (StyleSheet.Alignment.leading, "text 90,8 אב"), (.center, "text 45,8 אב"), (.trailing, "text 0,8 אב"),
+        (.justified, "text 90,8 אב"),
+    ])
+    func `lines are aligned from the right`(_ alignment: StyleSheet.Alignment, _ expected: String) {
+        #expect(shown(layout("אב", block: [.paragraph: [.alignment(alignment)]]).layout) == [expected])
+    }
+
+    @Test func `indents, bars, boxes and markers are mirrored`() {
+        let quote: [StyleSheet.BlockStyle] = [
+            .border(.init(edges: [.leading], width: .points(2))), .padding(.init(leading: .points(3))),
+            .leadingIndent(.points(10)),
+        ]
+        let (_, layout) = layout(
+            "> א\n>\n> b\n\n12. ג\n\n- [x] ד\n\n* ה\n\n      code",
+            block: [
+                .blockQuote: quote, .paragraph: [.firstLineIndent(.points(1))],
+                .list(.bullets): [.marker(.bullets([.disc]))],
+            ])
+        #expect(
+            shown(layout) == [
+                "stroke 0,0 90x20 w2 1", "text 79,8 א", "text 1,18 b", "text 85,28 12.", "text 74,28 ג",
+                "checked 92,30 8x8",
+                "text 81,38 ד", "fill 96,43 4x4 r2", "text 85,48 ה", "text 0,58 code",
+            ])
+        for case .stroke(_, let border, _) in layout.commands { #expect(border.edges == [.trailing]) }
+    }
+
+    @Test func `the first column of a table is at the right, and a number follows the text around it`() {
+        let (_, layout) = layout(
+            "| א | 1 |\n|---|---|\n| bbb | ג |",
+            block: [
+                .table: [.tableLines(.init([.columns], width: .points(2)))],
+                .tableCell: [.padding(.init(leading: .points(3)))],
+            ])
+        #expect(
+            shown(layout) == [
+                "text 92,8 א", "text 72,8 1", "text 82,18 bbb", "text 72,18 ג", "line 81,0 81,20 w2",
+            ])
+    }
+
+    @Test func `a box that begins at the right is open at the left where it goes on`() {
+        let (_, layout) = layout(
+            "`אא אא`", width: 15,
+            inline: [.code: [.inlineBackground(.init(.rgb(1), cornerRadius: .points(2)))]])
+        #expect(shown(layout).prefix(2) == ["fill 5,0 15x10 r2 closes", "fill 5,10 10x10 r2 opens"])
+    }
+}
+
 @Suite struct `TextLayout: random documents` {
     private static let snippets = [
         "# a b", "aa bbb cccc ddddd eeeeee", "> q\n> r", "> > deep\n>\n> less", "- one\n- two\n  - three", "1. x\n2. y",
         "- [x] t",
         "    code\n    more", "| a | b |\n|---|:-:|\n| c d e | f |", "---", "a `b c` *d* **e f** ~~g~~",
         "[^n] n\n\n[^n]: foot",
-        "![i](u) text", "a\\\nb", "- ", "> - > 1. x",
+        "![i](u) text", "a\\\nb", "- ", "> - > 1. x", "אבג `דה` ו", "> שלום **עולם**\n>\n> left", "1. א\n   - [x] ב",
+        "| א | b |\n|---|--:|\n| ג ד ה | 1 |",
     ]
 
     /// Commands are inside the width and in reading order from top to bottom, and no two lines of different rows overlap.
