@@ -18,6 +18,8 @@ struct LayoutBuilder {
     var y = 0.0
     /// The largest spacing of the blocks that have ended or begun since.
     var spacing = 0.0
+    /// The spacing above the first thing, which isn't part of the layout.
+    private(set) var spacingAbove = 0.0
     private var nextRun = 0
     private var nextBlock = 0
     /// Whether each block is written from right to left.
@@ -193,6 +195,7 @@ struct LayoutBuilder {
     mutating func place() {
         let box = frames[frames.count - 1].boxFrame
         if frames[box].hasContent { y += spacing }
+        if box == 0, !frames[0].hasContent { spacingAbove = spacing }
         frames[box].hasContent = true
         spacing = 0
     }

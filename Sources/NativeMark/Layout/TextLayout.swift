@@ -20,6 +20,8 @@ package struct TextLayout: Sendable {
     package let size: LayoutSize
     /// What to draw, from back to front.
     package let commands: [DrawingCommand]
+    /// The spacing that the first and the last block have to other text, which isn't part of ``size``.
+    let spacing: (above: Double, below: Double)
     private let text: StyledText
     private let lines: [PlacedLine]
     /// The number of lines of text, without those of markers.
@@ -37,11 +39,12 @@ package struct TextLayout: Sendable {
         imageSize: (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
         self.text = text
-        let (section, width) = withoutActuallyEscaping(imageSize) { imageSize in
+        let (section, builder) = withoutActuallyEscaping(imageSize) { imageSize in
             var builder = LayoutBuilder(text, width: width, engine: engine, imageSize: imageSize)
-            return (builder.finish(), builder.width)
+            return (builder.finish(), builder)
         }
-        size = LayoutSize(width: width, height: section.bottom)
+        size = LayoutSize(width: builder.width, height: section.bottom)
+        spacing = (builder.spacingAbove, builder.spacing)
         (commands, lines) = (section.commands, section.lines)
     }
 

@@ -44,16 +44,36 @@ public struct StyledText: Sendable, Hashable {
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
         highlighter: (any CodeHighlighter)? = nil
     ) {
+        self.init(
+            blocks: document.root.children, of: document, style: style, environment: environment,
+            highlighter: highlighter)
+    }
+
+    /// Applies a style sheet to some blocks of a document, such as the ones that are visible.
+    ///
+    ///     let firstScreen = StyledText(blocks: document.root.children.prefix(40), of: document)
+    ///
+    /// `blocks` are children of the document's root, in order. Footnotes are numbered from 1, so pass all of them or none. Takes linear time
+    /// in the size of the blocks, whatever the size of the document is.
+    public init(
+        blocks: some Sequence<Document.Node>, of document: Document, style: StyleSheet = .default,
+        environment: StyleSheet.Environment = .init(), highlighter: (any CodeHighlighter)? = nil
+    ) {
         self.environment = environment
+        let root = document.root
         var builder = StyledTextBuilder(
-            text: self, sheet: style.resolved(in: environment), highlighter: highlighter,
-            last: document.root.lastChild)
-        for event in document.events {
-            switch event {
-            case .enter(let node): builder.enter(node)
-            case .leave(let node): builder.leave(node)
+            text: self, sheet: style.resolved(in: environment), highlighter: highlighter, first: root.firstChild,
+            last: root.lastChild)
+        builder.enter(root)
+        for block in blocks {
+            for event in block.events {
+                switch event {
+                case .enter(let node): builder.enter(node)
+                case .leave(let node): builder.leave(node)
+                }
             }
         }
+        builder.leave(root)
         self = builder.finished()
     }
 

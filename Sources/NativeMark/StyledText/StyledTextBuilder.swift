@@ -15,10 +15,12 @@ struct StyledTextBuilder {
     private var lastLeaf: Int?
     private var quoteDepth = 0
     private var footnotes = 0
-    /// The last node of the document, and whether it is a footnote.
+    /// The first block of the document.
+    private let first: Document.Node.ID?
+    /// The last block of the document, or `nil` and whether it is a footnote.
     private let last: (id: Document.Node.ID?, isFootnote: Bool)
-    /// Whether the node that has been entered is the last one.
-    private var isLast = false
+    /// Whether the node that has been entered is the first block, and whether it is the last one.
+    private var (isFirst, isLast) = (false, false)
     private var rows = 0
     private var columns = 0
 
@@ -31,8 +33,10 @@ struct StyledTextBuilder {
     }
 
     init(
-        text: StyledText, sheet: ResolvedStyleSheet, highlighter: (any CodeHighlighter)?, last: Document.Node?
+        text: StyledText, sheet: ResolvedStyleSheet, highlighter: (any CodeHighlighter)?, first: Document.Node?,
+        last: Document.Node?
     ) {
+        self.first = first?.id
         if case .footnoteDefinition = last?.kind { self.last = (nil, true) } else { self.last = (last?.id, false) }
         self.text = text
         self.sheet = sheet
@@ -44,7 +48,7 @@ struct StyledTextBuilder {
     mutating func enter(_ node: Document.Node) {
         guard skippedImage == nil else { return }
         let kind = node.kind
-        isLast = open.count == 1 && node.id == last.id
+        if open.count == 1 { (isFirst, isLast) = (node.id == first, node.id == last.id) }
         switch kind {
         case .document: begin(.document, [.document])
         case .paragraph:
@@ -171,7 +175,7 @@ extension StyledTextBuilder {
         let parent = open.last
         var selectors = selectors
         if open.count == 1 {
-            if text.blocks.count == 1 { selectors.append(.firstBlock) }
+            if isFirst { selectors.append(.firstBlock) }
             if isLast { selectors.append(.lastBlock) }
         }
         var style = sheet.block(selectors, in: parent.map { text.blocks[$0].style })
