@@ -107,7 +107,9 @@ package struct DocumentLayout {
     package mutating func update(to edited: Document) {
         let regions = edited.storage.regions
         let shared = regions.shared(with: document.storage.regions)
-        let (end, shift) = (document.storage.regions.count - shared.suffix, regions.count - document.storage.regions.count)
+        let (end, shift) = (
+            document.storage.regions.count - shared.suffix, regions.count - document.storage.regions.count
+        )
         var kept: [Int: Known] = [:]
         for (index, section) in known where index < document.storage.regions.count {
             if index < shared.prefix {

@@ -46,7 +46,14 @@ extension LayoutBuilder {
         let slot = backgrounds.count
         backgrounds += [nil, nil]
         y += border?.width(of: .top) ?? 0
+        let linesAbove = lineCount
+        var shownLines = 0
         for (number, row) in rows.enumerated() {
+            // Rows are shown whole or not at all.
+            lineCount = linesAbove + shownLines
+            last = nil
+            guard hasRoomForLine() else { break }
+            var highest = 1
             let rowTop = y
             let firstLine = self.rows.count
             let rowSlot = backgrounds.count
@@ -55,6 +62,7 @@ extension LayoutBuilder {
             var bottom = y
             for (cell, width) in zip(row.cells, widths) {
                 y = rowTop + cell.padding.top
+                (lineCount, isInRow) = (0, true)
                 let start = isRightToLeft ? left + right - x - width : x
                 let padding =
                     isRightToLeft
@@ -63,9 +71,12 @@ extension LayoutBuilder {
                     cell.paragraph, cell.block, alignment: cell.alignment, left: start + padding.0,
                     right: start + width - padding.1, firstIndent: 0)
                 bottom = max(bottom, y + cell.padding.bottom)
+                highest = max(highest, lineCount)
                 x += width + gap
             }
+            isInRow = false
             y = bottom
+            shownLines += highest
             if let color = text.blocks[row.block].style.background {
                 backgrounds[rowSlot] = .fill(
                     .init(x: left, y: rowTop, width: right - left, height: y - rowTop), radius: 0, color)
@@ -82,6 +93,8 @@ extension LayoutBuilder {
             self.rows.removeSubrange(firstLine...)
             addRow(of: row.block, from: rowTop)
         }
+        lineCount = linesAbove + shownLines
+        last = nil
         y += border?.width(of: .bottom) ?? 0
         self.rows[self.rows.count - 1].bottom = y
         let rectangle = LayoutRectangle(x: left, y: top, width: right - left, height: y - top)

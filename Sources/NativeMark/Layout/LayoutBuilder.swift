@@ -22,6 +22,14 @@ struct LayoutBuilder {
     private(set) var spacingAbove = 0.0
     private var nextRun = 0
     private var nextBlock = 0
+    let lineLimit: Int?
+    /// The number of lines so far. A row of a table counts as many as its highest cell, and the line of a thematic break as one.
+    var lineCount = 0
+    private(set) var isTruncated = false
+    /// Whether lines are in the cells of a row, which is shown whole.
+    var isInRow = false
+    /// The last line, outside tables.
+    var last: Spot?
     /// Whether each block is written from right to left.
     let isRightToLeft: [Bool]
 
@@ -72,8 +80,10 @@ struct LayoutBuilder {
     }
 
     init(
-        _ text: StyledText, width: Double, engine: any TextEngine, imageSize: @escaping (Int) -> LayoutSize?
+        _ text: StyledText, width: Double, engine: any TextEngine, lineLimit: Int?,
+        imageSize: @escaping (Int) -> LayoutSize?
     ) {
+        self.lineLimit = lineLimit
         self.text = text
         self.engine = engine
         self.imageSize = imageSize
@@ -98,6 +108,11 @@ struct LayoutBuilder {
     private mutating func advance() -> Bool {
         guard nextBlock < text.blocks.count else { return false }
         repeat {
+            guard hasRoomForLine() else {
+                nextBlock = text.blocks.count
+                while frames.count > 1 { close() }
+                return true
+            }
             let block = text.blocks[nextBlock]
             begin(nextBlock)
             if block.isTable {
@@ -167,7 +182,7 @@ struct LayoutBuilder {
     mutating func close() {
         let frame = frames[frames.count - 1]
         // An empty item still has a marker.
-        if frame.marker != nil { paragraph([], of: frame.block) }
+        if frame.marker != nil, hasRoomForLine() { paragraph([], of: frame.block) }
         frames.removeLast()
         let style = text.blocks[frame.block].style
         if let box = frame.box {
@@ -314,8 +329,11 @@ struct LayoutBuilder {
             drawMarkers(atBaseline: y + height)
             y += height
             addRow(of: index, from: y - height)
+            lineCount += 1
+            last = nil
         case .codeBlock:
             for (number, line) in sourceLines(of: runs).enumerated() {
+                guard hasRoomForLine() else { return }
                 if number > 0 { y += Self.points(block.style.lineSpacing) }
                 paragraph(line, of: index)
             }
@@ -404,37 +422,109 @@ struct LayoutBuilder {
         let firstIndent = firstIndent < room ? firstIndent : 0
         let lines = engine.lines(of: paragraph.paragraph, width: room, firstIndent: firstIndent)
         let largest = paragraph.paragraph.runs.reduce(style.text.fontSize) { max($0, $1.style.fontSize) }
+        let height = style.lineHeight.map { $0 * largest }
         for (number, line) in lines.enumerated() {
+            guard number == 0 || isInRow || hasRoomForLine() else { return }
             if number > 0 { y += Self.points(style.lineSpacing) }
-            let natural = line.ascent + line.descent
-            // As in CSS, a larger or smaller line height is divided equally above and below the text. Images keep their height.
-            let height =
-                style.lineHeight.map { paragraph.images.isEmpty ? $0 * largest : max($0 * largest, natural) } ?? natural
-            let indent = number == 0 ? firstIndent : 0
-            let free = max(room - indent - line.width, 0)
-            let offset = indent + (paragraph.alignment ?? alignment).offset(in: free)
-            // A line that is too wide stays on the page.
-            let x = paragraph.paragraph.isRightToLeft ? max(right - offset - line.width, 0) : left + offset
-            let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
-            drawMarkers(atBaseline: origin.y)
-            drawBoxes(of: paragraph, line, origin)
-            content.append(.text(line, at: origin, block: block))
-            for image in paragraph.images where line.range.overlaps(image.range) {
-                guard let span = line.spans(of: image.range).first else { continue }
-                content.append(
-                    .image(
-                        image.index,
-                        .init(
-                            x: x + span.lowerBound, y: origin.y - image.size.height, width: image.size.width,
-                            height: image.size.height), radius: image.radius))
-            }
-            self.lines.append(
-                PlacedLine(
-                    line: line, origin: origin, rectangle: .init(x: x, y: y, width: line.width, height: height),
-                    block: block, parts: paragraph.parts))
-            y += height
-            addRow(of: block, from: y - height)
+            let top = y
+            put(
+                line,
+                at: Spot(
+                    block: block, paragraph: paragraph, range: line.range, alignment: alignment, left: left,
+                    right: right,
+                    indent: number == 0 ? firstIndent : 0, height: height, y: y))
+            lineCount += 1
+            addRow(of: block, from: top)
         }
+    }
+
+    /// Where a line is, and what has been drawn before it.
+    struct Spot {
+        var block: Int
+        var paragraph: LayoutParagraph
+        var range: Range<Int>
+        var alignment: StyleSheet.Alignment
+        var left: Double
+        var right: Double
+        var indent: Double
+        /// The height, if it isn't the line's own.
+        var height: Double?
+        var y: Double
+        var boxCount = 0
+        var contentCount = 0
+
+        /// The width for text.
+        var room: Double { max(right - left, 1) - indent }
+    }
+
+    private mutating func put(_ line: any TextEngineLine, at spot: Spot) {
+        let paragraph = spot.paragraph
+        let natural = line.ascent + line.descent
+        // As in CSS, a larger or smaller line height is divided equally above and below the text. Images keep their height.
+        let height = spot.height.map { paragraph.images.isEmpty ? $0 : max($0, natural) } ?? natural
+        let free = max(spot.room - line.width, 0)
+        let offset = spot.indent + (paragraph.alignment ?? spot.alignment).offset(in: free)
+        // A line that is too wide stays on the page.
+        let x = paragraph.paragraph.isRightToLeft ? max(spot.right - offset - line.width, 0) : spot.left + offset
+        let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
+        drawMarkers(atBaseline: origin.y)
+        last = spot
+        last?.boxCount = boxes.count
+        last?.contentCount = content.count
+        drawBoxes(of: paragraph, line, origin)
+        content.append(.text(line, at: origin, block: spot.block))
+        for image in paragraph.images where line.range.overlaps(image.range) {
+            guard let span = line.spans(of: image.range).first else { continue }
+            content.append(
+                .image(
+                    image.index,
+                    .init(
+                        x: x + span.lowerBound, y: origin.y - image.size.height, width: image.size.width,
+                        height: image.size.height), radius: image.radius))
+        }
+        lines.append(
+            PlacedLine(
+                line: line, origin: origin, rectangle: .init(x: x, y: y, width: line.width, height: height),
+                block: spot.block, parts: paragraph.parts))
+        y += height
+    }
+
+    // MARK: Line limit
+
+    /// Returns whether another line may follow. If not, the last line gets an ellipsis.
+    mutating func hasRoomForLine() -> Bool {
+        guard let lineLimit, lineCount >= lineLimit else { return true }
+        guard !isTruncated else { return false }
+        isTruncated = true
+        for index in frames.indices { frames[index].marker = nil }
+        guard let spot = last else { return false }
+        let (line, paragraph) = ellipsized(spot)
+        boxes.removeSubrange(spot.boxCount...)
+        content.removeSubrange(spot.contentCount...)
+        lines.removeLast()
+        // What is below the line has its place already.
+        let bottom = y
+        y = spot.y
+        var shortened = spot
+        shortened.paragraph = paragraph
+        put(line, at: shortened)
+        y = max(y, bottom)
+        return false
+    }
+
+    /// Returns the longest beginning of a line that has room for an ellipsis after it.
+    private func ellipsized(_ spot: Spot) -> (any TextEngineLine, LayoutParagraph) {
+        func shortened(to end: Int) -> (line: any TextEngineLine, paragraph: LayoutParagraph)? {
+            let paragraph = spot.paragraph.shortened(to: spot.range.lowerBound..<end)
+            let lines = engine.lines(of: paragraph.paragraph, width: .infinity, firstIndent: 0)
+            return lines.first.map { ($0, paragraph) }
+        }
+        let ends = spot.paragraph.characterBoundaries(in: spot.range)
+        let count = partitionPoint(of: ends.count) { count in
+            shortened(to: ends[count]).map { $0.line.width <= spot.room } ?? false
+        }
+        // `ends` isn't empty, and an ellipsis without room is shown anyway.
+        return shortened(to: ends[max(count - 1, 0)]) ?? (lines[lines.count - 1].line, spot.paragraph)
     }
 
     private mutating func drawBoxes(of paragraph: LayoutParagraph, _ line: any TextEngineLine, _ origin: LayoutPoint) {

@@ -14,7 +14,7 @@ package struct LayoutSections: Sequence, IteratorProtocol {
         _ text: StyledText, width: Double, engine: any TextEngine,
         imageSize: @escaping (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
-        builder = LayoutBuilder(text, width: width, engine: engine, imageSize: imageSize)
+        builder = LayoutBuilder(text, width: width, engine: engine, lineLimit: nil, imageSize: imageSize)
     }
 
     package mutating func next() -> LayoutSection? { builder.nextSection() }

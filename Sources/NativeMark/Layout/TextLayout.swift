@@ -23,6 +23,8 @@ package struct TextLayout: Sendable {
     /// The spacing that the first and the last block have to other text, which isn't part of ``size``.
     let spacing: (above: Double, below: Double)
     private let text: StyledText
+    /// Whether there is more text than the line limit allows.
+    package let isTruncated: Bool
     private let lines: [PlacedLine]
     /// The number of lines of text, without those of markers.
     var lineCount: Int { lines.count }
@@ -33,19 +35,23 @@ package struct TextLayout: Sendable {
     ///   - text: The text.
     ///   - width: The width in points. Blocks that are nested too deeply for it aren't indented further.
     ///   - engine: What shapes and breaks paragraphs.
+    ///   - lineLimit: The number of lines that are shown, or `nil` for all. If there is more text, the last line ends with an ellipsis. Rows of
+    ///     a table are shown whole or not at all.
     ///   - imageSize: Returns the size of an image of ``StyledText/images``, by its index, or `nil` to show its alternative text.
     package init(
-        _ text: StyledText, width: Double, engine: any TextEngine,
+        _ text: StyledText, width: Double, engine: any TextEngine, lineLimit: Int? = nil,
         imageSize: (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
         self.text = text
-        let (section, builder) = withoutActuallyEscaping(imageSize) { imageSize in
-            var builder = LayoutBuilder(text, width: width, engine: engine, imageSize: imageSize)
-            return (builder.finish(), builder)
+        (size, commands, lines, spacing, isTruncated) = withoutActuallyEscaping(imageSize) { imageSize in
+            var builder = LayoutBuilder(
+                text, width: width, engine: engine, lineLimit: lineLimit, imageSize: imageSize)
+            let section = builder.finish()
+            return (
+                LayoutSize(width: builder.width, height: section.bottom), section.commands, section.lines,
+                (builder.spacingAbove, builder.spacing), builder.isTruncated
+            )
         }
-        size = LayoutSize(width: builder.width, height: section.bottom)
-        spacing = (builder.spacingAbove, builder.spacing)
-        (commands, lines) = (section.commands, section.lines)
     }
 
     /// Returns the index of the link at a point.
@@ -238,6 +244,54 @@ struct LayoutParagraph: Sendable {
     mutating func finish() {
         if boxes.last?.range.isEmpty == true { endBox() }
         if paragraph.runs.isEmpty { paragraph.runs = [.init(range: 0..<0, style: style)] }
+    }
+
+    /// Returns the offsets where a line may be cut: its beginning, and after each character except spaces and the line break at its end.
+    func characterBoundaries(in range: Range<Int>) -> [Int] {
+        let utf8 = paragraph.text.utf8
+        let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
+        var end = range.lowerBound
+        var ends = [end]
+        for character in paragraph.text[start..<utf8.index(start, offsetBy: range.count)] {
+            end += character.utf8.count
+            if !character.isWhitespace { ends.append(end) }
+        }
+        return ends
+    }
+
+    /// Returns the paragraph of a part of the text, with an ellipsis after it.
+    func shortened(to range: Range<Int>) -> LayoutParagraph {
+        func moved(_ other: Range<Int>) -> Range<Int> {
+            let common = other.clamped(to: range)
+            return common.lowerBound - range.lowerBound..<common.upperBound - range.lowerBound
+        }
+        var result = self
+        let utf8 = paragraph.text.utf8
+        let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
+        result.paragraph.text = String(paragraph.text[start..<utf8.index(start, offsetBy: range.count)])
+        result.paragraph.isJustified = false
+        result.paragraph.runs = paragraph.runs.filter { $0.range.overlaps(range) }.map {
+            .init(range: moved($0.range), style: $0.style, placeholder: $0.placeholder)
+        }
+        result.boxes = boxes.filter { $0.range.overlaps(range) }.map { Box(range: moved($0.range), style: $0.style) }
+        result.images = images.filter { $0.range.overlaps(range) }.map {
+            var image = $0
+            image.range = moved($0.range)
+            return image
+        }
+        result.parts = parts.filter { $0.range.overlaps(range) }.map { part in
+            var part = part
+            let common = part.range.clamped(to: range)
+            if !part.isImage {
+                part.source =
+                    part.source.lowerBound + common.lowerBound - part.range.lowerBound..<part.source.upperBound
+                    - (part.range.upperBound - common.upperBound)
+            }
+            part.range = moved(part.range)
+            return part
+        }
+        result.add("…", result.paragraph.runs.last?.style ?? style)
+        return result
     }
 
     /// An open box has an empty range that begins where the box does.

@@ -7,12 +7,14 @@ import Testing
 private func layout(
     _ markdown: String, width: Double = 100, block: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [:],
     inline: [StyleSheet.InlineSelector: [StyleSheet.InlineStyle]] = [:],
-    imageSize: (Int) -> LayoutSize? = { _ in nil }
+    lineLimit: Int? = nil, imageSize: (Int) -> LayoutSize? = { _ in nil }
 ) -> (text: StyledText, layout: TextLayout) {
     let sheet = StyleSheet().setting(block: [.document: [.fontSize(.points(10))]]).setting(block: block)
         .setting(inline: inline)
     let text = StyledText(Document(markdown), style: sheet)
-    return (text, TextLayout(text, width: width, engine: MonospacedEngine(), imageSize: imageSize))
+    return (
+        text, TextLayout(text, width: width, engine: MonospacedEngine(), lineLimit: lineLimit, imageSize: imageSize)
+    )
 }
 
 /// The commands as text, such as `text 0,8 abc` and `fill 0,0 20x10 r4`. U+2060 is left out, and a placeholder is `□`.
@@ -438,6 +440,52 @@ private func shown(_ layout: TextLayout) -> [String] {
     }
 }
 
+@Suite struct `TextLayout: line limit` {
+    @Test(arguments: [
+        (1, "aa bb cc", 28.0, ["text 0,8 aa b…"]), (2, "aa bb cc", 28, ["text 0,8 aa bb ", "text 0,18 cc"]),
+        (1, "aa bb\n\ncc", 28, ["text 0,8 aa b…"]), (1, "aa bb\n\ncc", 60, ["text 0,8 aa bb…"]),
+        (1, "a\\\nb", 28, ["text 0,8 a…"]),
+        (3, "a\n\n---\n\nb\n\nc", 40, ["text 0,8 a", "line 0,15 40,15 w1", "text 0,28 b…"]),
+        (2, "a\n\n---\n\nb", 40, ["text 0,8 a", "line 0,15 40,15 w1"]), (0, "a", 40, []), (-5, "a", 40, []),
+        (.max, "a", 40, ["text 0,8 a"]), (1, "- a\n- b", 60, ["text 0,8 •", "text 10,8 a…"]),
+        (1, "    a\n    b", 60, ["text 0,8 a…"]), (1, "a", 60, ["text 0,8 a"]), (1, "aaaaaaaa", 1, ["text 0,8 …"]),
+        (1, "אב גד", 15, ["text 0,8 אב…"]), (1, "👨‍👩‍👧b cc", 20, ["text 0,8 …"]),
+    ])
+    func `more lines than the limit end with an ellipsis`(
+        _ limit: Int, _ markdown: String, _ width: Double, _ expected: [String]
+    ) {
+        let (_, layout) = layout(markdown, width: width, lineLimit: limit)
+        #expect(shown(layout) == expected)
+        let isWhole = limit == .max || limit == 2 && markdown == "aa bb cc" || markdown == "a" && limit > 0
+        #expect(layout.isTruncated == !isWhole)
+    }
+
+    @Test func `a row is shown whole, and counts as many lines as its highest cell`() {
+        let table = "| a | b |\n|---|---|\n| cc cc cc | d |\n| e | f |\n\ng"
+        let cell: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [.tableCell: [.padding(.all(.points(2)))]]
+        let all = [
+            "text 2,10 a", "text 33,10 b", "text 2,24 cc cc ", "text 2,34 cc", "text 33,24 d", "text 2,48 e",
+            "text 33,48 f", "text 0,60 g",
+        ]
+        for (limit, count) in [(0, 0), (1, 2), (2, 5), (3, 5), (4, 7), (5, 8)] {
+            let layout = layout(table, width: 40, block: cell, lineLimit: limit).layout
+            #expect(shown(layout) == Array(all.prefix(count)) && layout.isTruncated == (limit < 5), "\(limit)")
+        }
+    }
+
+    @Test func `a shortened line keeps its box, its link and its padding, and nothing is below it`() {
+        let box = StyleSheet.InlineBackground(.rgb(1), padding: .init(leading: .points(3), trailing: .points(3)))
+        let (text, layout) = layout(
+            "> [ab](x) `cd ef`\n>\n> gh\n\ni", width: 36,
+            block: [.blockQuote: [.background(.rgb(2)), .padding(.all(.points(1)))]],
+            inline: [.code: [.inlineBackground(box)]], lineLimit: 1)
+        #expect(shown(layout) == ["fill 0,0 36x12", "fill 16,1 13x10", "text 1,9 ab □cd…"])
+        #expect(layout.size.height == 12)
+        #expect(layout.link(at: .init(x: 8, y: 5)).map { text.links[$0].destination } == "x")
+        #expect(layout.characterIndex(at: .init(x: 20, y: 5)) == 3)
+    }
+}
+
 @Suite struct `TextLayout: from right to left` {
     @Test(
         arguments: [
@@ -524,6 +572,10 @@ private func shown(_ layout: TextLayout) -> [String] {
             for case .text(let line, let origin, _) in layout.commands {
                 placed.append((origin.y - line.ascent, origin.y + line.descent, origin.x, origin.x + line.width))
             }
+            let limit = Int.random(in: 0...6, using: &random)
+            let limited = TextLayout(text, width: width, engine: MonospacedEngine(), lineLimit: limit)
+            #expect(limited.size.height <= layout.size.height + 0.01, "\(markdown)")
+            #expect(limited.commands.count <= layout.commands.count, "\(markdown)")
             for line in placed {
                 #expect(line.left >= -0.01 && line.right <= width + 17, "\(markdown)")
                 #expect(line.top >= -0.01 && line.bottom <= layout.size.height + 0.01, "\(markdown)")
