@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    struct Exchange: Sendable {
+    struct Case: Sendable {
         var name: String
         var method = HTTPRequest.Method.get
         var fields: HTTPFields = [:]
@@ -60,35 +60,35 @@ import Testing
     }
 
     /// Requests after the whole resource is stored.
-    static let exchanges = [
-        Exchange(
+    static let cases = [
+        Case(
             name: "Range", fields: [.range: "bytes=100-199"], status: 206, bytes: 100..<200, range: "bytes 100-199/1000"
         ),
-        Exchange(
+        Case(
             name: "Range to the end", fields: [.range: "bytes=900-"], status: 206, bytes: 900..<1000,
             range: "bytes 900-999/1000"),
-        Exchange(
+        Case(
             name: "If-Range with the entity tag", fields: [.range: "bytes=400-", .ifRange: "\"1\""], status: 206,
             bytes: 400..<1000, range: "bytes 400-999/1000"),
-        Exchange(
+        Case(
             name: "If-Range with an older entity tag", fields: [.range: "bytes=400-", .ifRange: "\"0\""], status: 200,
             bytes: 0..<1000),
-        Exchange(name: "a range beyond the end", fields: [.range: "bytes=1000-"], status: 416, range: "bytes */1000"),
-        Exchange(name: "If-None-Match", fields: [.ifNoneMatch: "\"1\""], status: 304),
-        Exchange(name: "HEAD", method: .head, status: 200),
+        Case(name: "a range beyond the end", fields: [.range: "bytes=1000-"], status: 416, range: "bytes */1000"),
+        Case(name: "If-None-Match", fields: [.ifNoneMatch: "\"1\""], status: 304),
+        Case(name: "HEAD", method: .head, status: 200),
     ]
 
-    @Test(arguments: exchanges)
-    func `answers from the stored response`(exchange: Exchange) async throws {
+    @Test(arguments: cases)
+    func `answers from the stored response`(testCase: Case) async throws {
         try await withTransport { (transport, server, _) async throws in
             _ = try await read(transport.open(TransportRequest(url("a"))))
             let response = try await transport.open(
-                TransportRequest(url("a"), method: exchange.method, headerFields: exchange.fields))
-            #expect(response.status.code == exchange.status && response.headerFields[.contentRange] == exchange.range)
-            #expect(try await same(read(response), Self.whole[exchange.bytes]))
-            #expect(response.headerFields[.eTag] == "\"1\"" || exchange.status == 416)
-            if exchange.method == .head { #expect(response.contentLength == 1000) }
-            #expect(server.requests.values.count == 1, "\(exchange.name)")
+                TransportRequest(url("a"), method: testCase.method, headerFields: testCase.fields))
+            #expect(response.status.code == testCase.status && response.headerFields[.contentRange] == testCase.range)
+            #expect(try await same(read(response), Self.whole[testCase.bytes]))
+            #expect(response.headerFields[.eTag] == "\"1\"" || testCase.status == 416)
+            if testCase.method == .head { #expect(response.contentLength == 1000) }
+            #expect(server.requests.values.count == 1, "\(testCase.name)")
         }
     }
 

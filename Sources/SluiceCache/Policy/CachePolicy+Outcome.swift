@@ -9,54 +9,54 @@ import Foundation
 
 // What a response changes (RFC 9111, sections 3 and 4.3.3).
 extension CachePolicy {
-    /// Returns what to store, update and remove, and the answer for the caller.
+    /// Returns what to store, update and remove, and what the caller gets.
     ///
     /// `stored` must be the same stored responses that the decision was based on.
-    func outcome(of exchange: Exchange, stored: [StoredResponse.Head]) -> Outcome {
-        let status = exchange.response.status.code
-        guard status >= 200 else { return Outcome(answer: .interim) }
-        guard exchange.isComplete || !Self.safeMethods.contains(exchange.request.method) else {
-            return incomplete(exchange, stored)
+    func outcome(of record: ExchangeRecord, stored: [StoredResponse.Head]) -> Outcome {
+        let status = record.response.status.code
+        guard status >= 200 else { return Outcome(delivery: .interim) }
+        guard record.isComplete || !Self.safeMethods.contains(record.request.method) else {
+            return incomplete(record, stored)
         }
-        switch (exchange.request.method, status) {
+        switch (record.request.method, status) {
         case (.get, 304), (.head, 304):
-            return confirmation(exchange, stored)
+            return confirmation(record, stored)
         case (.get, _) where Self.failures.contains(status), (.head, _) where Self.failures.contains(status):
             if let (index, served) = staleResponse(
-                for: exchange.request, mode: exchange.mode, stored: stored, at: exchange.received, isOffline: false)
+                for: record.request, mode: record.mode, stored: stored, at: record.received, isOffline: false)
             {
-                return Outcome(answer: .stored(index, served))
+                return Outcome(delivery: .stored(index, served))
             }
         case (.get, 206):
-            return part(head(of: exchange), exchange, stored)
-        case (.get, 416) where exchange.isCompletion:
+            return part(head(of: record), record, stored)
+        case (.get, 416) where record.isCompletion:
             // The part that we tried to complete is out of date.
-            return Outcome(answer: .again, removals: Set(stored.indices.filter { stored[$0].part != nil }))
+            return Outcome(delivery: .again, removals: Set(stored.indices.filter { stored[$0].part != nil }))
         case (.head, 200):
-            return headUpdate(exchange, stored)
+            return headUpdate(record, stored)
         case (.get, _), (.head, _), (.options, _), (.trace, _):
             break
         default:
-            return unsafe(exchange)
+            return unsafe(record)
         }
-        return exchange.request.method == .get ? full(exchange, stored) : Outcome(answer: .response)
+        return record.request.method == .get ? full(record, stored) : Outcome(delivery: .response)
     }
 
     /// Returns the head to store, or `nil` if the response matches no later request.
-    func head(of exchange: Exchange) -> StoredResponse.Head? {
-        let fields = exchange.response.headerFields
-        guard let variant = Variant(of: fields, for: exchange.request.headerFields, policy: self) else { return nil }
+    func head(of record: ExchangeRecord) -> StoredResponse.Head? {
+        let fields = record.response.headerFields
+        guard let variant = Variant(of: fields, for: record.request.headerFields, policy: self) else { return nil }
         return StoredResponse.Head(
-            status: exchange.response.status.code, fields: fields, length: exchange.bodyLength, variant: variant,
-            requested: exchange.requested, received: exchange.received, policy: self)
+            status: record.response.status.code, fields: fields, length: record.bodyLength, variant: variant,
+            requested: record.requested, received: record.received, policy: self)
     }
 
     /// A full response replaces the stored responses for the same variant.
-    private func full(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        var outcome = Outcome(answer: .response)
-        let status = exchange.response.status.code
-        let replaced = matching(stored, exchange.request)
-        if let head = head(of: exchange), mayStore(head, for: exchange.request) {
+    private func full(_ record: ExchangeRecord, _ stored: [StoredResponse.Head]) -> Outcome {
+        var outcome = Outcome(delivery: .response)
+        let status = record.response.status.code
+        let replaced = matching(stored, record.request)
+        if let head = head(of: record), mayStore(head, for: record.request) {
             add(Outcome.Addition(head: head, body: [.response]), inPlaceOf: replaced, to: &outcome, stored)
         } else if (200..<400).contains(status) || status == 404 || status == 410 {
             // It can't be stored, but it shows that the stored responses are out of date.
@@ -146,34 +146,34 @@ extension CachePolicy {
 // Responses that change the fields of stored responses: a 304, and a response to HEAD (RFC 9111, sections 3.2, 4.3.4 and 4.3.5).
 extension CachePolicy {
     /// A 304 updates the stored responses that it confirms, and one of these is the answer (sections 4.3.3 and 4.3.4).
-    private func confirmation(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        let (request, client) = (exchange.request, exchange.request.headerFields)
-        let fields = exchange.response.headerFields
+    private func confirmation(_ record: ExchangeRecord, _ stored: [StoredResponse.Head]) -> Outcome {
+        let (request, client) = (record.request, record.request.headerFields)
+        let fields = record.response.headerFields
         let known = stored.indices.filter { stored[$0].variant.isForUser(of: client, policy: self) }
-        let asked = client[.ifNoneMatch] == nil ? asked(by: exchange.sent, known, stored) : []
+        let asked = client[.ifNoneMatch] == nil ? asked(by: record.sent, known, stored) : []
         let confirmed = confirmed(by: fields, asked: asked, known: known, stored: stored)
         let heads = Dictionary(
             uniqueKeysWithValues: confirmed.map { index in
-                (index, stored[index].updated(by: exchange, policy: self))
+                (index, stored[index].updated(by: record, policy: self))
             })
         var all = stored
         for (index, head) in heads { all[index] = head }
         // If the server confirmed a different variant, that one is the answer.
         var answers: [(Int, Served)] = []
-        if let selected = selection(of: all, for: request, at: exchange.received, isValidated: true),
+        if let selected = selection(of: all, for: request, at: record.received, isValidated: true),
             heads[selected.0] != nil
         {
             answers = [selected]
         } else {
             answers = confirmed.compactMap { index in
-                served(all[index], for: request, at: exchange.received, isValidated: true).map { (index, $0) }
+                served(all[index], for: request, at: record.received, isValidated: true).map { (index, $0) }
             }
         }
         guard let answer = answers.first else {
             let isForClient = client[.ifNoneMatch] != nil || client[.ifModifiedSince] != nil
-            return Outcome(answer: isForClient ? .response : .again)
+            return Outcome(delivery: isForClient ? .response : .again)
         }
-        var outcome = Outcome(answer: .stored(answer.0, answer.1))
+        var outcome = Outcome(delivery: .stored(answer.0, answer.1))
         update(&outcome, heads, for: request)
         // If the 304 changed `Vary`, the new variant is that of this request.
         if let head = outcome.updates[answer.0], head.fields[.vary] != stored[answer.0].fields[.vary] {
@@ -234,23 +234,23 @@ extension CachePolicy {
     }
 
     /// A response to `HEAD` updates the stored responses that it could describe, or removes them if it contradicts them (section 4.3.5).
-    private func headUpdate(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        let fields = exchange.response.headerFields
-        var outcome = Outcome(answer: .response)
+    private func headUpdate(_ record: ExchangeRecord, _ stored: [StoredResponse.Head]) -> Outcome {
+        let fields = record.response.headerFields
+        var outcome = Outcome(delivery: .response)
         var heads: [Int: StoredResponse.Head] = [:]
-        for index in matching(stored, exchange.request) {
+        for index in matching(stored, record.request) {
             let head = stored[index]
             let isSame =
                 [.eTag, .lastModified].allSatisfy { name in
                     fields[name].map { $0.trimmingSpaces() == head.fields[name]?.trimmingSpaces() } ?? true
                 } && (fields[.contentLength].map { $0.trimmingSpaces() == head.total.map(String.init) } ?? true)
             if isSame {
-                heads[index] = head.updated(by: exchange, policy: self)
+                heads[index] = head.updated(by: record, policy: self)
             } else {
                 outcome.removals.insert(index)
             }
         }
-        update(&outcome, heads, for: exchange.request)
+        update(&outcome, heads, for: record.request)
         return outcome
     }
 }
@@ -259,31 +259,32 @@ extension CachePolicy {
 
 extension CachePolicy {
     /// Combines a part with a stored response that has the same strong validator (section 3.4), or stores the part on its own.
-    private func part(_ new: StoredResponse.Head?, _ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        let (request, isCompletion) = (exchange.request, exchange.isCompletion)
+    private func part(_ new: StoredResponse.Head?, _ record: ExchangeRecord, _ stored: [StoredResponse.Head]) -> Outcome
+    {
+        let (request, isCompletion) = (record.request, record.isCompletion)
         guard let new, let range = new.part, range.upperBound - range.lowerBound == new.length else {
-            return Outcome(answer: isCompletion ? .again : .response)
+            return Outcome(delivery: isCompletion ? .again : .response)
         }
         let replaced = matching(stored, request)
-        var outcome = Outcome(answer: .response)
+        var outcome = Outcome(delivery: .response)
         if let index = replaced.first(where: { canCombine(stored[$0], new) }) {
             let old = stored[index]
             if old.part == nil {
-                update(&outcome, [index: old.updated(by: exchange, policy: self)], for: request)
+                update(&outcome, [index: old.updated(by: record, policy: self)], for: request)
                 return outcome
             }
-            if let (head, body) = combination(old, index, new, exchange), mayStore(head, for: request) {
+            if let (head, body) = combination(old, index, new, record), mayStore(head, for: request) {
                 add(Outcome.Addition(head: head, body: body), inPlaceOf: replaced, to: &outcome, stored)
                 if isCompletion {
-                    let served = served(head, for: request, at: exchange.received, isValidated: true)
-                    outcome.answer = served.map { .addition($0) } ?? .again
+                    let served = served(head, for: request, at: record.received, isValidated: true)
+                    outcome.delivery = served.map { .addition($0) } ?? .again
                 }
                 return outcome
             }
         }
         if isCompletion {
             // The part is from a different version, or isn't the missing rest.
-            return Outcome(answer: .again, removals: Set(replaced.filter { stored[$0].part != nil }))
+            return Outcome(delivery: .again, removals: Set(replaced.filter { stored[$0].part != nil }))
         }
         let whole = new.total == new.length && range.lowerBound == 0 ? new.asWhole(policy: self) : new
         if mayStore(whole, for: request) {
@@ -301,7 +302,7 @@ extension CachePolicy {
 
     /// Returns the union of two parts, or `nil` if there is a gap between them.
     private func combination(
-        _ old: StoredResponse.Head, _ index: Int, _ new: StoredResponse.Head, _ exchange: Exchange
+        _ old: StoredResponse.Head, _ index: Int, _ new: StoredResponse.Head, _ record: ExchangeRecord
     ) -> (StoredResponse.Head, [Outcome.Piece])? {
         guard let first = old.part, let second = new.part, second.lowerBound <= first.upperBound,
             first.lowerBound <= second.upperBound
@@ -315,29 +316,29 @@ extension CachePolicy {
             body.append(.stored(index, second.upperBound - first.lowerBound..<first.upperBound - first.lowerBound))
         }
         let union = min(first.lowerBound, second.lowerBound)..<max(first.upperBound, second.upperBound)
-        let updated = old.updated(by: exchange, policy: self)
+        let updated = old.updated(by: record, policy: self)
         return (updated.asPart(union, total: old.total ?? new.total, policy: self), body)
     }
 
     /// A truncated response is stored as a part if it has a strong validator, which shows later whether the rest belongs to it (section
     /// 3.3). It doesn't replace a whole response, which may be the only answer if the server fails again.
-    private func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
-        guard exchange.request.method == .get, exchange.bodyLength > 0,
-            let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,
-            matching(stored, exchange.request).allSatisfy({ stored[$0].part != nil })
-        else { return Outcome(answer: .response) }
+    private func incomplete(_ record: ExchangeRecord, _ stored: [StoredResponse.Head]) -> Outcome {
+        guard record.request.method == .get, record.bodyLength > 0,
+            let head = head(of: record), Validator(head.fields, now: head.received) != nil,
+            matching(stored, record.request).allSatisfy({ stored[$0].part != nil })
+        else { return Outcome(delivery: .response) }
         let announced: Range<Int64>
         switch (head.status, head.part, head.announcedLength) {
         case (200, _, let length?): announced = 0..<length
         case (206, let part?, _): announced = part
-        default: return Outcome(answer: .response)
+        default: return Outcome(delivery: .response)
         }
         let start = announced.lowerBound
-        guard head.length < announced.upperBound - start else { return Outcome(answer: .response) }
+        guard head.length < announced.upperBound - start else { return Outcome(delivery: .response) }
         let total = head.status == 206 ? head.total : announced.upperBound
         let received = head.asPart(start..<start + head.length, total: total, policy: self)
-        var outcome = part(received, exchange, stored)
-        outcome.answer = .response
+        var outcome = part(received, record, stored)
+        outcome.delivery = .response
         return outcome
     }
 }
@@ -347,9 +348,9 @@ extension CachePolicy {
 extension CachePolicy {
     /// A successful request with an unsafe method invalidates its URL, and the URLs of the same origin that its response names. A response
     /// to `POST` may be stored.
-    private func unsafe(_ exchange: Exchange) -> Outcome {
-        var outcome = Outcome(answer: .response, invalidations: invalidations(by: exchange))
-        if exchange.isComplete, let head = head(of: exchange), mayStore(head, for: exchange.request) {
+    private func unsafe(_ record: ExchangeRecord) -> Outcome {
+        var outcome = Outcome(delivery: .response, invalidations: invalidations(by: record))
+        if record.isComplete, let head = head(of: record), mayStore(head, for: record.request) {
             outcome.addition = Outcome.Addition(head: head, body: [.response])
         }
         return outcome
@@ -357,8 +358,8 @@ extension CachePolicy {
 
     /// Returns the URLs whose stored responses this response invalidates. Only the head matters, because the request has changed the
     /// resource even if the body is cut off.
-    func invalidations(by exchange: Exchange) -> Set<ResourceKey> {
-        let (request, response) = (exchange.request, exchange.response)
+    func invalidations(by record: ExchangeRecord) -> Set<ResourceKey> {
+        let (request, response) = (record.request, record.response)
         guard !Self.safeMethods.contains(request.method), (200..<400).contains(response.status.code) else { return [] }
         var urls = [request.url]
         for name in [HTTPField.Name.location, .contentLocation] {

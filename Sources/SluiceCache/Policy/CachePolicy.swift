@@ -47,7 +47,7 @@ struct CachePolicy: Sendable {
         case fail
     }
 
-    /// An answer from a stored response.
+    /// What a caller gets from a stored response.
     struct Served: Sendable, Hashable {
         var status: Int
         var fields: HTTPFields
@@ -55,8 +55,8 @@ struct CachePolicy: Sendable {
         var bytes: Range<Int64>
     }
 
-    /// A request and its response.
-    struct Exchange: Sendable {
+    /// What the rules need to know about an exchange: the request, its response and the times of both.
+    struct ExchangeRecord: Sendable {
         /// The request of the caller.
         var request: TransportRequest
         var mode = LookupMode.useCache
@@ -74,7 +74,7 @@ struct CachePolicy: Sendable {
         var isCompletion: Bool { sent[.range] != request.headerFields[.range] }
     }
 
-    /// What a response changes, and what the caller gets.
+    /// What an exchange changes in the cache, and what the caller gets.
     struct Outcome: Sendable {
         /// A response to store for the URL of the request.
         struct Addition: Sendable {
@@ -88,20 +88,21 @@ struct CachePolicy: Sendable {
             case stored(Int, Range<Int64>)
         }
 
-        enum Answer: Sendable, Hashable {
+        /// What the caller gets.
+        enum Delivery: Sendable, Hashable {
             /// The response itself.
             case response
             /// A stored response, updated or stale.
             case stored(Int, Served)
             /// The response in ``Outcome/addition``, which completes a part.
             case addition(Served)
-            /// None yet: resend the request as it is, because the server confirmed an unknown response.
+            /// Nothing yet: resend the request as it is, because the server confirmed an unknown response.
             case again
-            /// None yet: the final response follows.
+            /// Nothing yet: the final response follows.
             case interim
         }
 
-        var answer: Answer
+        var delivery: Delivery
         /// New heads of stored responses, by index.
         var updates: [Int: StoredResponse.Head] = [:]
         /// The stored responses to remove.

@@ -102,10 +102,10 @@ extension StoredResponse.Head {
 
 extension StoredResponse.Head {
     /// Returns the head after a 304, a response to `HEAD` or another part of the same representation.
-    func updated(by exchange: CachePolicy.Exchange, policy: CachePolicy) -> Self {
+    func updated(by record: CachePolicy.ExchangeRecord, policy: CachePolicy) -> Self {
         Self(
-            status: status, fields: fields.updated(by: exchange.response.headerFields),
-            length: length, variant: variant, requested: exchange.requested, received: exchange.received,
+            status: status, fields: fields.updated(by: record.response.headerFields),
+            length: length, variant: variant, requested: record.requested, received: record.received,
             policy: policy)
     }
 

@@ -60,12 +60,12 @@ extension CacheAttempt {
     ) async throws {
         let requested = cache.now()
         let response = try await openExchange(sent)
-        var exchange = self.exchange(of: response, sent, requested: requested)
-        exchange.bodyLength = announcedLength(of: response) ?? 0
+        var record = self.record(of: response, sent, requested: requested)
+        record.bodyLength = announcedLength(of: response) ?? 0
         // The answer doesn't depend on the body, and no stored part belongs to it.
-        let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
+        let outcome = outcome(of: record, wasRedirected: response.redirectCount > 0, stored)
         let pieces = outcome.addition?.body
-        guard outcome.answer == .response, pieces == nil || pieces == [.response],
+        guard outcome.delivery == .response, pieces == nil || pieces == [.response],
             isLast || !RetryPolicy.isTransient(response.status)
         else {
             resolver.succeed(.whole(try await receive(response, sent, requested: requested)))
@@ -75,7 +75,7 @@ extension CacheAttempt {
         let body = SharedBody(spoolingTo: writer?.file, of: request.url)
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
         resolver.succeed(.arriving(head, body))
-        await receiveAndStore(response, exchange, into: body, writer, stored)
+        await receiveAndStore(response, record, into: body, writer, stored)
         if !request.isAlone { cache.running.remove(body, for: request.key.of(visit)) }
     }
 
@@ -91,42 +91,42 @@ extension CacheAttempt {
 
     /// Receives the body, and stores it at the end.
     private func receiveAndStore(
-        _ response: TransportResponse, _ exchange: CachePolicy.Exchange, into body: SharedBody,
+        _ response: TransportResponse, _ record: CachePolicy.ExchangeRecord, into body: SharedBody,
         _ writer: DiskWriter?, _ stored: [Candidate]
     ) async {
-        var (exchange, stored) = (exchange, stored)
+        var (record, stored) = (record, stored)
         let announced = announcedLength(of: response)
-        exchange.bodyLength = 0
+        record.bodyLength = 0
         var failure: (any Error)?
         var isSpooling = writer != nil
         var batches = response.body.makeAsyncIterator()
         do {
             while let batch = try await batches.nextBatch() {
-                exchange.bodyLength += batch.reduce(0) { $0 + Int64($1.count) }
+                record.bodyLength += batch.reduce(0) { $0 + Int64($1.count) }
                 body.append(batch)
-                report(received: exchange.bodyLength, of: announced)
+                report(received: record.bodyLength, of: announced)
                 if isSpooling, let writer {
                     isSpooling = try await append(batch, to: writer)
                     if isSpooling { body.spool() } else { body.stopSpooling() }
                 }
                 try await body.waitForRoom()
             }
-            if let announced, announced != exchange.bodyLength {
+            if let announced, announced != record.bodyLength {
                 failure = TransferError.length(
-                    announced: announced, received: exchange.bodyLength, url: request.url)
+                    announced: announced, received: record.bodyLength, url: request.url)
             }
         } catch {
             // A reader that has the last byte needn't wait for the end.
-            let isComplete = error is CancellationError && announced == exchange.bodyLength
+            let isComplete = error is CancellationError && announced == record.bodyLength
             failure = isComplete ? nil : error
         }
-        exchange.isComplete = failure == nil
+        record.isComplete = failure == nil
         if failure == nil { cache.count { $0.fetched += 1 } }
         if failure is CancellationError {
             await writer?.abandon()
             failure = cache.hasShutDown ? ResourceCache.shutDown(request.url) : failure
         } else {
-            let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
+            let outcome = outcome(of: record, wasRedirected: response.redirectCount > 0, stored)
             let isWritten = isSpooling && outcome.addition?.body == [.response]
             if !isWritten { await writer?.abandon() }
             // If what arrived isn't stored, an older part stays.

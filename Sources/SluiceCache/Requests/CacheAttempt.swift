@@ -247,7 +247,7 @@ extension CachePolicy.Served {
 
 extension CacheAttempt {
     struct Received: Sendable {
-        var exchange: CachePolicy.Exchange
+        var record: CachePolicy.ExchangeRecord
         var body: Data
         var wasRedirected: Bool
         /// The visit in which the response may be stored.
@@ -274,10 +274,10 @@ extension CacheAttempt {
         return TransferError(.connectionFailed, url: request.url, detail: detail, cause: error)
     }
 
-    func exchange(
+    func record(
         of response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate
-    ) -> CachePolicy.Exchange {
-        CachePolicy.Exchange(
+    ) -> CachePolicy.ExchangeRecord {
+        CachePolicy.ExchangeRecord(
             request: request.transport, mode: request.mode, sent: sent,
             response: HTTPResponse(status: response.status, headerFields: response.headerFields), bodyLength: 0,
             requested: requested, received: cache.now())
@@ -285,11 +285,11 @@ extension CacheAttempt {
 
     /// Receives a body and returns it with its response. If another attempt follows, throws a transient status as an error.
     func receive(_ response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate) async throws -> Received {
-        var exchange = exchange(of: response, sent, requested: requested)
-        let visit = await invalidating(by: exchange)
+        var record = record(of: response, sent, requested: requested)
+        let visit = await invalidating(by: record)
         let (body, failure) = try await collect(response)
-        exchange.bodyLength = Int64(body.count)
-        exchange.isComplete = failure == nil
+        record.bodyLength = Int64(body.count)
+        record.isComplete = failure == nil
         if !isLast, request.isSafe, RetryPolicy.isTransient(response.status) {
             var error = TransferError(status: response.status, url: request.url)
             error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: cache.now())
@@ -298,13 +298,13 @@ extension CacheAttempt {
         }
         if failure == nil, response.status.code != 304 { cache.count { $0.fetched += 1 } }
         return Received(
-            exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
+            record: record, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
     }
 
     /// Removes the stored responses that a `PUT` or another unsafe request invalidates, even if the body of its response never arrives.
     /// Returns the visit in which the response itself may be stored.
-    private func invalidating(by exchange: CachePolicy.Exchange) async -> ResourceCache.Visit {
-        let keys = policy.invalidations(by: exchange)
+    private func invalidating(by record: CachePolicy.ExchangeRecord) async -> ResourceCache.Visit {
+        let keys = policy.invalidations(by: record)
         guard !keys.isEmpty else { return visit }
         for key in keys {
             do {
@@ -370,15 +370,15 @@ extension CacheAttempt {
     ///
     /// - Parameter isAgain: Whether the request was already resent as it is, so that any response is the answer.
     private func apply(_ received: Received, to stored: inout [Candidate], isAgain: Bool) async throws -> Answer? {
-        let exchange = received.exchange
-        let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
+        let record = received.record
+        let outcome = outcome(of: record, wasRedirected: received.wasRedirected, stored)
         if !outcome.invalidations.isEmpty { stored = [] }
         let addition = try await body(of: outcome.addition, received.body, &stored)
         if outcome.addition != nil, addition == nil { return nil }
         var answer: Answer?
-        switch outcome.answer {
+        switch outcome.delivery {
         case .stored(let index, let served):
-            let isConfirmed = exchange.response.status.code == 304
+            let isConfirmed = record.response.status.code == 304
             answer = try await self.answer(served, from: &stored[index], isConfirmed ? .validated : nil)
             if answer != nil, isConfirmed { cache.count { $0.revalidated += 1 } }
             if let head = outcome.updates[index] { answer?.stored?.head = head }
@@ -388,10 +388,10 @@ extension CacheAttempt {
         case .response, .again, .interim:
             answer = Answer(
                 response: CachedResponse(
-                    exchange.response.status.code, exchange.response.headerFields, received.body, .network))
+                    record.response.status.code, record.response.headerFields, received.body, .network))
         }
         if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
-            if case .stored = outcome.answer {} else { answer?.stored = kept }
+            if case .stored = outcome.delivery {} else { answer?.stored = kept }
         }
         if let failure = received.failure { throw failure }
         return answer
@@ -399,19 +399,19 @@ extension CacheAttempt {
 
     /// Returns what the rules say about an exchange, plus what this cache and its transport add to the rules.
     func outcome(
-        of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Candidate]
+        of record: CachePolicy.ExchangeRecord, wasRedirected: Bool, _ stored: [Candidate]
     ) -> CachePolicy.Outcome {
-        var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
+        var outcome = policy.outcome(of: record, stored: stored.map(\.head))
         if wasRedirected, cache.configuration.policy != .immutable {
             // The response belongs to another URL.
-            let isForCache = exchange.response.status.code == 304 || exchange.response.status.code == 206
-            let isSentAsItIs = exchange.sent == request.headerFields
-            outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
+            let isForCache = record.response.status.code == 304 || record.response.status.code == 206
+            let isSentAsItIs = record.sent == request.headerFields
+            outcome = CachePolicy.Outcome(delivery: isForCache && !isSentAsItIs ? .again : .response)
         }
         // The transport sets the field, and processes that share the directory may send different values.
         let variesByTransport =
             request.headerFields[.userAgent] == nil
-            && exchange.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
+            && record.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
         if variesByTransport { outcome.addition = nil }
         return outcome
     }
@@ -490,7 +490,8 @@ extension CacheAttempt {
         var inMemory: StoredResponse?
         if let kept {
             inMemory = kept
-        } else if case .stored(let index, _) = outcome.answer, confirmed.contains(index), let body = stored[index].body
+        } else if case .stored(let index, _) = outcome.delivery, confirmed.contains(index),
+            let body = stored[index].body
         {
             inMemory = StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id)
         }

@@ -306,10 +306,10 @@ struct PolicyScenario {
         let body = Data((message.body ?? (isEmpty ? "" : "\(number)")).utf8)
         let response = HTTPResponse(
             status: .init(code: status), headerFields: message.headerFields(at: now))
-        let exchange = CachePolicy.Exchange(
+        let record = CachePolicy.ExchangeRecord(
             request: request, mode: mode, sent: sent, response: response, bodyLength: Int64(body.count),
             isComplete: isComplete, requested: requested, received: received)
-        let outcome = policy.outcome(of: exchange, stored: stored)
+        let outcome = policy.outcome(of: record, stored: stored)
 
         var old = entries[key] ?? []
         for (index, head) in outcome.updates { old[index].head = head }
@@ -325,7 +325,7 @@ struct PolicyScenario {
                 })
         }
         let answer: Answer? =
-            switch outcome.answer {
+            switch outcome.delivery {
             case .response: (status, response.headerFields, body)
             case .stored(let index, let served): bytes(served, old[index].body)
             case .addition(let served): added.map { bytes(served, $0.body) }
@@ -504,14 +504,14 @@ extension CachePolicy.Decision {
             {
                 length = last - first + 1
             }
-            let exchange = CachePolicy.Exchange(
+            let record = CachePolicy.ExchangeRecord(
                 request: request, mode: mode, sent: sent, response: response, bodyLength: length,
                 isComplete: one([true, true, false]), requested: time,
                 received: HTTPDate(secondsSince1970: now + one([0, 5])))
-            let outcome = policy.outcome(of: exchange, stored: stored)
+            let outcome = policy.outcome(of: record, stored: stored)
             var heads = stored
             for (index, head) in outcome.updates { heads[index] = head }
-            if case .stored(let index, let answer) = outcome.answer { check(index, answer, heads) }
+            if case .stored(let index, let answer) = outcome.delivery { check(index, answer, heads) }
             var kept = heads.indices.filter { !outcome.removals.contains($0) }.map { heads[$0] }
             if !outcome.invalidations.isEmpty { kept = [] }
             if let addition = outcome.addition {
@@ -521,7 +521,7 @@ extension CachePolicy.Decision {
                 var total: Int64 = 0
                 for piece in addition.body {
                     switch piece {
-                    case .response: total += exchange.bodyLength
+                    case .response: total += record.bodyLength
                     case .stored(let index, let range):
                         combined += 1
                         #expect(range.lowerBound >= 0 && range.upperBound <= stored[index].length)
