@@ -4,7 +4,8 @@ import NativeMark
 
 /// A decoded image for a ``CairoDrawing``.
 ///
-///     drawing.images["logo.png"] = try CairoImage(png: bytes)
+///     var drawing = CairoDrawing(StyledText(Document("![Logo](logo.png)")))
+///     drawing.images["logo.png"] = try CairoImage(png: [UInt8](Data(contentsOf: URL(filePath: "logo.png"))))
 public final class CairoImage: @unchecked Sendable {
     // Never changed after its creation, and Cairo counts references atomically.
     private let surface: OpaquePointer

@@ -1,7 +1,7 @@
 #if Cairo
 /// The paper, the margins and the size of the text of a printed document. Lengths are points of 1/72 inch.
 ///
-///     PageSetup(paper: .letter.landscape, margin: 36)
+///     let setup = PageSetup(paper: .letter.landscape, margin: 36)
 public struct PageSetup: Sendable, Hashable {
     /// The size of a page.
     public var paper: Paper

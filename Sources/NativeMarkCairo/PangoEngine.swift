@@ -1,6 +1,6 @@
 #if Cairo
 import CPangoCairo
-package import NativeMark
+public import NativeMark
 import SluiceLock
 
 /// A text engine that shapes text with Pango and the fonts that Fontconfig finds.
@@ -71,18 +71,21 @@ public final class PangoEngine: Sendable {
 }
 
 extension PangoEngine: TextEngine {
-    package func lines(
+    /// Breaks a paragraph into lines. Takes linear time, also for long words.
+    public func lines(
         of paragraph: TextParagraph, width: Double, firstIndent: Double
     ) -> [any TextEngineLine] {
         // Releasing a layout takes the lock, so the lines leave it first.
         state.withLock { $0.lines(of: paragraph, width: width, firstIndent: firstIndent, engine: self) }
     }
 
-    package func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
+    /// Returns the width of the longest word, and the width of the paragraph in one line.
+    public func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
         state.withLock { $0.widths(of: paragraph) }
     }
 
-    package func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) {
+    /// Returns the height of the style's font above and below the baseline.
+    public func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) {
         state.withLock { $0.metrics(of: style) }
     }
 }

@@ -9,8 +9,9 @@
 /// sections is the larger one of their spacings, as in a ``TextLayout``. The box of the document itself isn't drawn.
 ///
 /// Styling and layout take time in proportion to what is visible, and ``update(to:)`` in proportion to the sections in memory.
-package struct DocumentLayout {
-    private(set) package var document: Document
+public struct DocumentLayout {
+    /// The document that is laid out.
+    public private(set) var document: Document
     private let style: StyleSheet
     private let environment: StyleSheet.Environment
     private let highlighter: (any CodeHighlighter)?
@@ -26,20 +27,21 @@ package struct DocumentLayout {
     }
 
     /// A part of the document at its place.
-    package struct Section {
+    public struct Section {
         /// The number of the section, from 0.
-        package var index: Int
+        public var index: Int
         /// The distance from the top of the first section that was asked for.
-        package var top: Double
-        package var text: StyledText
+        public var top: Double
+        /// The styled text of the section.
+        public var text: StyledText
         /// The layout, from its own top.
-        package var layout: TextLayout
+        public var layout: TextLayout
     }
 
     /// Creates a layout, without laying out anything.
     ///
     /// The parameters are those of ``StyledText/init(_:style:environment:highlighter:)`` and ``TextLayout/init(_:width:engine:imageSize:)``.
-    package init(
+    public init(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
         highlighter: (any CodeHighlighter)? = nil, width: Double, engine: any TextEngine,
         imageSize: @escaping (StyledText.Image) -> LayoutSize? = { _ in nil }
@@ -54,10 +56,10 @@ package struct DocumentLayout {
     }
 
     /// The number of sections. The last one has the footnotes, if there are any.
-    package var count: Int { document.storage.regions.count + (document.storage.footnotes.isEmpty ? 0 : 1) }
+    public var count: Int { document.storage.regions.count + (document.storage.footnotes.isEmpty ? 0 : 1) }
 
     /// The height of the whole document: exact where the sections are in memory, and otherwise estimated from the length of the text.
-    package var height: Double {
+    public var height: Double {
         let regions = document.storage.regions
         var (bytes, points) = (0, 0.0)
         for (index, section) in known where index < regions.count {
@@ -68,7 +70,7 @@ package struct DocumentLayout {
     }
 
     /// Returns the section that contains a position in the source, in UTF-8 offsets, to scroll there.
-    package func section(at offset: Int) -> Int {
+    public func section(at offset: Int) -> Int {
         let regions = document.storage.regions
         guard regions.count > 0 else { return 0 }
         let offset = min(max(offset, 0), max(regions.extent.bytes - 1, 0))
@@ -76,7 +78,7 @@ package struct DocumentLayout {
     }
 
     /// Returns the sections from an index down until they cover a height. Sections without text are left out.
-    package mutating func sections(from first: Int, height: Double) -> [Section] {
+    public mutating func sections(from first: Int, height: Double) -> [Section] {
         var sections: [Section] = []
         var index = max(first, 0)
         var (bottom, spacing) = (0.0, 0.0)
@@ -104,7 +106,7 @@ package struct DocumentLayout {
     }
 
     /// Takes an edited document. Sections that it shares with the one before keep their layout; see ``Document/changes(since:)``.
-    package mutating func update(to edited: Document) {
+    public mutating func update(to edited: Document) {
         let regions = edited.storage.regions
         let shared = regions.shared(with: document.storage.regions)
         let (end, shift) = (

@@ -2,7 +2,7 @@
 ///
 /// The commands of a layout are positioned, in points with y downward, and sorted from back to front. Colors are resolved for the layout's
 /// environment, so a back end only translates them. In commands, the leading edge is the left one, whatever the writing direction is.
-package enum DrawingCommand: Sendable {
+public enum DrawingCommand: Sendable {
     /// A filled rectangle with rounded corners.
     case fill(LayoutRectangle, radius: Double, corners: LayoutCorners = .all, StyleSheet.Tone)
     /// Lines along the inside of some edges of a rectangle.
@@ -18,65 +18,82 @@ package enum DrawingCommand: Sendable {
 }
 
 /// A position in a layout, in points from its top left corner.
-package struct LayoutPoint: Sendable, Hashable {
-    package var x: Double
-    package var y: Double
+public struct LayoutPoint: Sendable, Hashable {
+    /// The distance from the left edge.
+    public var x: Double
+    /// The distance from the top edge.
+    public var y: Double
 
-    package init(x: Double, y: Double) {
+    /// Creates a point.
+    public init(x: Double, y: Double) {
         self.x = x
         self.y = y
     }
 }
 
 /// A width and a height, in points.
-package struct LayoutSize: Sendable, Hashable {
-    package var width: Double
-    package var height: Double
+public struct LayoutSize: Sendable, Hashable {
+    /// The width.
+    public var width: Double
+    /// The height.
+    public var height: Double
 
-    package init(width: Double, height: Double) {
+    /// Creates a size.
+    public init(width: Double, height: Double) {
         self.width = width
         self.height = height
     }
 }
 
 /// A rectangle in a layout, in points.
-package struct LayoutRectangle: Sendable, Hashable {
-    package var x: Double
-    package var y: Double
-    package var width: Double
-    package var height: Double
+public struct LayoutRectangle: Sendable, Hashable {
+    /// The distance from the left edge.
+    public var x: Double
+    /// The distance from the top edge.
+    public var y: Double
+    /// The width.
+    public var width: Double
+    /// The height.
+    public var height: Double
 
-    package init(x: Double, y: Double, width: Double, height: Double) {
+    /// Creates a rectangle.
+    public init(x: Double, y: Double, width: Double, height: Double) {
         self.x = x
         self.y = y
         self.width = width
         self.height = height
     }
 
-    package var maxX: Double { x + width }
-    package var maxY: Double { y + height }
+    /// The distance of the right side from the left edge.
+    public var maxX: Double { x + width }
+    /// The distance of the bottom from the top edge.
+    public var maxY: Double { y + height }
 
     /// Returns the horizontal and the vertical distance of a point from the rectangle.
     func distance(to point: LayoutPoint) -> LayoutPoint {
         LayoutPoint(x: max(x - point.x, point.x - maxX, 0), y: max(y - point.y, point.y - maxY, 0))
     }
 
-    package func contains(_ point: LayoutPoint) -> Bool {
+    /// Returns whether a point is in the rectangle. The right and the bottom edge aren't.
+    public func contains(_ point: LayoutPoint) -> Bool {
         x <= point.x && point.x < maxX && y <= point.y && point.y < maxY
     }
 }
 
 /// The corners of a rectangle that are rounded. A box that continues on the next line has square corners at the break.
-package struct LayoutCorners: OptionSet, Sendable, Hashable {
-    package let rawValue: Int
+public struct LayoutCorners: OptionSet, Sendable, Hashable {
+    /// The bits of the corners.
+    public let rawValue: Int
 
-    package init(rawValue: Int) { self.rawValue = rawValue }
+    /// Creates a set from bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// The two corners at the left.
-    package static let leading = Self(rawValue: 1)
+    public static let leading = Self(rawValue: 1)
     /// The two corners at the right.
-    package static let trailing = Self(rawValue: 2)
-    package static let all: Self = [.leading, .trailing]
+    public static let trailing = Self(rawValue: 2)
+    /// All four corners.
+    public static let all: Self = [.leading, .trailing]
 }
 
 extension StyleSheet.Tone {

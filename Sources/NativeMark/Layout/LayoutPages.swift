@@ -8,7 +8,7 @@
 /// or before its last one, unless something is higher than a page. Boxes are open where a page ends.
 ///
 /// Keeps one page and one section. Takes linear time.
-package struct LayoutPages: Sequence, IteratorProtocol {
+public struct LayoutPages: Sequence, IteratorProtocol {
     private var sections: LayoutSections
     private var breaks: PageBreaks
     /// The pages that are complete but haven't been returned.
@@ -20,7 +20,7 @@ package struct LayoutPages: Sequence, IteratorProtocol {
     private var count = 0
 
     /// `size` is the room for the text on a page. The other parameters are those of ``LayoutSections``.
-    package init(
+    public init(
         _ text: StyledText, size: LayoutSize, engine: any TextEngine,
         imageSize: @escaping (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
@@ -33,7 +33,8 @@ package struct LayoutPages: Sequence, IteratorProtocol {
         breaks = PageBreaks(height: height, text: text)
     }
 
-    package mutating func next() -> LayoutPage? {
+    /// Lays out the next page, or returns `nil` at the end.
+    public mutating func next() -> LayoutPage? {
         while complete.isEmpty, !isAtEnd {
             if let section = sections.next() {
                 commands += section.commands
@@ -82,14 +83,17 @@ package struct LayoutPages: Sequence, IteratorProtocol {
 }
 
 /// A page of a ``LayoutPages``: the part of the layout from `top` to `bottom`, in the coordinates of the document.
-package struct LayoutPage: Sendable {
+public struct LayoutPage: Sendable {
     /// The number of the page, from 1.
-    package var number: Int
-    package var top: Double
-    package var bottom: Double
+    public var number: Int
+    /// The top of the page, in the coordinates of the document.
+    public var top: Double
+    /// The bottom of what is on the page, in the coordinates of the document.
+    public var bottom: Double
     /// What to draw, from back to front. Boxes may reach above and below the page.
-    package var commands: [DrawingCommand] = []
-    package var lines: [PlacedLine] = []
+    public var commands: [DrawingCommand] = []
+    /// The lines of text on the page, in the order of the document.
+    public var lines: [PlacedLine] = []
 }
 
 extension PlacedLine {
@@ -98,7 +102,7 @@ extension PlacedLine {
 
 extension DrawingCommand {
     /// Whether the command belongs to one page. Others are cut where a page ends.
-    package var isWhole: Bool {
+    public var isWhole: Bool {
         switch self {
         case .text, .checkbox: true
         case .fill, .stroke, .line, .image: false
@@ -106,7 +110,7 @@ extension DrawingCommand {
     }
 
     /// The top and the bottom. For text and checkboxes, both are the middle of the line.
-    package var extent: (top: Double, bottom: Double) {
+    public var extent: (top: Double, bottom: Double) {
         switch self {
         case .fill(let rectangle, _, _, _), .stroke(let rectangle, _, _), .image(_, let rectangle, _):
             return (rectangle.y, rectangle.maxY)

@@ -6,36 +6,39 @@
 ///
 /// A section is a block of the document with everything inside, such as a paragraph or a whole list. All sections have the coordinates of
 /// the document. The border and background of the document itself aren't drawn.
-package struct LayoutSections: Sequence, IteratorProtocol {
+public struct LayoutSections: Sequence, IteratorProtocol {
     private var builder: LayoutBuilder
 
     /// The parameters are those of ``TextLayout/init(_:width:engine:imageSize:)``.
-    package init(
+    public init(
         _ text: StyledText, width: Double, engine: any TextEngine,
         imageSize: @escaping (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
         builder = LayoutBuilder(text, width: width, engine: engine, lineLimit: nil, imageSize: imageSize)
     }
 
-    package mutating func next() -> LayoutSection? { builder.nextSection() }
+    /// Lays out the next section, or returns `nil` at the end.
+    public mutating func next() -> LayoutSection? { builder.nextSection() }
 }
 
 /// What a ``LayoutBuilder`` has placed.
-package struct LayoutSection: Sendable {
+public struct LayoutSection: Sendable {
     /// What to draw, from back to front.
-    package var commands: [DrawingCommand]
+    public var commands: [DrawingCommand]
     /// The lines of text, in the order of the document.
-    package var lines: [PlacedLine]
+    public var lines: [PlacedLine]
     /// What a page doesn't cut, from top to bottom.
-    package var rows: [LayoutRow]
+    public var rows: [LayoutRow]
     /// The bottom of the section.
-    package var bottom: Double
+    public var bottom: Double
 }
 
 /// A line of text, a row of a table or a rule, with the padding and border of boxes that begin above it or end below it.
-package struct LayoutRow: Sendable, Hashable {
-    package var top: Double
-    package var bottom: Double
+public struct LayoutRow: Sendable, Hashable {
+    /// The top in the coordinates of the document.
+    public var top: Double
+    /// The bottom in the coordinates of the document.
+    public var bottom: Double
     /// The index of the innermost block that contains the row.
-    package var block: Int
+    public var block: Int
 }

@@ -1,7 +1,7 @@
 /// What a platform provides for a ``TextLayout``: the shapes and breaks of one paragraph of text.
 ///
 /// Shaping, bidirectional text and font fallback are the engine's. The layout positions the engine's lines, and draws everything else.
-package protocol TextEngine: Sendable {
+public protocol TextEngine: Sendable {
     /// Breaks a paragraph into lines. A paragraph without text has one empty line, with the height of its first style.
     ///
     /// Lines are at most `width` points wide, except a piece that can't be broken. The first line has `firstIndent` points less.
@@ -15,7 +15,7 @@ package protocol TextEngine: Sendable {
 }
 
 /// A line of a paragraph, as an engine has shaped it. A back end knows the engine's own type, and draws it.
-package protocol TextEngineLine: Sendable {
+public protocol TextEngineLine: Sendable {
     /// The part of the paragraph's text in the line, in UTF-8 offsets, including spaces at its end.
     var range: Range<Int> { get }
     /// The width without spaces at the end.
@@ -32,27 +32,32 @@ package protocol TextEngineLine: Sendable {
 }
 
 /// The text of a paragraph with its styles, and placeholders for what the layout draws between the letters.
-package struct TextParagraph: Sendable, Hashable {
+public struct TextParagraph: Sendable, Hashable {
     /// The text. Each placeholder is one U+FFFC.
-    package var text = ""
+    public var text = ""
     /// Contiguous runs of equal style.
-    package var runs: [Run] = []
+    public var runs: [Run] = []
     /// How lines are adjusted to the width. The engine stretches justified lines; the layout moves all others.
-    package var isJustified = false
-    package var isHyphenated = false
+    public var isJustified = false
+    /// Whether the engine may hyphenate words.
+    public var isHyphenated = false
     /// Whether the paragraph is written from right to left. The engine orders its runs accordingly; the layout aligns its lines.
-    package var isRightToLeft = false
+    public var isRightToLeft = false
 
-    package init() {}
+    /// Creates an empty paragraph.
+    public init() {}
 
-    package struct Run: Sendable, Hashable {
+    /// A part of the text with one style.
+    public struct Run: Sendable, Hashable {
         /// The range in ``TextParagraph/text``, in UTF-8 offsets.
-        package var range: Range<Int>
-        package var style: ResolvedTextStyle
+        public var range: Range<Int>
+        /// The style of the text.
+        public var style: ResolvedTextStyle
         /// The space that the run takes if it is a placeholder.
-        package var placeholder: Placeholder?
+        public var placeholder: Placeholder?
 
-        package init(range: Range<Int>, style: ResolvedTextStyle, placeholder: Placeholder? = nil) {
+        /// Creates a run.
+        public init(range: Range<Int>, style: ResolvedTextStyle, placeholder: Placeholder? = nil) {
             self.range = range
             self.style = style
             self.placeholder = placeholder
@@ -60,12 +65,14 @@ package struct TextParagraph: Sendable, Hashable {
     }
 
     /// Space for an image, or for the padding of a box around text.
-    package struct Placeholder: Sendable, Hashable {
-        package var advance: Double
+    public struct Placeholder: Sendable, Hashable {
+        /// The width in points.
+        public var advance: Double
         /// The height above the baseline, or `nil` for a placeholder that doesn't change the height of its line.
-        package var ascent: Double?
+        public var ascent: Double?
 
-        package init(advance: Double, ascent: Double? = nil) {
+        /// Creates a space.
+        public init(advance: Double, ascent: Double? = nil) {
             self.advance = advance
             self.ascent = ascent
         }

@@ -15,16 +15,16 @@
 /// quote bars, markers, and the first column of a table.
 ///
 /// Takes time in proportion to the text, plus the engine's.
-package struct TextLayout: Sendable {
+public struct TextLayout: Sendable {
     /// The width that was asked for, and the height of the text.
-    package let size: LayoutSize
+    public let size: LayoutSize
     /// What to draw, from back to front.
-    package let commands: [DrawingCommand]
+    public let commands: [DrawingCommand]
     /// The spacing that the first and the last block have to other text, which isn't part of ``size``.
     let spacing: (above: Double, below: Double)
     private let text: StyledText
     /// Whether there is more text than the line limit allows.
-    package let isTruncated: Bool
+    public let isTruncated: Bool
     private let lines: [PlacedLine]
     /// The number of lines of text, without those of markers.
     var lineCount: Int { lines.count }
@@ -38,7 +38,7 @@ package struct TextLayout: Sendable {
     ///   - lineLimit: The number of lines that are shown, or `nil` for all. If there is more text, the last line ends with an ellipsis. Rows of
     ///     a table are shown whole or not at all.
     ///   - imageSize: Returns the size of an image of ``StyledText/images``, by its index, or `nil` to show its alternative text.
-    package init(
+    public init(
         _ text: StyledText, width: Double, engine: any TextEngine, lineLimit: Int? = nil,
         imageSize: (_ index: Int) -> LayoutSize? = { _ in nil }
     ) {
@@ -55,7 +55,7 @@ package struct TextLayout: Sendable {
     }
 
     /// Returns the index of the link at a point.
-    package func link(at point: LayoutPoint) -> Int? {
+    public func link(at point: LayoutPoint) -> Int? {
         guard let line = lines.first(where: { $0.rectangle.contains(point) }) else { return nil }
         let offset = line.line.offset(at: point.x - line.origin.x)
         return line.parts.first { $0.range.contains(offset) }.flatMap { text.runs[$0.run].link }
@@ -67,7 +67,7 @@ package struct TextLayout: Sendable {
     ///
     /// Returns the beginning of an image's alternative text for its whole area, and `nil` if nothing has text. Takes time in proportion to
     /// the number of lines.
-    package func characterIndex(at point: LayoutPoint) -> Int? {
+    public func characterIndex(at point: LayoutPoint) -> Int? {
         func limited(_ value: Double) -> Double { value.isFinite ? min(max(value, -1e9), 1e9) : 0 }
         let point = LayoutPoint(x: limited(point.x), y: limited(point.y))
         let nearest = lines.lazy.filter { !$0.parts.isEmpty }.min {
@@ -87,7 +87,7 @@ package struct TextLayout: Sendable {
     }
 
     /// Returns the rectangles that a part of the text covers, in UTF-8 offsets of ``StyledText/string``.
-    package func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
+    public func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
         lines.flatMap { line in
             line.parts.flatMap { part -> [LayoutRectangle] in
                 let wanted = part.source.clamped(to: range)
@@ -103,19 +103,20 @@ package struct TextLayout: Sendable {
 }
 
 /// A line at its place.
-package struct PlacedLine: Sendable {
-    package var line: any TextEngineLine
+public struct PlacedLine: Sendable {
+    /// The line, as the engine has shaped it.
+    public var line: any TextEngineLine
     /// The left end of the baseline.
-    package var origin: LayoutPoint
+    public var origin: LayoutPoint
     /// The box of the line.
-    package var rectangle: LayoutRectangle
+    public var rectangle: LayoutRectangle
     /// The index of the block that the line belongs to.
-    package var block: Int
+    public var block: Int
     /// The parts of the whole paragraph.
     var parts: [LayoutParagraph.Part]
 
     /// Returns the runs of the line that lead to somewhere, as links and references to footnotes do, and the rectangles of their words.
-    package func references(in text: StyledText) -> [(run: Int, rectangle: LayoutRectangle)] {
+    public func references(in text: StyledText) -> [(run: Int, rectangle: LayoutRectangle)] {
         parts.overlapping(line.range, by: \.range).flatMap { part -> [(run: Int, rectangle: LayoutRectangle)] in
             let shown = part.range.clamped(to: line.range)
             let run = text.runs[part.run]

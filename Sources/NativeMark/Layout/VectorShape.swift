@@ -1,14 +1,20 @@
 /// A path with one color, filled or stroked: what a back end needs to draw for boxes, borders, lines and checkboxes.
 ///
-///     for shape in command.shapes { canvas.draw(shape) }
+///     for command in TextLayout(text, width: 320, engine: engine).commands {
+///         for shape in command.shapes { draw(shape) }
+///     }
 ///
 /// So the form of a dotted border or a wavy line is the same in all back ends.
-package struct VectorShape: Sendable, Hashable {
-    package var path: [Element]
-    package var paint: Paint
-    package var color: StyleSheet.Tone
+public struct VectorShape: Sendable, Hashable {
+    /// The lines and curves, from the first to the last.
+    public var path: [Element]
+    /// Whether the path is filled or stroked.
+    public var paint: Paint
+    /// The color of the whole shape.
+    public var color: StyleSheet.Tone
 
-    package enum Element: Sendable, Hashable {
+    /// A step along a path.
+    public enum Element: Sendable, Hashable {
         case move(LayoutPoint)
         case line(LayoutPoint)
         /// A cubic Bézier curve with two control points.
@@ -16,7 +22,8 @@ package struct VectorShape: Sendable, Hashable {
         case close
     }
 
-    package enum Paint: Sendable, Hashable {
+    /// How a path becomes visible.
+    public enum Paint: Sendable, Hashable {
         case fill
         /// A line with its center on the path. `dashes` are the lengths of dashes and gaps in turn; an empty list is a solid line.
         case stroke(width: Double, dashes: [Double] = [], isRound: Bool = false)
@@ -25,7 +32,7 @@ package struct VectorShape: Sendable, Hashable {
 
 extension DrawingCommand {
     /// The shapes of the command, from back to front. Text and images have none.
-    package var shapes: [VectorShape] {
+    public var shapes: [VectorShape] {
         switch self {
         case .fill(let rectangle, let radius, let corners, let color):
             [VectorShape(path: .rectangle(rectangle, radius: radius, corners: corners), paint: .fill, color: color)]
@@ -109,7 +116,7 @@ extension ResolvedBlockStyle.Border {
 
 extension ResolvedTextStyle {
     /// Returns the lines under and through text at its place on a line. `start` is the left end of its baseline.
-    package func decorations(from start: LayoutPoint, width: Double) -> [VectorShape] {
+    public func decorations(from start: LayoutPoint, width: Double) -> [VectorShape] {
         let thickness = max(fontSize / 16, 0.4)
         let y = start.y - LayoutBuilder.points(baseline, least: -1_000)
         var shapes: [VectorShape] = []
@@ -149,7 +156,7 @@ extension [VectorShape.Element] {
     private static var quarter: Double { 0.5523 }
 
     /// Returns a rectangle with round corners, of at most half of its sides.
-    package static func rectangle(
+    public static func rectangle(
         _ rectangle: LayoutRectangle, radius: Double, corners: LayoutCorners = .all
     ) -> [VectorShape.Element] {
         let radius = Swift.min(radius, rectangle.width / 2, rectangle.height / 2)

@@ -1,6 +1,8 @@
-// What the samples of doc comments in Sources/NativeMark/Layout take for granted.
-@testable import NativeMark
+// For the samples of the layout. Nothing here runs.
+import NativeMark
 
-let text = StyledText(Document("a"))
-var engine: any TextEngine { fatalError() }
+let text = StyledText(document)
+let engine: any TextEngine = { fatalError() }()
+let range = 0..<1
 func draw(_ command: DrawingCommand) {}
+func draw(_ shape: VectorShape) {}
