@@ -128,11 +128,7 @@ extension DrawingCommand {
 
 // MARK: - Page breaks
 
-/// Decides where pages end.
-///
-///     var breaks = PageBreaks(height: 720, text: text)
-///     for section in sections { pages += breaks.add(section.rows) }
-///     pages += breaks.finish()
+/// Decides where pages end, from the rows of one section after another.
 struct PageBreaks {
     struct Extent: Hashable {
         var top: Double
