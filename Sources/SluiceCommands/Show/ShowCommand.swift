@@ -114,7 +114,10 @@ struct ShowCommand: ConsoleCommand {
 
     @Option(
         help: .init(
-            "The pages of pdf, png and svg: a3, a4, a5, letter, legal, or a size such as 150x200mm. (default: a4 for pdf, none for the others)",
+            """
+            The pages of pdf, png and svg: a3, a4, a5, letter, legal, or a size such as 150x200mm. (default: a4 for pdf, none for the \
+            others)
+            """,
             valueName: "size"))
     var paper: String?
 
@@ -130,7 +133,7 @@ struct ShowCommand: ConsoleCommand {
     @Flag(help: "Show only the descriptions of images, without addresses and HTML elements.")
     var noImages = false
 
-    @Flag(help: "Fetch images from the servers that the document names, if the terminal shows images.")
+    @Flag(help: "Fetch images from the servers that the document names, if they can be shown or drawn.")
     var remoteImages = false
 
     @Flag(help: "Write a long text to the terminal instead of a pager.")
