@@ -113,11 +113,20 @@ struct PangoLine: TextEngineLine {
                 &ranges, &count)
             defer { g_free(ranges) }
             guard let ranges else { return [] }
-            return (0..<Int(count)).compactMap { index in
-                let start = points(ranges[2 * index]) - offset
-                let end = points(ranges[2 * index + 1]) - offset
-                return start < end ? start..<end : nil
+            // Pango returns a span for each of its runs. They are in the order of the text, which may go from right to left.
+            var spans: [Range<Double>] = []
+            for index in 0..<Int(count) {
+                let (start, end) = (points(ranges[2 * index]) - offset, points(ranges[2 * index + 1]) - offset)
+                guard start < end else { continue }
+                if let last = spans.last, abs(last.upperBound - start) < 0.01 {
+                    spans[spans.count - 1] = last.lowerBound..<end
+                } else if let last = spans.last, abs(end - last.lowerBound) < 0.01 {
+                    spans[spans.count - 1] = start..<last.upperBound
+                } else {
+                    spans.append(start..<end)
+                }
             }
+            return spans
         }
     }
 

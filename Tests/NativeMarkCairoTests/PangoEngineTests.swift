@@ -113,6 +113,20 @@ import Testing
         }
     }
 
+    @Test func `text and placeholders without a gap are one span`() {
+        var text = TextParagraph()
+        for (string, advance) in [("a ", nil), ("\u{FFFC}", 6.0), ("\u{2060}code\u{2060}", nil), ("\u{FFFC}", 6.0)] {
+            let start = text.text.utf8.count
+            text.text += string
+            text.runs.append(
+                .init(
+                    range: start..<text.text.utf8.count, style: style,
+                    placeholder: advance.map { .init(advance: $0) }))
+        }
+        let line = engine.lines(of: text, width: .infinity, firstIndent: 0)[0]
+        #expect(line.spans(of: 2..<text.text.utf8.count).count == 1)
+    }
+
     @Test func `a placeholder has its advance and, with an ascent, makes the line higher`() {
         var text = TextParagraph()
         text.text = "\u{FFFC}"

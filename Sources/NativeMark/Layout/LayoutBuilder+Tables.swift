@@ -78,8 +78,11 @@ extension LayoutBuilder {
             y = bottom
             shownLines += highest
             if let color = text.blocks[row.block].style.background {
-                backgrounds[rowSlot] = .fill(
-                    .init(x: left, y: rowTop, width: right - left, height: y - rowTop), radius: 0, color)
+                // Inside the border, which is drawn before the rows.
+                let inside = LayoutRectangle(
+                    x: left + edges.start, y: rowTop, width: right - left - edges.start - edges.end,
+                    height: y - rowTop)
+                backgrounds[rowSlot] = .fill(inside, radius: 0, color)
             }
             if number + 1 < rows.count, let line = number == 0 ? style.headerLine : style.rowLine {
                 let width = Self.points(line.width)
