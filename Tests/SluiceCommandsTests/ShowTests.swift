@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: [
         (["--width", "0"], "", ExitStatus.usage, ["--width 0", "from 1 to"]),
-        (["--to", "pdf"], "", .usage, ["pdf", "--to"]),
+        (["--to", "docx"], "", .usage, ["docx", "--to"]),
         (["--style", "{dir}/none.json"], "", .localFile, ["--style: ", "none.json", "ENOENT"]),
         (["--style", "{dir}/s.json"], "{", .usage, ["s.json", "isn't valid JSON", ". Look for"]),
         (["--style", "{dir}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
