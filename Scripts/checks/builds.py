@@ -2,7 +2,7 @@
 
 `SLUICE_SCRATCH` names the build directory (`swift build --scratch-path`), `.build` by default. The checks build nothing.
 """
-import glob, os, pathlib, sys
+import glob, os, pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / os.environ.get("SLUICE_SCRATCH", ".build")
@@ -23,4 +23,9 @@ def modules_of_build(scratch: pathlib.Path = SCRATCH) -> list[str]:
             # C modules that have their own module map, and system libraries. Swift modules of the dependencies import them.
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/include/module.modulemap"),
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/module.modulemap")]
-    return ["-I", f"{scratch}/debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}"))]
+    # The headers of CPangoCairo, if the system has them. A build without the trait Cairo doesn't need them.
+    pango = subprocess.run(["pkg-config", "--cflags-only-I", "pangocairo"], capture_output=True, text=True)
+    headers = pango.stdout.split() if pango.returncode == 0 else []
+    maps += [f"{ROOT}/Sources/CPangoCairo/module.modulemap"] if headers else []
+    return ["-I", f"{scratch}/debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
+            *(word for flag in headers for word in ("-Xcc", flag))]

@@ -16,7 +16,7 @@ public struct CairoDrawing: Sendable {
     public var text: StyledText
     /// What shapes the text.
     public var engine: PangoEngine
-    /// The images by their ``StyledText/Image/source``. Other images are shown as their alternative text.
+    /// The images by their `StyledText.Image.source`. Other images are shown as their alternative text.
     public var images: [String: CairoImage] = [:]
     /// The title of a PDF.
     public var title: String?
@@ -128,6 +128,7 @@ public struct CairoDrawing: Sendable {
 
     /// Returns the pages, which are laid out one after another.
     ///
+    ///     let drawing = CairoDrawing(StyledText(Document("# Notes")))
     ///     for page in try drawing.pages(PageSetup(paper: .a5)) {
     ///         let png = try page.png(scale: 2)
     ///         print("page \(page.number) has \(png.count) bytes")

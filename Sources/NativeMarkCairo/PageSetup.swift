@@ -63,7 +63,9 @@ public struct PageSetup: Sendable, Hashable {
 
         /// Reads a name, or a width and a height with a unit.
         ///
-        ///     Paper("a4"), Paper("letter"), Paper("100x150mm"), Paper("6x9in"), Paper("432x648")     // points without a unit
+        ///     let postcard = PageSetup.Paper("148x105mm")
+        ///     let book = PageSetup.Paper("6x9in")
+        ///     let letter = PageSetup.Paper("612x792")      // points without a unit
         ///
         /// The result is `nil` for other text, and for a side of less than 72 points or more than 14,400 points, PDF's limit (ISO 32000,
         /// annex C).

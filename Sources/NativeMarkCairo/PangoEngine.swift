@@ -15,11 +15,11 @@ import SluiceLock
 public final class PangoEngine: Sendable {
     /// The families of the four font designs, and where fonts come from.
     public struct Fonts: Sendable, Hashable {
-        /// The family of ``StyleSheet/FontDesign/default`` and of `rounded`.
+        /// The family of the font designs `default` and `rounded`.
         public var `default`: String
-        /// The family of ``StyleSheet/FontDesign/serif``.
+        /// The family of the font design `serif`.
         public var serif: String
-        /// The family of ``StyleSheet/FontDesign/monospaced``.
+        /// The family of the font design `monospaced`.
         public var monospaced: String
         /// Font files, or directories of font files, to use in place of the system's fonts. Without any, the system's fonts are used.
         public var files: [String]

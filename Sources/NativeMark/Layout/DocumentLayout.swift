@@ -40,7 +40,7 @@ public struct DocumentLayout {
 
     /// Creates a layout, without laying out anything.
     ///
-    /// The parameters are those of ``StyledText/init(_:style:environment:highlighter:)`` and ``TextLayout/init(_:width:engine:imageSize:)``.
+    /// The parameters are those of ``StyledText/init(_:style:environment:highlighter:)`` and ``TextLayout/init(_:width:engine:lineLimit:imageSize:)``.
     public init(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
         highlighter: (any CodeHighlighter)? = nil, width: Double, engine: any TextEngine,

@@ -9,7 +9,7 @@
 public struct LayoutSections: Sequence, IteratorProtocol {
     private var builder: LayoutBuilder
 
-    /// The parameters are those of ``TextLayout/init(_:width:engine:imageSize:)``.
+    /// The parameters are those of ``TextLayout/init(_:width:engine:lineLimit:imageSize:)``.
     public init(
         _ text: StyledText, width: Double, engine: any TextEngine,
         imageSize: @escaping (_ index: Int) -> LayoutSize? = { _ in nil }
@@ -21,7 +21,7 @@ public struct LayoutSections: Sequence, IteratorProtocol {
     public mutating func next() -> LayoutSection? { builder.nextSection() }
 }
 
-/// What a ``LayoutBuilder`` has placed.
+/// A part of a layout: one block of the document with everything inside.
 public struct LayoutSection: Sendable {
     /// What to draw, from back to front.
     public var commands: [DrawingCommand]

@@ -63,7 +63,8 @@ public struct TextLayout: Sendable {
 
     /// Returns the offset of the character at a point, or of the nearest one, in UTF-8 offsets of ``StyledText/string``.
     ///
-    ///     layout.characterIndex(at: .init(x: 12, y: 40))   // of the character under the pointer
+    ///     let layout = TextLayout(text, width: 320, engine: engine)
+    ///     let index = layout.characterIndex(at: .init(x: 12, y: 40))   // of the character under the pointer
     ///
     /// Returns the beginning of an image's alternative text for its whole area, and `nil` if nothing has text. Takes time in proportion to
     /// the number of lines.
