@@ -17,6 +17,7 @@ checks=(
     "/usr/include/pango-1.0/pango/pangocairo.h libpango1.0-dev pango-devel"
     "/usr/bin/pkg-config pkg-config pkgconf-pkg-config"
     "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf|/usr/share/fonts/dejavu-sans-mono-fonts fonts-dejavu-core dejavu-fonts-all"
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans-Oblique.ttf|/usr/share/fonts/dejavu-sans-fonts fonts-dejavu-extra dejavu-fonts-all"
     "/usr/bin/pdftotext poppler-utils poppler-utils"
     "/usr/bin/qpdf qpdf qpdf"
     # For the package trait PostgreSQL, which the checks' debug builds have.
