@@ -9,6 +9,8 @@ set -euo pipefail
 
 # The same in all builds, because a change would compile our modules again.
 export SLUICE_WARNINGS_AS_ERRORS=1
+# SwiftPM passes the traits to the compiler in the order of a set. With random hashes, every other command would compile everything again.
+export SWIFT_DETERMINISTIC_HASHING=1
 # All builds share this directory, with debug/ and release/ in it. A step with a different package graph uses a separate one.
 export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
 
