@@ -5,7 +5,8 @@ import NativeMark
 /// Draws the commands of a layout on a Cairo surface.
 struct CairoCanvas {
     let cairo: OpaquePointer
-    let images: [Int: CairoImage]
+    /// The images by their index in the styled text.
+    let images: [Int: CairoImageView]
     /// The color of text without a color of its own.
     let standard: RGBA
 
@@ -14,6 +15,29 @@ struct CairoCanvas {
         var green = 0.0
         var blue = 0.0
         var alpha = 1.0
+    }
+
+    /// Draws a page at its place on paper, in points of the paper.
+    ///
+    /// - Parameter around: Is called with each command that is whole on the page, and with a closure that draws it.
+    func draw(
+        _ page: LayoutPage, _ setup: PageSetup, around: (DrawingCommand, () -> Void) -> Void = { $1() }
+    ) {
+        cairo_save(cairo)
+        cairo_translate(cairo, setup.margin, setup.margin - page.top * setup.scale)
+        cairo_scale(cairo, setup.scale, setup.scale)
+        for command in page.commands {
+            if page.cuts(command) {
+                cairo_save(cairo)
+                cairo_rectangle(cairo, -1e6, page.top, 2e6, page.bottom - page.top)
+                cairo_clip(cairo)
+                draw(command)
+                cairo_restore(cairo)
+            } else {
+                around(command) { draw(command) }
+            }
+        }
+        cairo_restore(cairo)
     }
 
     func draw(_ command: DrawingCommand) {

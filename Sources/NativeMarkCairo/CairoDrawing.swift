@@ -10,7 +10,7 @@ public import NativeMark
 ///     let picture = try drawing.png(width: 640, scale: 2)
 ///
 /// The same text, sheet and fonts give the same bytes. Drawing uses the processor: call it from a task of its own, not from the main actor.
-/// PDFs are drawn page by page and take memory for one page and one block of the document. PNGs and SVGs are held in memory.
+/// PDFs are drawn page by page: beside the styled text, they take memory for one page and one block. PNGs and SVGs are held in memory.
 public struct CairoDrawing: Sendable {
     /// The text to draw.
     public var text: StyledText
@@ -151,15 +151,19 @@ public struct CairoDrawing: Sendable {
             imageSize: imageSize)
     }
 
-    /// Returns the line with a page's number, or `nil` for pages without numbers.
-    func numberLine(_ number: Int, _ setup: PageSetup) -> (any TextEngineLine)? {
+    /// Returns the command that draws a page's number on its paper, or `nil` for pages without numbers.
+    func numberCommand(_ number: Int, _ setup: PageSetup) -> DrawingCommand? {
         guard setup.hasPageNumbers, setup.margin >= 20 else { return nil }
         var style = ResolvedTextStyle(fontSize: 9)
         style.color = text.environment.appearance == .dark ? .rgb(0x9A9A9A) : .rgb(0x6A6A6A)
         var paragraph = TextParagraph()
         paragraph.text = String(number)
         paragraph.runs = [.init(range: 0..<paragraph.text.utf8.count, style: style)]
-        return engine.lines(of: paragraph, width: .infinity, firstIndent: 0).first
+        return engine.lines(of: paragraph, width: .infinity, firstIndent: 0).first.map { line in
+            .text(
+                line, at: .init(x: (setup.paper.width - line.width) / 2, y: setup.paper.height - setup.margin / 2),
+                block: 0)
+        }
     }
 
     // MARK: Shared
@@ -172,8 +176,10 @@ public struct CairoDrawing: Sendable {
     }
 
     func canvas(_ cairo: OpaquePointer) -> CairoCanvas {
-        var drawn: [Int: CairoImage] = [:]
-        for (index, image) in text.images.enumerated() { drawn[index] = images[image.source] }
+        // One view of each image, so that a PDF contains the image once.
+        let views = images.mapValues(CairoImageView.init)
+        var drawn: [Int: CairoImageView] = [:]
+        for (index, image) in text.images.enumerated() { drawn[index] = views[image.source] }
         return CairoCanvas(cairo: cairo, images: drawn, standard: standardColor)
     }
 
@@ -225,14 +231,16 @@ public struct CairoPage {
     /// Returns a picture of the page, with `scale` pixels per point. The errors are those of ``CairoDrawing/png(width:margin:scale:)``.
     public func png(scale: Double = 1) throws -> [UInt8] {
         try drawing.png(size, scale: scale, inset: 0) { canvas in
-            canvas.draw(page, setup, numberLine: drawing.numberLine(number, setup))
+            canvas.draw(page, setup)
+            if let command = drawing.numberCommand(number, setup) { canvas.draw(command) }
         }
     }
 
     /// Returns an SVG of the page.
     public func svg() -> String {
         var writer = SVGWriter(drawing, size: size)
-        writer.draw(page, setup, numberLine: drawing.numberLine(number, setup))
+        writer.draw(page, setup)
+        if let command = drawing.numberCommand(number, setup) { writer.draw(command) }
         return writer.finish()
     }
 }
@@ -261,36 +269,6 @@ private struct Strip {
             }
         }
         size = LayoutSize(width: width, height: (self.sections.last?.bottom ?? 0) + 2 * margin)
-    }
-}
-
-extension CairoCanvas {
-    /// Draws a page on paper, in points of the paper.
-    func draw(
-        _ page: LayoutPage, _ setup: PageSetup, numberLine: (any TextEngineLine)?,
-        around: (DrawingCommand, () -> Void) -> Void = { $1() }
-    ) {
-        cairo_save(cairo)
-        cairo_translate(cairo, setup.margin, setup.margin - page.top * setup.scale)
-        cairo_scale(cairo, setup.scale, setup.scale)
-        for command in page.commands {
-            let (top, bottom) = command.extent
-            if command.isWhole || page.top <= top && bottom <= page.bottom {
-                around(command) { draw(command) }
-            } else {
-                cairo_save(cairo)
-                cairo_rectangle(cairo, -1e6, page.top, 2e6, page.bottom - page.top)
-                cairo_clip(cairo)
-                draw(command)
-                cairo_restore(cairo)
-            }
-        }
-        cairo_restore(cairo)
-        if let numberLine {
-            let origin = LayoutPoint(
-                x: (setup.paper.width - numberLine.width) / 2, y: setup.paper.height - setup.margin / 2)
-            draw(.text(numberLine, at: origin, block: 0))
-        }
     }
 }
 

@@ -7,8 +7,8 @@ import NativeMark
 ///     var drawing = CairoDrawing(StyledText(Document("![Logo](logo.png)")))
 ///     drawing.images["logo.png"] = try CairoImage(png: [UInt8](Data(contentsOf: URL(filePath: "logo.png"))))
 public final class CairoImage: @unchecked Sendable {
-    // Never changed after its creation, and Cairo counts references atomically.
-    private let surface: OpaquePointer
+    // The pixels never change, and Cairo counts references atomically. Nothing is drawn from this surface: see `CairoImageView`.
+    fileprivate let surface: OpaquePointer
     /// The image's bytes, for formats that contain images as files.
     let png: [UInt8]
     /// The width in pixels.
@@ -56,11 +56,34 @@ public final class CairoImage: @unchecked Sendable {
     }
 
     deinit { cairo_surface_destroy(surface) }
+}
+
+/// A surface of one drawing with the pixels of an image.
+///
+/// Cairo adds snapshots to a surface that it draws, without a lock. So each drawing has its own, which shares the pixels.
+final class CairoImageView {
+    private let surface: OpaquePointer
+    private let image: CairoImage
+    private static let key = UnsafeMutablePointer<cairo_user_data_key_t>.allocate(capacity: 1)
+
+    init(_ image: CairoImage) {
+        self.image = image
+        let pixels = image.surface
+        surface = cairo_image_surface_create_for_data(
+            cairo_image_surface_get_data(pixels), cairo_image_surface_get_format(pixels), Int32(image.width),
+            Int32(image.height), cairo_image_surface_get_stride(pixels))
+        // A snapshot may live longer than this object, and its pixels are those of the image.
+        cairo_surface_set_user_data(
+            surface, Self.key, UnsafeMutableRawPointer(cairo_surface_reference(pixels)),
+            { cairo_surface_destroy(OpaquePointer($0)) })
+    }
+
+    deinit { cairo_surface_destroy(surface) }
 
     /// Changes the transformation.
     func draw(on cairo: OpaquePointer, in rectangle: LayoutRectangle) {
         cairo_translate(cairo, rectangle.x, rectangle.y)
-        cairo_scale(cairo, rectangle.width / Double(width), rectangle.height / Double(height))
+        cairo_scale(cairo, rectangle.width / Double(image.width), rectangle.height / Double(image.height))
         cairo_set_source_surface(cairo, surface, 0, 0)
         cairo_paint(cairo)
     }

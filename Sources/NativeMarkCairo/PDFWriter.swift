@@ -79,7 +79,7 @@ final class PDFWriter {
             canvas.set(color)
             cairo_paint(canvas.cairo)
         }
-        canvas.draw(page, setup, numberLine: nil) { command, draw in
+        canvas.draw(page, setup) { command, draw in
             guard case .text(_, _, let block) = command else { return draw() }
             tags.move(to: block, of: drawing.text, cairo: canvas.cairo)
             draw()
@@ -87,10 +87,7 @@ final class PDFWriter {
         tags.close(cairo: canvas.cairo)
         addLinks(of: page, canvas.cairo)
         addTargets(of: page, canvas.cairo, surface)
-        if let line = drawing.numberLine(page.number, setup) {
-            let x = (setup.paper.width - line.width) / 2
-            canvas.draw(.text(line, at: .init(x: x, y: setup.paper.height - setup.margin / 2), block: 0))
-        }
+        if let command = drawing.numberCommand(page.number, setup) { canvas.draw(command) }
     }
 
     /// Returns a rectangle of the layout in points of the paper.
@@ -140,50 +137,49 @@ final class PDFWriter {
 
 /// The open tags of a tagged PDF (ISO 32000, section 14.8). Tags don't cross pages.
 private struct StructureTags {
-    private var open: [(block: Int, tag: String)] = []
+    private var open: [Tag] = []
     /// Readers and Cairo don't gain from deeper ones.
-    private static let mostTags = 16
+    private static let mostTags = 24
 
-    /// Closes and opens tags until the innermost one is that of a block. A marker of an item is a label in it.
+    private struct Tag: Equatable {
+        var block: Int
+        var name: String
+    }
+
+    /// Closes and opens tags so that the next text belongs to a block. Text of an item itself is its marker.
     mutating func move(to block: Int, of text: StyledText, cairo: OpaquePointer) {
-        guard open.last?.block != block else { return }
-        var path: [Int] = []
-        var next: Int? = block
-        while let index = next {
-            path.append(index)
-            next = text.blocks[index].parent
-        }
-        let wanted = path.reversed().prefix(Self.mostTags).compactMap { index in
-            text.blocks[index].kind.tag.map { (block: index, tag: $0) }
-        }
-        let common = zip(open, wanted).prefix { $0.block == $1.block }.count
+        let wanted = text.indexes(enclosing: block).flatMap { index in
+            text.blocks[index].kind.tags(isInnermost: index == block).map { Tag(block: index, name: $0) }
+        }.prefix(Self.mostTags)
+        let common = zip(open, wanted).prefix { $0 == $1 }.count
         close(down: common, cairo: cairo)
-        for part in wanted.dropFirst(common) {
-            cairo_tag_begin(cairo, part.tag, nil)
-            open.append(part)
+        for tag in wanted.dropFirst(common) {
+            cairo_tag_begin(cairo, tag.name, nil)
+            open.append(tag)
         }
     }
 
     mutating func close(down count: Int = 0, cairo: OpaquePointer) {
-        while open.count > count { cairo_tag_end(cairo, open.removeLast().tag) }
+        while open.count > count { cairo_tag_end(cairo, open.removeLast().name) }
     }
 }
 
 extension StyledText.Kind {
-    fileprivate var tag: String? {
+    /// The names of the tags of a block, the outer one first.
+    fileprivate func tags(isInnermost: Bool) -> [String] {
         switch self {
-        case .document, .thematicBreak: nil
-        case .paragraph, .codeBlock: "P"
-        case .heading(let level): "H\(min(max(level, 1), 6))"
-        case .blockQuote: "BlockQuote"
-        case .list: "L"
-        case .item: "LI"
-        case .table: "Table"
-        case .tableRow: "TR"
-        case .tableCell(row: 0, _, _): "TH"
-        case .tableCell: "TD"
-        case .footnotes: "Sect"
-        case .footnote: "Note"
+        case .document, .thematicBreak: []
+        case .paragraph, .codeBlock: ["P"]
+        case .heading(let level): ["H\(min(max(level, 1), 6))"]
+        case .blockQuote: ["BlockQuote"]
+        case .list: ["L"]
+        case .item: ["LI", isInnermost ? "Lbl" : "LBody"]
+        case .table: ["Table"]
+        case .tableRow: ["TR"]
+        case .tableCell(row: 0, _, _): ["TH"]
+        case .tableCell: ["TD"]
+        case .footnotes: ["Sect"]
+        case .footnote: isInnermost ? ["Note", "Lbl"] : ["Note"]
         }
     }
 }

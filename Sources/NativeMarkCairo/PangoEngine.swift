@@ -280,7 +280,7 @@ private struct PangoState: ~Copyable {
         var start = 0
         let end = paragraph.text.utf8.count
         repeat {
-            let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: .infinity))
+            let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: width))
             let layout = layout(of: paragraph, range)
             // One unit more, so that a word fits into its own width in spite of rounding.
             pango_layout_set_width(layout, width.isFinite ? pangoUnits(width) + 1 : -1)

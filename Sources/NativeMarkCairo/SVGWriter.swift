@@ -45,7 +45,7 @@ struct SVGWriter {
         hasGroup = false
     }
 
-    mutating func draw(_ page: LayoutPage, _ setup: PageSetup, numberLine: (any TextEngineLine)?) {
+    mutating func draw(_ page: LayoutPage, _ setup: PageSetup) {
         let height = page.bottom - page.top
         output += """
             <clipPath id="page"><rect x="-100000" y="\(format(page.top))" width="200000" height="\(format(height))"/></clipPath>
@@ -53,18 +53,13 @@ struct SVGWriter {
             """
         inset(x: setup.margin, y: setup.margin - page.top * setup.scale, scale: setup.scale)
         for command in page.commands {
-            let (top, bottom) = command.extent
-            let isCut = !command.isWhole && (top < page.top || bottom > page.bottom)
+            let isCut = page.cuts(command)
             if isCut { output += "<g clip-path=\"url(#page)\">\n" }
             draw(command)
             if isCut { output += "</g>\n" }
         }
         addLinks(of: page.lines)
         endGroup()
-        if let numberLine {
-            let x = (setup.paper.width - numberLine.width) / 2
-            draw(.text(numberLine, at: .init(x: x, y: setup.paper.height - setup.margin / 2), block: 0))
-        }
     }
 
     mutating func draw(_ command: DrawingCommand) {

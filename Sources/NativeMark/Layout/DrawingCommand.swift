@@ -1,4 +1,4 @@
-/// One step of drawing a ``TextLayout``: a filled box, a border, a line, text, an image or a checkbox.
+/// One step of drawing a ``TextLayout``: a filled box, a border, text, an image or a checkbox.
 ///
 /// The commands of a layout are positioned, in points with y downward, and sorted from back to front. Colors are resolved for the layout's
 /// environment, so a back end only translates them. In commands, the leading edge is the left one, whatever the writing direction is.
@@ -7,8 +7,6 @@ public enum DrawingCommand: Sendable {
     case fill(LayoutRectangle, radius: Double, corners: LayoutCorners = .all, StyleSheet.Tone)
     /// Lines along the inside of some edges of a rectangle.
     case stroke(LayoutRectangle, ResolvedBlockStyle.Border, corners: LayoutCorners = .all)
-    /// A straight line, with its center between two points.
-    case line(from: LayoutPoint, to: LayoutPoint, width: Double, StyleSheet.Tone)
     /// A line of text of a block of ``StyledText/blocks``, with the left end of its baseline at a point.
     case text(any TextEngineLine, at: LayoutPoint, block: Int)
     /// An image of ``StyledText/images``, by its index, with rounded corners.

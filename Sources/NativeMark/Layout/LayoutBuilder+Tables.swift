@@ -87,8 +87,8 @@ extension LayoutBuilder {
             if number + 1 < rows.count, let line = number == 0 ? style.headerLine : style.rowLine {
                 let width = Self.points(line.width)
                 if width > 0 {
-                    content.append(
-                        .horizontal(x: left, y: y, length: right - left, width: width, line.color, line.pattern))
+                    let rule = LayoutRectangle(x: left, y: y, width: right - left, height: width)
+                    content.append(.rule(filling: rule, along: .top, line.color, line.pattern))
                 }
                 y += width
             }
@@ -112,7 +112,8 @@ extension LayoutBuilder {
         for width in widths.dropLast() {
             x += width
             let position = isRightToLeft ? left + right - x - gap : x
-            content.append(.vertical(x: position, y: top, length: y - top, width: gap, line.color, line.pattern))
+            let rule = LayoutRectangle(x: position, y: top, width: gap, height: y - top)
+            content.append(.rule(filling: rule, along: .leading, line.color, line.pattern))
             x += gap
         }
     }

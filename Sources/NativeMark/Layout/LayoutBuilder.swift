@@ -28,7 +28,7 @@ struct LayoutBuilder {
     private(set) var isTruncated = false
     /// Whether lines are in the cells of a row, which is shown whole.
     var isInRow = false
-    /// The last line, outside tables.
+    /// The last line of a layout with a line limit, outside tables.
     var last: Spot?
     /// Whether each block is written from right to left.
     let isRightToLeft: [Bool]
@@ -321,10 +321,8 @@ struct LayoutBuilder {
             let free = rule.alignment.offset(in: room - width)
             let x = isRightToLeft[index] ? frame.right - width - free : frame.left + free
             if thickness > 0, width > 0 {
-                content.append(
-                    .horizontal(
-                        x: x, y: y + (height - thickness) / 2, length: width, width: thickness, rule.color,
-                        rule.pattern))
+                let line = LayoutRectangle(x: x, y: y + (height - thickness) / 2, width: width, height: thickness)
+                content.append(.rule(filling: line, along: .top, rule.color, rule.pattern))
             }
             drawMarkers(atBaseline: y + height)
             y += height
@@ -468,12 +466,14 @@ struct LayoutBuilder {
         let x = paragraph.paragraph.isRightToLeft ? max(spot.right - offset - line.width, 0) : spot.left + offset
         let origin = LayoutPoint(x: x, y: y + (height - natural) / 2 + line.ascent)
         drawMarkers(atBaseline: origin.y)
-        last = spot
-        last?.boxCount = boxes.count
-        last?.contentCount = content.count
+        if lineLimit != nil {
+            last = spot
+            last?.boxCount = boxes.count
+            last?.contentCount = content.count
+        }
         drawBoxes(of: paragraph, line, origin)
         content.append(.text(line, at: origin, block: spot.block))
-        for image in paragraph.images where line.range.overlaps(image.range) {
+        for image in paragraph.images.overlapping(line.range, by: \.range) {
             guard let span = line.spans(of: image.range).first else { continue }
             content.append(
                 .image(
@@ -528,7 +528,7 @@ struct LayoutBuilder {
     }
 
     private mutating func drawBoxes(of paragraph: LayoutParagraph, _ line: any TextEngineLine, _ origin: LayoutPoint) {
-        for box in paragraph.boxes where box.range.overlaps(line.range) {
+        for box in paragraph.boxes.overlapping(line.range, by: \.range) {
             guard let color = box.style.background else { continue }
             let form = box.style.backgroundBox
             let metrics = engine.metrics(of: box.style)
@@ -575,31 +575,14 @@ extension StyleSheet.Alignment {
 }
 
 extension DrawingCommand {
-    /// A line to the right of a point and below it. Lines with a pattern are the edge of a box, which back ends draw with patterns anyway.
-    static func horizontal(
-        x: Double, y: Double, length: Double, width: Double, _ color: StyleSheet.Tone,
+    /// A straight line that fills a rectangle. A line with a pattern is the edge of a box, for which back ends have patterns anyway.
+    static func rule(
+        filling rectangle: LayoutRectangle, along edge: StyleSheet.Edge, _ color: StyleSheet.Tone,
         _ pattern: StyleSheet.Border.Pattern
     ) -> Self {
-        guard pattern != .solid else {
-            return .line(
-                from: .init(x: x, y: y + width / 2), to: .init(x: x + length, y: y + width / 2), width: width, color)
-        }
-        return .stroke(
-            .init(x: x, y: y, width: length, height: width),
-            .init(edges: [.top], width: width, color: color, pattern: pattern))
-    }
-
-    static func vertical(
-        x: Double, y: Double, length: Double, width: Double, _ color: StyleSheet.Tone,
-        _ pattern: StyleSheet.Border.Pattern
-    ) -> Self {
-        guard pattern != .solid else {
-            return .line(
-                from: .init(x: x + width / 2, y: y), to: .init(x: x + width / 2, y: y + length), width: width, color)
-        }
-        return .stroke(
-            .init(x: x, y: y, width: width, height: length),
-            .init(edges: [.leading], width: width, color: color, pattern: pattern))
+        guard pattern != .solid else { return .fill(rectangle, radius: 0, color) }
+        let width = edge == .top ? rectangle.height : rectangle.width
+        return .stroke(rectangle, .init(edges: [edge], width: width, color: color, pattern: pattern))
     }
 }
 

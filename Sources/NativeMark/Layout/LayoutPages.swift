@@ -90,10 +90,16 @@ public struct LayoutPage: Sendable {
     public var top: Double
     /// The bottom of what is on the page, in the coordinates of the document.
     public var bottom: Double
-    /// What to draw, from back to front. Boxes may reach above and below the page.
+    /// What to draw, from back to front. Boxes and images may reach above and below the page.
     public var commands: [DrawingCommand] = []
     /// The lines of text on the page, in the order of the document.
     public var lines: [PlacedLine] = []
+
+    /// Returns whether a command reaches above or below the page, so that it must be clipped.
+    public func cuts(_ command: DrawingCommand) -> Bool {
+        let (top, bottom) = command.extent
+        return !command.isWhole && (top < self.top || bottom > self.bottom)
+    }
 }
 
 extension PlacedLine {
@@ -102,20 +108,18 @@ extension PlacedLine {
 
 extension DrawingCommand {
     /// Whether the command belongs to one page. Others are cut where a page ends.
-    public var isWhole: Bool {
+    fileprivate var isWhole: Bool {
         switch self {
         case .text, .checkbox: true
-        case .fill, .stroke, .line, .image: false
+        case .fill, .stroke, .image: false
         }
     }
 
     /// The top and the bottom. For text and checkboxes, both are the middle of the line.
-    public var extent: (top: Double, bottom: Double) {
+    var extent: (top: Double, bottom: Double) {
         switch self {
         case .fill(let rectangle, _, _, _), .stroke(let rectangle, _, _), .image(_, let rectangle, _):
             return (rectangle.y, rectangle.maxY)
-        case .line(let start, let end, let width, _):
-            return (min(start.y, end.y) - width / 2, max(start.y, end.y) + width / 2)
         case .text(let line, let origin, _):
             let middle = origin.y + (line.descent - line.ascent) / 2
             return (middle, middle)

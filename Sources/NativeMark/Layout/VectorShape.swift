@@ -37,8 +37,6 @@ extension DrawingCommand {
         case .fill(let rectangle, let radius, let corners, let color):
             [VectorShape(path: .rectangle(rectangle, radius: radius, corners: corners), paint: .fill, color: color)]
         case .stroke(let rectangle, let border, let corners): border.shapes(along: rectangle, corners)
-        case .line(let start, let end, let width, let color):
-            [VectorShape(path: [.move(start), .line(end)], paint: .stroke(width: width), color: color)]
         case .checkbox(let rectangle, let isChecked, let color): Self.checkbox(rectangle, isChecked, color)
         case .text, .image: []
         }

@@ -147,13 +147,14 @@ extension StyledText {
     public func path(ofBlock index: Int) -> [Block] { Self.path(ofBlock: index, in: blocks) }
 
     static func path(ofBlock index: Int, in blocks: [Block]) -> [Block] {
-        var path: [Block] = []
-        var next: Int? = index
-        while let index = next {
-            path.append(blocks[index])
-            next = blocks[index].parent
-        }
-        return path.reversed()
+        indexes(enclosing: index, in: blocks).map { blocks[$0] }
+    }
+
+    /// Returns the index of a block and of those that enclose it, outermost first.
+    package func indexes(enclosing block: Int) -> [Int] { Self.indexes(enclosing: block, in: blocks) }
+
+    private static func indexes(enclosing block: Int, in blocks: [Block]) -> [Int] {
+        Array(sequence(first: block) { blocks[$0].parent }.reversed())
     }
 
     /// Returns each item of a list, and its text style.

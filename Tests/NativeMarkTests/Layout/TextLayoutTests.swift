@@ -35,7 +35,6 @@ private func shown(_ layout: TextLayout) -> [String] {
             "stroke \(rectangle(box)) w\(number(border.width))"
                 + (border.edges.count < 4 ? " \(border.edges.count)" : "")
                 + names(corners)
-        case .line(let start, let end, let width, _): "line \(point(start)) \(point(end)) w\(number(width))"
         case .text(let line, let origin, _):
             "text \(point(origin)) "
                 + ((line as? MonospacedEngine.Line)?.text ?? "").filter { $0 != "\u{2060}" }
@@ -179,17 +178,17 @@ private func shown(_ layout: TextLayout) -> [String] {
 
     @Test func `a thematic break is a line across the block`() {
         let (_, layout) = layout("a\n\n---", block: [.thematicBreak: [.leadingIndent(.points(20))]])
-        #expect(shown(layout) == ["text 0,8 a", "line 20,15 100,15 w1"])
+        #expect(shown(layout) == ["text 0,8 a", "fill 20,14.5 80x1"])
     }
 
     @Test(arguments: [
         (
             StyleSheet.Divider.rule(thickness: .points(4), width: .fraction(0.5)),
-            ["text 0,8 a", "line 25,15 75,15 w4", "text 0,28 b"]
+            ["text 0,8 a", "fill 25,13 50x4", "text 0,28 b"]
         ),
         (
             .rule(thickness: .em(2), width: .length(.em(3)), alignment: .leading),
-            ["text 0,8 a", "line 0,20 30,20 w20", "text 0,38 b"]
+            ["text 0,8 a", "fill 0,10 30x20", "text 0,38 b"]
         ),
         (
             .rule(thickness: .points(2), width: .length(.points(500)), pattern: .dotted),
@@ -197,7 +196,7 @@ private func shown(_ layout: TextLayout) -> [String] {
         ),
         (
             .rule(width: .length(.points(10)), alignment: .trailing),
-            ["text 0,8 a", "line 90,15 100,15 w1", "text 0,28 b"]
+            ["text 0,8 a", "fill 90,14.5 10x1", "text 0,28 b"]
         ),
         (.rule(thickness: .points(.nan), width: .fraction(-1)), ["text 0,8 a", "text 0,28 b"]),
         (.ornament("* *"), ["text 0,8 a", "text 42.5,18 * *", "text 0,28 b"]),
@@ -329,8 +328,8 @@ private func shown(_ layout: TextLayout) -> [String] {
             "| a | bb |\n|---|--:|\n| ccc | d |", block: [.table: [Self.border], .tableCell: [Self.padding]])
         #expect(
             shown(layout) == [
-                "stroke 0,0 36x31 w1", "text 3,11 a", "text 23,11 bb", "line 0,15.5 36,15.5 w1", "text 3,26 ccc",
-                "text 28,26 d", "line 20.5,0 20.5,31 w1",
+                "stroke 0,0 36x31 w1", "text 3,11 a", "text 23,11 bb", "fill 0,15 36x1", "text 3,26 ccc",
+                "text 28,26 d", "fill 20,0 1x31",
             ])
         #expect(layout.size.height == 31)
     }
@@ -374,22 +373,22 @@ private func shown(_ layout: TextLayout) -> [String] {
             (
                 [.header],
                 [
-                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
+                    "text 2,10 a", "text 11,10 b", "fill 0,14 18x3", "text 2,27 c", "text 11,27 d",
                     "text 2,41 e", "text 11,41 f",
                 ]
             ),
             (
                 [.rows],
                 [
-                    "text 2,10 a", "text 11,10 b", "line 0,15.5 18,15.5 w3", "text 2,27 c", "text 11,27 d",
-                    "line 0,32.5 18,32.5 w3", "text 2,44 e", "text 11,44 f",
+                    "text 2,10 a", "text 11,10 b", "fill 0,14 18x3", "text 2,27 c", "text 11,27 d",
+                    "fill 0,31 18x3", "text 2,44 e", "text 11,44 f",
                 ]
             ),
             (
                 [.columns],
                 [
                     "text 2,10 a", "text 14,10 b", "text 2,24 c", "text 14,24 d", "text 2,38 e", "text 14,38 f",
-                    "line 10.5,0 10.5,42 w3",
+                    "fill 9,0 3x42",
                 ]
             ),
             ([], ["text 2,10 a", "text 11,10 b", "text 2,24 c", "text 11,24 d", "text 2,38 e", "text 11,38 f"]),
@@ -445,8 +444,8 @@ private func shown(_ layout: TextLayout) -> [String] {
         (1, "aa bb cc", 28.0, ["text 0,8 aa b…"]), (2, "aa bb cc", 28, ["text 0,8 aa bb ", "text 0,18 cc"]),
         (1, "aa bb\n\ncc", 28, ["text 0,8 aa b…"]), (1, "aa bb\n\ncc", 60, ["text 0,8 aa bb…"]),
         (1, "a\\\nb", 28, ["text 0,8 a…"]),
-        (3, "a\n\n---\n\nb\n\nc", 40, ["text 0,8 a", "line 0,15 40,15 w1", "text 0,28 b…"]),
-        (2, "a\n\n---\n\nb", 40, ["text 0,8 a", "line 0,15 40,15 w1"]), (0, "a", 40, []), (-5, "a", 40, []),
+        (3, "a\n\n---\n\nb\n\nc", 40, ["text 0,8 a", "fill 0,14.5 40x1", "text 0,28 b…"]),
+        (2, "a\n\n---\n\nb", 40, ["text 0,8 a", "fill 0,14.5 40x1"]), (0, "a", 40, []), (-5, "a", 40, []),
         (.max, "a", 40, ["text 0,8 a"]), (1, "- a\n- b", 60, ["text 0,8 •", "text 10,8 a…"]),
         (1, "    a\n    b", 60, ["text 0,8 a…"]), (1, "a", 60, ["text 0,8 a"]), (1, "aaaaaaaa", 1, ["text 0,8 …"]),
         (1, "אב גד", 15, ["text 0,8 אב…"]), (1, "👨‍👩‍👧b cc", 20, ["text 0,8 …"]),
@@ -535,7 +534,7 @@ private func shown(_ layout: TextLayout) -> [String] {
             ])
         #expect(
             shown(layout) == [
-                "text 92,8 א", "text 72,8 1", "text 82,18 bbb", "text 72,18 ג", "line 81,0 81,20 w2",
+                "text 92,8 א", "text 72,8 1", "text 82,18 bbb", "text 72,18 ג", "fill 80,0 2x20",
             ])
     }
 
