@@ -27,7 +27,7 @@ extension FileIO {
     public func rename(_ source: URL, to destination: URL, existing: ExistingFile = .fail) async throws {
         let from = try Path.of(source, for: "rename")
         let to = try Path.of(destination, for: "rename to")
-        try await run { [kernel] _ in try kernel.rename(from, to: to, existing: existing) }
+        try await run { [system] _ in try system.rename(from, to: to, existing: existing) }
     }
 
     /// Removes a file, a symbolic link or an empty directory. A link isn't followed.
@@ -37,7 +37,7 @@ extension FileIO {
     ///   a directory with entries (see ``removeTree(_:progress:)``). See unlink(2), rmdir(2).
     public func remove(_ url: URL) async throws {
         let path = try Path.of(url, for: "remove")
-        try await run { [kernel] _ in try kernel.remove(path) }
+        try await run { [system] _ in try system.remove(path) }
     }
 
     /// Creates a directory and, unless `withIntermediates` is false, the missing directories above it. Does nothing if it exists.
@@ -49,17 +49,17 @@ extension FileIO {
         at url: URL, withIntermediates: Bool = true, permissions: FilePermissions = .newDirectory
     ) async throws {
         let path = try Path.of(url, for: "create directory")
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             if withIntermediates {
-                try kernel.makeDirectories(path, permissions.rawValue)
+                try system.makeDirectories(path, permissions.rawValue)
             } else {
-                try kernel.createDirectory(path, permissions.rawValue)
+                try system.createDirectory(path, permissions.rawValue)
             }
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     func remove(_ path: String) throws(FileError) {
         let unlinked = path.withCString { path in retrying { calls.unlink(path) } }
         // Linux reports EISDIR for a directory; POSIX specifies EPERM.
@@ -125,7 +125,7 @@ extension FileIO {
                 code: .invalidPath, operation: "create symbolic link", path: path,
                 remedy: "Pass a destination that has no zero byte.")
         }
-        try await run { [kernel] _ in try kernel.createSymbolicLink(to: Array(destination.utf8CString), at: path) }
+        try await run { [system] _ in try system.createSymbolicLink(to: Array(destination.utf8CString), at: path) }
     }
 
     /// Returns the path that a symbolic link points to, as it is stored in the link.
@@ -135,9 +135,9 @@ extension FileIO {
     ///   ``FileError/Code/invalidPath`` if the path isn't UTF-8. The system can still follow and copy such a link. See readlink(2).
     public func destination(ofSymbolicLink url: URL) async throws -> String {
         let path = try Path.of(url, for: "read the symbolic link")
-        return try await run { [kernel] _ in
+        return try await run { [system] _ in
             do throws(FileError) {
-                return try Self.string(kernel.linkTarget(of: path), "read the symbolic link", path)
+                return try Self.string(system.linkTarget(of: path), "read the symbolic link", path)
             } catch {
                 var error = error
                 if error.systemError == EINVAL {
@@ -159,13 +159,13 @@ extension FileIO {
     public func createLink(at url: URL, to existing: URL, followsLinks: Bool = true) async throws {
         let new = try Path.of(url, for: "create link")
         let old = try Path.of(existing, for: "create a link to")
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             let result = old.withCString { old in
                 new.withCString { new in
-                    kernel.retrying { kernel.calls.metadata.link(old, new, followsLinks) }
+                    system.retrying { system.calls.metadata.link(old, new, followsLinks) }
                 }
             }
-            try kernel.check(result, "link '\(old)' as", new)
+            try system.check(result, "link '\(old)' as", new)
         }
     }
 
@@ -179,7 +179,7 @@ extension FileIO {
     ///   ``FileError/Code/invalidPath`` if the resolved path isn't UTF-8.
     public func resolve(_ url: URL) async throws -> URL {
         let path = try Path.of(url, for: "resolve")
-        let resolved = try await run { [kernel] _ in try Self.string(kernel.resolved(path), "resolve", path) }
+        let resolved = try await run { [system] _ in try Self.string(system.resolved(path), "resolve", path) }
         return URL(filePath: resolved, directoryHint: url.hasDirectoryPath ? .isDirectory : .notDirectory)
     }
 
@@ -195,7 +195,7 @@ extension FileIO {
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     /// The largest buffer for a link target or a resolved path. Linux limits targets to 4096 bytes.
     static var longestPath: Int { 1 << 20 }
 

@@ -1,9 +1,9 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// The system calls as operations: they retry after an interruption, throw errors, and count descriptors. Every method may block its
-/// thread, and runs only in jobs.
-final class Kernel: Sendable {
+/// What jobs do with ``SystemCalls``: its methods retry a call after an interruption, throw errors, and count descriptors. Every method may
+/// block its thread, and runs only in jobs.
+final class SystemInterface: Sendable {
     let calls: SystemCalls
 
     let openCount = Atomic(0)
@@ -235,7 +235,7 @@ final class Kernel: Sendable {
 // MARK: - Transfers
 
 // Reads and writes that run to completion despite short results, interruptions and descriptors that aren't ready.
-extension Kernel {
+extension SystemInterface {
     /// The largest number of bytes in one read or write. Linux transfers no more; macOS refuses more than INT_MAX.
     static var largestTransfer: Int { 2_147_479_552 }
 
@@ -407,39 +407,39 @@ struct RenameInSteps {
         result == -EINVAL || result == -ENOSYS || (result == -EPERM && call() == -EPERM)
     }
 
-    func run(on kernel: Kernel) -> CInt {
-        let allowed = mayRemoveOldName(on: kernel)
+    func run(on system: SystemInterface) -> CInt {
+        let allowed = mayRemoveOldName(on: system)
         if allowed < 0 { return allowed }
-        let linked = kernel.retrying(link)
+        let linked = system.retrying(link)
         // Linux and POSIX return EPERM for a directory.
-        if linked == -EPERM { return renameDirectory(on: kernel) }
+        if linked == -EPERM { return renameDirectory(on: system) }
         guard linked == 0 else { return linked }
-        let unlinked = kernel.retrying { unlink(.old) }
-        if unlinked < 0 { _ = kernel.retrying { unlink(.new) } }
+        let unlinked = system.retrying { unlink(.old) }
+        if unlinked < 0 { _ = system.retrying { unlink(.new) } }
         return unlinked
     }
 
     /// Returns -EPERM if the old name is in a sticky directory where only the owner of the file or of the directory may remove it. See
     /// unlink(2).
-    private func mayRemoveOldName(on kernel: Kernel) -> CInt {
+    private func mayRemoveOldName(on system: SystemInterface) -> CInt {
         var directory = RawStatus()
-        let found = kernel.retrying { statusOfDirectory(&directory) }
+        let found = system.retrying { statusOfDirectory(&directory) }
         guard found >= 0, directory.mode & UInt32(S_ISVTX) != 0 else { return found }
         var file = RawStatus()
-        let other = kernel.retrying { statusOfFile(&file) }
+        let other = system.retrying { statusOfFile(&file) }
         if other < 0 { return other }
         let user = user()
         return user == 0 || user == file.user || user == directory.user ? 0 : -EPERM
     }
 
-    private func renameDirectory(on kernel: Kernel) -> CInt {
+    private func renameDirectory(on system: SystemInterface) -> CInt {
         var status = RawStatus()
-        let found = kernel.retrying { statusOfFile(&status) }
+        let found = system.retrying { statusOfFile(&status) }
         guard found >= 0, status.isDirectory else { return found < 0 ? found : -EPERM }
-        let made = kernel.retrying(createDirectory)
+        let made = system.retrying(createDirectory)
         guard made == 0 else { return made }
-        let renamed = kernel.retrying(rename)
-        if renamed < 0 { _ = kernel.retrying(removeDirectory) }
+        let renamed = system.retrying(rename)
+        if renamed < 0 { _ = system.retrying(removeDirectory) }
         return renamed
     }
 }
