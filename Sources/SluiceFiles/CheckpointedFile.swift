@@ -79,21 +79,21 @@ package final class CheckpointedFile: Sendable {
     ) async throws -> Opened? {
         let paths = try Paths(places)
         return try await files.run { _ in
-            let kernel = files.kernel
-            if mode == .ifCheckpointed, try kernel.status(of: paths.checkpoint, followsLinks: false) == nil {
+            let system = files.system
+            if mode == .ifCheckpointed, try system.status(of: paths.checkpoint, followsLinks: false) == nil {
                 return nil
             }
-            var opened = try kernel.openToAppend(paths.file, truncating: false)
+            var opened = try system.openToAppend(paths.file, truncating: false)
             if opened.status.links > 1 {
-                kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked)
-                opened = try kernel.openToAppend(paths.file, truncating: true)
+                system.closeQuietly(opened.descriptor, isLocked: opened.isLocked)
+                opened = try system.openToAppend(paths.file, truncating: true)
             }
-            let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
-            let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
-            let isCheckpointed = try kernel.status(of: paths.checkpoint, followsLinks: false) != nil
-            let checkpoint = isCheckpointed ? try kernel.readCheckpoint(paths.checkpoint) : nil
+            let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(system))
+            let size = try system.status(ofDescriptor: opened.descriptor, paths.file).size
+            let isCheckpointed = try system.status(of: paths.checkpoint, followsLinks: false) != nil
+            let checkpoint = isCheckpointed ? try system.readCheckpoint(paths.checkpoint) : nil
             let hasOwn = checkpoint.map(isOwn) == true
-            if hasOwn || (size == 0 && !isCheckpointed) { kernel.makePrivate(opened) }
+            if hasOwn || (size == 0 && !isCheckpointed) { system.makePrivate(opened) }
             return Opened(
                 file: file, size: size, checkpoint: checkpoint, isCheckpointed: isCheckpointed, isOwn: hasOwn)
         }
@@ -104,14 +104,14 @@ package final class CheckpointedFile: Sendable {
     /// Appends all chunks and returns the new size of the file. After an error, some of the bytes may have been written.
     package func append(_ chunks: [Data]) async throws -> Int64 {
         try await file.io.run { [file] _ in
-            try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
-            return try file.io.kernel.status(ofDescriptor: file.descriptor, file.path).size
+            try chunks.withGatheredBytes { try file.io.system.write(file.descriptor, pieces: $0, file.path) }
+            return try file.io.system.status(ofDescriptor: file.descriptor, file.path).size
         }
     }
 
     package func truncate(to size: Int64) async throws {
         try await file.io.run { [file] _ in
-            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
+            try file.io.system.truncate(file.descriptor, to: size, file.path)
         }
     }
 
@@ -125,7 +125,7 @@ package final class CheckpointedFile: Sendable {
     /// Syncs the bytes that were appended before this call, then replaces the checkpoint. If the sync fails, see ``isDamaging(_:)``.
     package func sync(_ durability: Durability, thenStoring checkpoint: Data) async throws {
         try await file.io.run { [self] _ in
-            try file.io.kernel.sync(file.descriptor, durability, file.path)
+            try file.io.system.sync(file.descriptor, durability, file.path)
             try replaceCheckpoint(with: checkpoint, durability)
         }
     }
@@ -133,8 +133,8 @@ package final class CheckpointedFile: Sendable {
     /// Removes the checkpoint and syncs the directory, so a power failure can't restore a checkpoint that no longer matches the bytes.
     package func removeCheckpoint() async throws {
         try await file.io.run { [self] _ in
-            try file.io.kernel.remove(paths.checkpoint)
-            try file.io.kernel.syncDirectory(of: paths.checkpoint)
+            try file.io.system.remove(paths.checkpoint)
+            try file.io.system.syncDirectory(of: paths.checkpoint)
         }
     }
 
@@ -143,7 +143,7 @@ package final class CheckpointedFile: Sendable {
         let options = FileWriteOptions(
             durability: durability, existing: .replace, temporaryName: String(Path.name(of: paths.temporary)),
             permissions: 0o600)
-        try bytes.withUnsafeBytes { try file.io.kernel.replaceFile(paths.checkpoint, with: $0, options) }
+        try bytes.withUnsafeBytes { try file.io.system.replaceFile(paths.checkpoint, with: $0, options) }
     }
 }
 
@@ -161,9 +161,9 @@ extension CheckpointedFile {
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     /// Opens a file. If it is created, only its owner can open it, because the file that it will replace may be private.
-    fileprivate func openToAppend(_ path: String, truncating: Bool) throws(FileError) -> OpenedFile {
+    fileprivate func openToAppend(_ path: String, truncating: Bool) throws(FileError) -> RawFile {
         try openLocked(
             path, flags: O_WRONLY | O_CREAT | O_APPEND, permissions: Self.privateFile, truncating: truncating,
             for: "open")
@@ -171,7 +171,7 @@ extension Kernel {
 
     /// Takes away other users' access to a file that another program or an older version created. If the mode can't be set, the file keeps
     /// its old mode.
-    fileprivate func makePrivate(_ opened: OpenedFile) {
+    fileprivate func makePrivate(_ opened: RawFile) {
         let mode = opened.status.permissions
         if mode & 0o077 != 0 { _ = retrying { calls.changeMode(opened.descriptor, mode & 0o700) } }
     }
@@ -222,15 +222,15 @@ extension CheckpointedFile {
         appending chunks: [Data], durability: Durability, checkpoint: @escaping @Sendable (Int64) -> Data?
     ) async throws {
         try await file.io.run(mustRun: true) { [self] _ in
-            let kernel = file.io.kernel
+            let system = file.io.system
             do {
                 let written = Result {
-                    try chunks.withGatheredBytes { try kernel.write(file.descriptor, pieces: $0, file.path) }
+                    try chunks.withGatheredBytes { try system.write(file.descriptor, pieces: $0, file.path) }
                 }
                 // The bytes that fit on a full disk get a checkpoint too.
                 if case .failure(let error as FileError) = written, Self.isDamaging(error) { throw error }
-                try kernel.sync(file.descriptor, durability, file.path)
-                let size = try kernel.status(ofDescriptor: file.descriptor, file.path).size
+                try system.sync(file.descriptor, durability, file.path)
+                let size = try system.status(ofDescriptor: file.descriptor, file.path).size
                 if let checkpoint = checkpoint(size) { try replaceCheckpoint(with: checkpoint, durability) }
                 try written.get()
             } catch {
@@ -253,11 +253,11 @@ extension CheckpointedFile {
     /// Closes the file without removing its checkpoint. The file itself is removed if it is empty.
     package func abandon() async {
         try? await file.io.run(mustRun: true) { [self] _ in
-            let kernel = file.io.kernel
-            if let found = try? kernel.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status),
+            let system = file.io.system
+            if let found = try? system.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status),
                 found.size == 0
             {
-                kernel.unlinkQuietly(paths.file)
+                system.unlinkQuietly(paths.file)
             }
             file.closeOnceQuietly()
         }
@@ -276,12 +276,12 @@ extension CheckpointedFile {
 
     /// Removes the checkpoint first: a file without one is written from scratch. Removes nothing if another file has taken the name.
     private func removeAll() {
-        let kernel = file.io.kernel
-        guard let found = try? kernel.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status)
+        let system = file.io.system
+        guard let found = try? system.status(of: file.path, followsLinks: false), found.isSameFile(as: file.status)
         else { return }
-        kernel.unlinkQuietly(paths.checkpoint)
-        kernel.unlinkQuietly(paths.temporary)
-        kernel.unlinkQuietly(paths.file)
+        system.unlinkQuietly(paths.checkpoint)
+        system.unlinkQuietly(paths.temporary)
+        system.unlinkQuietly(paths.file)
     }
 }
 
@@ -299,13 +299,13 @@ extension CheckpointedFile {
     ) async throws -> Bool {
         let paths = try Paths(places)
         return try await files.run(mustRun: true) { _ in
-            let kernel = files.kernel
-            var opened: OpenedFile?
-            defer { if let opened { kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked) } }
-            if try kernel.status(of: paths.file, followsLinks: false)?.isRegularFile == true {
+            let system = files.system
+            var opened: RawFile?
+            defer { if let opened { system.closeQuietly(opened.descriptor, isLocked: opened.isLocked) } }
+            if try system.status(of: paths.file, followsLinks: false)?.isRegularFile == true {
                 do {
                     // Without O_CREAT, so that a missing file isn't created here.
-                    opened = try kernel.openLocked(
+                    opened = try system.openLocked(
                         paths.file, flags: O_WRONLY, permissions: 0, truncating: false, for: "open")
                 } catch let error as FileError where error.code == .locked {
                     return false
@@ -313,13 +313,13 @@ extension CheckpointedFile {
                     // Renamed or removed since the check.
                 }
             }
-            if let isOwn, try kernel.readCheckpoint(paths.checkpoint).map(isOwn) != true {
-                if opened?.status.size == 0 { try kernel.removeIfThere(paths.file) }
+            if let isOwn, try system.readCheckpoint(paths.checkpoint).map(isOwn) != true {
+                if opened?.status.size == 0 { try system.removeIfThere(paths.file) }
                 return true
             }
-            try kernel.removeIfThere(paths.checkpoint)
-            try kernel.removeIfThere(paths.temporary)
-            if opened != nil { try kernel.removeIfThere(paths.file) }
+            try system.removeIfThere(paths.checkpoint)
+            try system.removeIfThere(paths.temporary)
+            if opened != nil { try system.removeIfThere(paths.file) }
             return true
         }
     }
@@ -340,17 +340,17 @@ extension CheckpointedFile {
         let paths = try Paths(places)
         let final = try Path.of(destination, for: "read the status of")
         return try await files.run { _ in
-            let kernel = files.kernel
-            guard let status = try kernel.status(of: final, followsLinks: false) else { return Destination() }
-            let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
+            let system = files.system
+            guard let status = try system.status(of: final, followsLinks: false) else { return Destination() }
+            let checkpoint = try system.readCheckpoint(paths.checkpoint)
             return Destination(
                 status: FileStatus(status), checkpoint: checkpoint,
-                boot: checkpoint == nil ? nil : BootIdentity.read(kernel))
+                boot: checkpoint == nil ? nil : BootIdentity.read(system))
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     fileprivate func removeIfThere(_ path: String) throws(FileError) {
         do {
             try unlink(path)

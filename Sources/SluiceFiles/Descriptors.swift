@@ -20,8 +20,8 @@ extension FileIO {
         if let transfer = try ReadinessTransfer(of: descriptor, for: .writing, self, name) {
             return try await transfer.counting { try await transfer.write([.data(data)]) }
         }
-        try await run { [kernel] _ in
-            try data.withUnsafeBytes { try kernel.write(descriptor, $0, name) }
+        try await run { [system] _ in
+            try data.withUnsafeBytes { try system.write(descriptor, $0, name) }
         }
     }
 
@@ -41,13 +41,13 @@ extension FileIO {
         if let transfer = try ReadinessTransfer(of: descriptor, for: .reading, self, name) {
             return try await transfer.counting { try await transfer.readSome(upToCount: count) }
         }
-        return try await run { [kernel] _ in
+        return try await run { [system] _ in
             var buffer = ReadBuffer(expected: min(count, 64 << 10))
             if count > 0 {
                 let read = try buffer.append(atMost: min(count, 64 << 10)) { free throws(FileError) in
-                    try kernel.read(descriptor, into: free, name)
+                    try system.read(descriptor, into: free, name)
                 }
-                if read == nil { throw Kernel.outOfMemory(name) }
+                if read == nil { throw SystemInterface.outOfMemory(name) }
             }
             return buffer.data()
         }
@@ -72,8 +72,8 @@ extension FileIO {
             try await transfer.counting { try await transfer.readToEnd(limit: maximumSize, after: &data) }
             return data
         }
-        return try await run { [kernel] cancellation in
-            let bytes = try kernel.readToEnd(descriptor, limit: maximumSize, expected: 64 << 10, name, cancellation)
+        return try await run { [system] cancellation in
+            let bytes = try system.readToEnd(descriptor, limit: maximumSize, expected: 64 << 10, name, cancellation)
             return bytes.data()
         }
     }

@@ -42,7 +42,7 @@ extension FileIO {
     ) async throws -> FileChanges {
         let path = try Path.of(url, for: "watch")
         let watch = try await run { [self] _ in
-            Watch(try kernel.watch(path, kinds, followsLinks: followsLinks), path, self)
+            Watch(try system.watch(path, kinds, followsLinks: followsLinks), path, self)
         }
         return FileChanges(watch: watch)
     }
@@ -262,7 +262,7 @@ final class Watch: Sendable {
     private let isInUse = Atomic(false)
 
     init(_ descriptor: CInt, _ path: String, _ io: FileIO) {
-        queue = OpenFile(OpenedFile(descriptor: descriptor, path: path, status: RawStatus()), io)
+        queue = OpenFile(RawFile(descriptor: descriptor, path: path, status: RawStatus()), io)
     }
 
     /// Waits for the next change. Returns `nil` at the end. An error or a cancellation ends the watch.
@@ -288,18 +288,18 @@ final class Watch: Sendable {
 
     /// Reads until a change is complete or nothing more can be read. Returns true if the caller must wait for more events.
     private func read(_ cancellation: borrowing Cancellation) throws -> Bool {
-        let kernel = queue.io.kernel
+        let system = queue.io.system
         return try withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 8) { buffer in
             while true {
                 try cancellation.check()
-                let count = kernel.retrying { kernel.calls.read(queue.descriptor, buffer) }
+                let count = system.retrying { system.calls.read(queue.descriptor, buffer) }
                 if count == -Int(EAGAIN) {
                     return machine.withLock { machine in
                         machine.settle()
                         return !machine.isReady && !machine.isEnded
                     }
                 }
-                try kernel.check(count, "watch", queue.path)
+                try system.check(count, "watch", queue.path)
                 let isReady = machine.withLock { machine in
                     machine.receive(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
                     return machine.isReady || machine.isEnded
@@ -313,7 +313,7 @@ final class Watch: Sendable {
     private static var bufferSize: Int { 64 << 10 }
 }
 
-extension Kernel {
+extension SystemInterface {
     func watch(_ path: String, _ kinds: FileChange.Kinds, followsLinks: Bool) throws(FileError) -> CInt {
         let queue = retrying { calls.watching.makeQueue() }
         do throws(FileError) {

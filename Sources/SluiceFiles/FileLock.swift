@@ -109,7 +109,7 @@ extension URL {
             do {
                 return try await files.run { _ in
                     // For an exclusive lock, NFS requires a file that is open for writing.
-                    let opened = try files.kernel.openLocked(
+                    let opened = try files.system.openLocked(
                         path, lock, isRequired: true, flags: O_CREAT | (lock == .shared ? O_RDONLY : O_RDWR),
                         permissions: permissions.rawValue, truncating: false, for: "lock")
                     return OpenFile(opened, files)
@@ -139,7 +139,7 @@ struct LockPauses {
 
 // MARK: - System calls
 
-extension Kernel {
+extension SystemInterface {
     static var maximumLockAttempts: Int { 100 }
 
     /// Opens a file and locks it. With `truncating`, truncates it once the lock is held.
@@ -164,7 +164,7 @@ extension Kernel {
     func openLocked(
         _ path: String, _ kind: FileLock = .exclusive, isRequired: Bool = false, flags: CInt, permissions: UInt32,
         truncating: Bool, for operation: String
-    ) throws(FileError) -> OpenedFile {
+    ) throws(FileError) -> RawFile {
         for _ in 0..<Self.maximumLockAttempts {
             let descriptor = try openToLock(path, flags, permissions: permissions, for: operation)
             let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
@@ -187,7 +187,7 @@ extension Kernel {
                         if truncating, opened.size > 0 {
                             try truncate(descriptor, to: 0, for: "empty", path)
                         }
-                        return OpenedFile(descriptor: descriptor, path: path, status: opened, isLocked: locked >= 0)
+                        return RawFile(descriptor: descriptor, path: path, status: opened, isLocked: locked >= 0)
                     }
                     try unlink(path)
                 }
@@ -202,7 +202,7 @@ extension Kernel {
 
     /// Creates a file and locks it. If a file with this name exists and isn't locked, a killed process left it there. It is removed rather
     /// than reused, because other processes may have it open, or its rights may differ.
-    func createLocked(_ path: String, permissions: UInt32, for operation: String) throws(FileError) -> OpenedFile {
+    func createLocked(_ path: String, permissions: UInt32, for operation: String) throws(FileError) -> RawFile {
         for _ in 0..<Self.maximumLockAttempts {
             do throws(FileError) {
                 if let created = try createOnceLocked(path, permissions: permissions, for: operation) { return created }
@@ -216,7 +216,7 @@ extension Kernel {
     /// Returns `nil` if another process removed the file before this one locked it.
     private func createOnceLocked(
         _ path: String, permissions: UInt32, for operation: String
-    ) throws(FileError) -> OpenedFile? {
+    ) throws(FileError) -> RawFile? {
         let descriptor = try open(
             path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions, for: operation)
         let locked = retrying { calls.lock(descriptor, LOCK_EX | LOCK_NB) }
@@ -224,7 +224,7 @@ extension Kernel {
             let created = try status(ofDescriptor: descriptor, path)
             if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
             if try status(of: path, followsLinks: false)?.isSameFile(as: created) == true {
-                return OpenedFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
+                return RawFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
             }
         } catch {
             closeQuietly(descriptor, isLocked: locked >= 0)
@@ -235,7 +235,7 @@ extension Kernel {
     }
 
     private func removeUnlocked(_ path: String, for operation: String) throws(FileError) {
-        let stale: OpenedFile
+        let stale: RawFile
         do throws(FileError) {
             stale = try openLocked(path, flags: O_WRONLY, permissions: 0, truncating: false, for: operation)
         } catch  where error.systemError == ENOENT {

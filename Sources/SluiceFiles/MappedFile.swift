@@ -48,7 +48,7 @@ public struct MappedFile: ~Copyable, Sendable {
     ///   ``FileError/Code/unsupported`` for files that can't be mapped.
     public init(contentsOf url: URL, using files: FileIO = .shared) async throws {
         let path = try Path.of(url, for: "open")
-        mapping = try await files.run { _ in Mapping(try files.kernel.map(path), path, files) }
+        mapping = try await files.run { _ in Mapping(try files.system.map(path), path, files) }
     }
 
     /// The path that the file was opened with.
@@ -110,12 +110,12 @@ extension MappedFile {
     public borrowing func prefetch(_ range: Range<Int>? = nil) async throws {
         let range = checked(range)
         try await mapping.io.run { [mapping] cancellation in
-            let kernel = mapping.io.kernel
+            let system = mapping.io.system
             var rest = UnsafeMutableRawBufferPointer(rebasing: mapping.memory[range])
             while !rest.isEmpty {
                 try cancellation.check()
                 let step = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(32 << 20))
-                try kernel.prefetch(step, mapping.path)
+                try system.prefetch(step, mapping.path)
                 rest = UnsafeMutableRawBufferPointer(rebasing: rest.dropFirst(step.count))
             }
         }
@@ -130,11 +130,11 @@ extension MappedFile {
         let range = checked(range)
         if range.isEmpty { return }
         try await mapping.io.run { [mapping] _ in
-            let kernel = mapping.io.kernel
-            let (memory, calls) = (mapping.memory[range], kernel.calls.randomAccess)
+            let system = mapping.io.system
+            let (memory, calls) = (mapping.memory[range], system.calls.randomAccess)
             guard let start = UnsafeMutableRawBufferPointer(rebasing: memory).baseAddress else { return }
-            try kernel.check(
-                kernel.retrying { calls.adviseMemory(start, memory.count, advice) }, "advise the system about",
+            try system.check(
+                system.retrying { calls.adviseMemory(start, memory.count, advice) }, "advise the system about",
                 mapping.path)
         }
     }
@@ -169,7 +169,7 @@ final class Mapping: @unchecked Sendable {
         guard takeMemory() else { return }
         // On a thread of the engine: munmap(2) frees the page tables, which takes a while for gigabytes.
         nonisolated(unsafe) let memory = memory
-        io.runDetached { [kernel = io.kernel, path] in try? kernel.unmap(memory, path) }
+        io.runDetached { [system = io.system, path] in try? system.unmap(memory, path) }
     }
 
     private func takeMemory() -> Bool { !isUnmapped.exchange(true, ordering: .acquiringAndReleasing) }
@@ -183,14 +183,14 @@ final class Mapping: @unchecked Sendable {
 
     func unmap() async throws {
         try await io.run(mustRun: true) { [self] _ in
-            if takeMemory() { try io.kernel.unmap(memory, path) }
+            if takeMemory() { try io.system.unmap(memory, path) }
         }
     }
 }
 
 // MARK: - System calls
 
-extension Kernel {
+extension SystemInterface {
     /// Opens a file, maps it for reading and closes it. Never waits for another process: a FIFO is refused.
     func map(_ path: String) throws(FileError) -> UnsafeMutableRawBufferPointer {
         let opened = try openSeekable(path, O_RDONLY)

@@ -128,15 +128,15 @@ extension URL {
             case .createNew: O_RDWR | O_CREAT | O_EXCL
             }
         return try await files.run { _ in
-            RandomAccessFile(OpenFile(try files.kernel.openSeekable(path, flags, permissions.rawValue), files))
+            RandomAccessFile(OpenFile(try files.system.openSeekable(path, flags, permissions.rawValue), files))
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     /// Opens a file that has offsets, without waiting for another process such as the other end of a FIFO.
-    func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> OpenedFile {
-        let opened: OpenedFile
+    func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> RawFile {
+        let opened: RawFile
         do throws(FileError) {
             opened = try openWithoutWaiting(path, flags, permissions: permissions)
         } catch {
@@ -224,8 +224,8 @@ extension FileIO {
         let start = readInline(file, upToCount: count, at: offset)
         if start.count == count { return start }
         let (next, rest) = (offset + Int64(start.count), count - start.count)
-        let end = try await run { [kernel] cancellation in
-            let bytes = try kernel.read(file.descriptor, at: next, upToCount: rest, file.path, cancellation)
+        let end = try await run { [system] cancellation in
+            let bytes = try system.read(file.descriptor, at: next, upToCount: rest, file.path, cancellation)
             return bytes.data()
         }
         return start.isEmpty ? end : start + end
@@ -236,9 +236,9 @@ extension FileIO {
         let start = readInline(file, into: memory.bytes, at: offset)
         if start == memory.bytes.count { return start }
         return start
-            + (try await run { [kernel] cancellation in
+            + (try await run { [system] cancellation in
                 let free = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[start...])
-                return try kernel.read(file.descriptor, at: offset + Int64(start), into: free, file.path, cancellation)
+                return try system.read(file.descriptor, at: offset + Int64(start), into: free, file.path, cancellation)
             })
     }
 }
@@ -248,7 +248,7 @@ struct BorrowedMemory: @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 }
 
-extension Kernel {
+extension SystemInterface {
     /// For reads up to this size, memory is allocated without querying the file's size.
     private static var smallRead: Int { 256 << 10 }
 
@@ -314,7 +314,7 @@ extension RandomAccessFile {
     public func write(_ data: Data, at offset: Int64) async throws {
         precondition(offset >= 0, "The offset must not be negative; it is \(offset).")
         try await run("write") { [file] _ in
-            try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, at: offset, file.path) }
+            try data.withUnsafeBytes { try file.io.system.write(file.descriptor, $0, at: offset, file.path) }
         }
     }
 
@@ -328,7 +328,7 @@ extension RandomAccessFile {
         // As in AsyncFileStream.write(_:): the span borrows its owner until this function returns.
         let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
         try await run("write") { [file] _ in
-            try file.io.kernel.write(file.descriptor, borrowed.pieces[0], at: offset, file.path)
+            try file.io.system.write(file.descriptor, borrowed.pieces[0], at: offset, file.path)
         }
     }
 
@@ -341,13 +341,13 @@ extension RandomAccessFile {
     /// - Failure: A ``FileError``.
     public func sync(_ durability: Durability = .full) async throws {
         try await run("sync") { [file] _ in
-            try file.io.kernel.sync(file.descriptor, durability, file.path)
-            if durability == .fullAndDirectory { try file.io.kernel.syncDirectory(of: file.path) }
+            try file.io.system.sync(file.descriptor, durability, file.path)
+            if durability == .fullAndDirectory { try file.io.system.syncDirectory(of: file.path) }
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     func write(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, at offset: Int64, _ path: String
     ) throws(FileError) {
@@ -375,7 +375,7 @@ extension RandomAccessFile {
     public var size: Int64 {
         get async throws {
             try await run("read the status of") { [file] _ in
-                try file.io.kernel.status(ofDescriptor: file.descriptor, file.path).size
+                try file.io.system.status(ofDescriptor: file.descriptor, file.path).size
             }
         }
     }
@@ -388,7 +388,7 @@ extension RandomAccessFile {
     public func truncate(to size: Int64) async throws {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         try await run("truncate") { [file] _ in
-            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
+            try file.io.system.truncate(file.descriptor, to: size, file.path)
         }
     }
 
@@ -406,7 +406,7 @@ extension RandomAccessFile {
         precondition(range.lowerBound >= 0, "The offset must not be negative; it is \(range.lowerBound).")
         if range.isEmpty { return }  // EINVAL otherwise.
         try await run("preallocate space in") { [file] _ in
-            try file.io.kernel.preallocate(file.descriptor, range, keepsSize: keepsSize, file.path)
+            try file.io.system.preallocate(file.descriptor, range, keepsSize: keepsSize, file.path)
         }
     }
 
@@ -422,16 +422,16 @@ extension RandomAccessFile {
         precondition(range.lowerBound >= 0, "The offset must not be negative; it is \(range.lowerBound).")
         if range.isEmpty { return }
         try await run("punch a hole in") { [file] _ in
-            let kernel = file.io.kernel
-            try kernel.check(
-                kernel.retrying {
-                    kernel.calls.randomAccess.punchHole(file.descriptor, range.lowerBound, Int64(range.count))
+            let system = file.io.system
+            try system.check(
+                system.retrying {
+                    system.calls.randomAccess.punchHole(file.descriptor, range.lowerBound, Int64(range.count))
                 }, "punch a hole in", file.path)
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     func preallocate(
         _ descriptor: CInt, _ range: Range<Int64>, keepsSize: Bool, _ path: String
     ) throws(FileError) {
@@ -482,10 +482,10 @@ extension RandomAccessFile {
             "The offset must not be negative; it is \(range?.lowerBound ?? 0).")
         if range?.isEmpty == true { return }  // The system call takes a count of 0 for all bytes.
         try await run("advise the system about") { [file] _ in
-            let kernel = file.io.kernel
+            let system = file.io.system
             let (offset, count) = (Int64(range?.lowerBound ?? 0), Int64(range?.count ?? 0))
-            try kernel.check(
-                kernel.retrying { kernel.calls.randomAccess.adviseFile(file.descriptor, offset, count, advice) },
+            try system.check(
+                system.retrying { system.calls.randomAccess.adviseFile(file.descriptor, offset, count, advice) },
                 "advise the system about", file.path)
         }
     }

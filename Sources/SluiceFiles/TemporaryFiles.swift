@@ -26,8 +26,8 @@ extension FileIO {
         prefix: String = "sluice", suffix: String = "", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
         let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "create a temporary file in")
-        let path = try await run { [kernel] _ in
-            try kernel.makeTemporaryFile(prefix: prefix, suffix: suffix, in: parentPath)
+        let path = try await run { [system] _ in
+            try system.makeTemporaryFile(prefix: prefix, suffix: suffix, in: parentPath)
         }
         return try await scoped {
             try await body(URL(filePath: path, directoryHint: .notDirectory))
@@ -37,7 +37,7 @@ extension FileIO {
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     fileprivate func makeTemporaryFile(
         prefix: String, suffix: String, in parent: String
     ) throws(FileError) -> String {
@@ -75,7 +75,7 @@ extension FileIO {
         prefix: String = "sluice", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
         let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "create a temporary directory in")
-        let path = try await run { [kernel] _ in try kernel.makeTemporaryDirectory(prefix: prefix, in: parentPath) }
+        let path = try await run { [system] _ in try system.makeTemporaryDirectory(prefix: prefix, in: parentPath) }
         return try await scoped {
             try await body(URL(filePath: path, directoryHint: .isDirectory))
         } finally: {
@@ -84,9 +84,9 @@ extension FileIO {
     }
 
     func removeTemporary(_ path: String) async throws {
-        try await run(mustRun: true) { [kernel] cancellation in
+        try await run(mustRun: true) { [system] cancellation in
             do {
-                try kernel.removeTree(path, cancellation, changingModes: true)
+                try system.removeTree(path, cancellation, changingModes: true)
             } catch let error as FileError where error.code == .notFound {
                 // `body` has removed or renamed it.
             }
@@ -94,7 +94,7 @@ extension FileIO {
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     fileprivate func makeTemporaryDirectory(prefix: String, in parent: String) throws(FileError) -> String {
         guard DirectoryEntry.Name(prefix + "-").isSingle else {
             throw FileError(

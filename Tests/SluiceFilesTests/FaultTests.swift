@@ -226,7 +226,7 @@ extension FaultedOperation {
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): true
         // Nothing depends on the flag that the call removes.
         case (.readinessSetFlags, _): true
-        // A file system without this operation: see `Kernel.syncDirectory`.
+        // A file system without this operation: see `SystemInterface.syncDirectory`.
         case (.syncDirectory, EINVAL): true
         // link(2) and unlink(2) replace it.
         case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS),

@@ -9,6 +9,7 @@ import Testing
 
     @Test(arguments: [
         ("\"v1\"", true), ("\"\"", true), ("\"W/x\"", true), ("\"a,b\"", true), (" \"v1\" ", true), ("\"é\"", true),
+        ("\"\u{301}\"", true),
         ("W/\"v1\"", false), ("w/\"v1\"", false), ("v1", false), ("\"v1", false), ("v1\"", false), ("\"", false),
         ("", false), ("\"a\", \"b\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("'v1'", false),
     ])

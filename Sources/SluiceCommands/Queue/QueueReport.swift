@@ -141,17 +141,8 @@ extension QueueReport {
         for (index, status) in found.enumerated() where report.running[index].receivedBytes == 0 {
             guard case .success(let file?) = status, file.kind == .file else { continue }
             report.running[index].receivedBytes = file.size
-            report.running[index].totalBytes = await Self.total(of: requests[index])
+            report.running[index].totalBytes = await Checkpoint.read(requests[index].checkpointTarget)?.total
         }
         return report
-    }
-
-    /// The size of the whole file, from the checkpoint.
-    private static func total(of request: DownloadRequest) async -> Int64? {
-        struct Checkpoint: Decodable { var total: Int64? }
-        guard let data = try? await Data(asyncContentsOf: request.checkpointTarget, maximumSize: 64 << 10) else {
-            return nil
-        }
-        return (try? JSONDecoder().decode(Checkpoint.self, from: data))?.total
     }
 }

@@ -207,9 +207,9 @@ final class CoordinatorCore: Sendable {
         if hasChanged { observers.changes.note() }
     }
 
-    /// The store has responded, so a failure of the store is over. A failure of this worker is over when there is nothing left to do, or
-    /// when the next download succeeds.
-    func noteAnswer(isEmpty: Bool) {
+    /// Called when the store has responded, which ends a failure of the store. A failure of this worker ends when there is nothing left to
+    /// do, or when the next download succeeds.
+    func clearFailure(isEmpty: Bool) {
         guard let failure, isEmpty || failure is QueueStoreError else { return }
         setFailure(nil)
     }

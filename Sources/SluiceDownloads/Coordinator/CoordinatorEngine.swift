@@ -261,16 +261,16 @@ final class CoordinatorEngine: Sendable {
                     core.observers.note(ended, of: one.settlement.lease.job)
                 }
             }
-            var untold = settled
+            var unrecorded = settled
             do {
-                try await takeTurns(&untold, claims)
+                try await takeTurns(&unrecorded, claims)
                 if state.withLock({ $0.takeMissedDeparture() }) { await stopUnwanted() }
             } catch let error as QueueStoreError where error.isOutage && !isLast {
-                if state.withLock({ $0.postpone(untold, now: now()) }) { onWarning(error) }
-                noteRecorded(untold.lazy.map(\.settlement.lease.job))
+                if state.withLock({ $0.postpone(unrecorded, now: now()) }) { onWarning(error) }
+                noteRecorded(unrecorded.lazy.map(\.settlement.lease.job))
                 wakeSignal.note()
             } catch {
-                fail(error, giving: untold)
+                fail(error, giving: unrecorded)
             }
         } while state.withLock({ $0.endTurn(now: now()) })
     }
@@ -298,18 +298,18 @@ final class CoordinatorEngine: Sendable {
             if let claim, turn.isEmpty { empty.insert(claim.batch) }
             if let next = turn.nextDue.map({ core.timing.now() + $0.milliseconds }) { due = min(due ?? .max, next) }
             claimedCount += turn.claimed.count
-            let told = settled
+            let outcomes = settled
             settled = []
-            await apply(turn, told, sent: sent)
+            await apply(turn, outcomes, sent: sent)
             // A caller whose batch is empty returns, whatever the others do. If all the room is taken, the whole queue isn't empty, so
             // don't check it.
             if claimedCount == claims.first?.count { remaining.removeAll { $0.batch == nil } }
         } while !remaining.isEmpty
         if claimedCount == 0, let claim = claims.first, claim.count > 0, !claim.avoiding.isEmpty { noteNoOtherHost() }
-        core.noteAnswer(isEmpty: empty.contains(nil))
+        core.clearFailure(isEmpty: empty.contains(nil))
         let (mustWake, callers, isStopping) = state.withLock { state in
             let callers = state.complete(empty)
-            return (state.noteAnswer(due: due), callers, state.isStopping)
+            return (state.noteDue(due), callers, state.isStopping)
         }
         if mustWake { wakeSignal.note() }
         for caller in callers { caller.signal.signal() }

@@ -59,13 +59,13 @@ struct CoordinatorState {
     private var isTakingTurn = false
     private var wantsAnother = false
     /// Whether the current turn has noted what is due next.
-    private var isAnswered = false
+    private var isDueKnown = false
     /// Whether someone asked to stop a job that the current turn may have claimed.
     private var hasMissedStop = false
     /// Whether a caller left during the current turn, which may have claimed jobs that only this caller wanted.
     private var hasMissedDeparture = false
     /// For each caller that is leaving, its stopped downloads that the store hasn't recorded as stopped yet.
-    private var departures: [(unrecorded: Set<JobID>, signal: Signal)] = []
+    private var leavingCallers: [(unrecorded: Set<JobID>, signal: Signal)] = []
     private var turnCount = 0
     private var due: Int64?
     private var armed = TimedTask.allCases.map { _ in Int64.max }
@@ -103,7 +103,7 @@ struct CoordinatorState {
     private struct Caller {
         let caller: RunCaller
         var isComplete = false
-        var isTold = false
+        var isNotified = false
     }
 
     enum Departure: Equatable {
@@ -143,8 +143,8 @@ struct CoordinatorState {
 
     /// Removes all callers after the engine has ended, and returns their signals. No caller can join later, because nobody would notify it.
     mutating func removeCallers() -> [Signal] {
-        defer { (callers, departures, isStopping) = ([], [], true) }
-        return callers.map(\.caller.signal) + departures.map(\.signal)
+        defer { (callers, leavingCallers, isStopping) = ([], [], true) }
+        return callers.map(\.caller.signal) + leavingCallers.map(\.signal)
     }
 
     /// Whether the jobs of the last claim must be checked, because a caller left in the meantime.
@@ -213,16 +213,16 @@ struct CoordinatorState {
         let tasks = unwanted.compactMap { stop($0, because: .unwanted) }
         guard isLeaving, !unwanted.isEmpty else { return (tasks, nil) }
         let (recorded, signal) = Condition.makeCondition()
-        departures.append((Set(unwanted), signal))
+        leavingCallers.append((Set(unwanted), signal))
         return (tasks, recorded)
     }
 
     /// Returns the signals of callers that were waiting only for these jobs.
     mutating func noteRecorded(_ jobs: some Sequence<JobID>) -> [Signal] {
-        guard !departures.isEmpty else { return [] }
-        for index in departures.indices { departures[index].unrecorded.subtract(jobs) }
-        defer { departures.removeAll(where: \.unrecorded.isEmpty) }
-        return departures.filter(\.unrecorded.isEmpty).map(\.signal)
+        guard !leavingCallers.isEmpty else { return [] }
+        for index in leavingCallers.indices { leavingCallers[index].unrecorded.subtract(jobs) }
+        defer { leavingCallers.removeAll(where: \.unrecorded.isEmpty) }
+        return leavingCallers.filter(\.unrecorded.isEmpty).map(\.signal)
     }
 
     var activeJobs: [JobID] { Array(active.keys) }
@@ -241,22 +241,22 @@ struct CoordinatorState {
         if isLast, !(active.isEmpty && settled.isEmpty) { return [] }
         for index in ended { callers[index].isComplete = true }
         if isLast { isStopping = true } else { changeRules() }
-        return callersToTell()
+        return callersToNotify()
     }
 
     mutating func beginConclusion() { concluding += 1 }
 
     mutating func endConclusion() -> [RunCaller] {
         concluding -= 1
-        return callersToTell()
+        return callersToNotify()
     }
 
     /// A caller leaves only after the ends of its jobs have been reported.
-    private mutating func callersToTell() -> [RunCaller] {
+    private mutating func callersToNotify() -> [RunCaller] {
         guard concluding == 0, !isStopping else { return [] }
-        let told = callers.indices.filter { callers[$0].isComplete && !callers[$0].isTold }
-        for index in told { callers[index].isTold = true }
-        return told.map { callers[$0].caller }
+        let ended = callers.indices.filter { callers[$0].isComplete && !callers[$0].isNotified }
+        for index in ended { callers[index].isNotified = true }
+        return ended.map { callers[$0].caller }
     }
 
     // MARK: Jobs
@@ -334,13 +334,13 @@ struct CoordinatorState {
         guard isLast || now >= outage.until else { return false }
         wantsAnother = isTakingTurn
         guard !isTakingTurn else { return false }
-        (isTakingTurn, isAnswered) = (true, false)
+        (isTakingTurn, isDueKnown) = (true, false)
         turnCount += 1
         return true
     }
 
     mutating func endTurn(now: Int64) -> Bool {
-        defer { (wantsAnother, isAnswered) = (false, false) }
+        defer { (wantsAnother, isDueKnown) = (false, false) }
         isTakingTurn = wantsAnother && failure == nil && now >= outage.until
         if !isTakingTurn { hasMissedStop = false }
         return isTakingTurn
@@ -356,27 +356,27 @@ struct CoordinatorState {
         return (settled + released, room, worker)
     }
 
-    mutating func fail(_ error: any Error, _ untold: [SettledJob]) -> [Task<SettledJob?, Never>] {
-        settled = untold + settled
+    mutating func fail(_ error: any Error, _ unrecorded: [SettledJob]) -> [Task<SettledJob?, Never>] {
+        settled = unrecorded + settled
         failure = failure ?? error
         isStopping = true
         return active.values.compactMap(\.task)
     }
 
     /// Keeps outcomes for later, because the store couldn't be reached. Returns whether to report the outage, which is reported only once.
-    mutating func postpone(_ untold: [SettledJob], now: Int64) -> Bool {
-        var untold = untold
-        for index in untold.indices { untold[index].settlement.mayBeRecorded = true }
-        settled = untold + settled
+    mutating func postpone(_ unrecorded: [SettledJob], now: Int64) -> Bool {
+        var unrecorded = unrecorded
+        for index in unrecorded.indices { unrecorded[index].settlement.mayBeRecorded = true }
+        settled = unrecorded + settled
         outage.extend(from: now)
         defer { isOutageReported = true }
         return !isOutageReported
     }
 
-    /// Returns whether a waiting task must be woken.
-    mutating func noteAnswer(due: Int64?) -> Bool {
+    /// Notes when the next job is due, as the store has responded. Returns whether a waiting task must be woken.
+    mutating func noteDue(_ due: Int64?) -> Bool {
         (outage, isOutageReported) = (Outage(), false)
-        (self.due, isAnswered) = (due, true)
+        (self.due, isDueKnown) = (due, true)
         if hasMissedStop {
             hasMissedStop = false
             requested.insert(.renew)
@@ -441,7 +441,7 @@ struct CoordinatorState {
     mutating func arm(_ task: TimedTask, now: Int64) -> Int64? {
         var time = requested.contains(task) ? now : time(of: task)
         // Until the turn has noted what is due next, it also picks up what is overdue. After that, whatever comes due needs another turn.
-        let isLookedFor = isTakingTurn && (!isAnswered || wantsAnother)
+        let isLookedFor = isTakingTurn && (!isDueKnown || wantsAnother)
         if task == .look, let due = time, due <= now, isLookedFor, !requested.contains(task) { time = nil }
         if task == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
         armed[task.rawValue] = time ?? .max

@@ -27,7 +27,7 @@ struct CheckpointPolicy: Sendable {
 ///                                          outlives a killed process
 /// same file, different or unknown boot     `synced`: what was on the disk when the checkpoint was written
 /// ```
-struct Checkpoint: Codable, Equatable {
+package struct Checkpoint: Codable, Equatable {
     /// The version of the format. Checkpoints of other versions are ignored.
     static let currentVersion = 1
 
@@ -37,7 +37,7 @@ struct Checkpoint: Codable, Equatable {
     /// The validator of this state of the file on the server; `nil` if the transfer can't be resumed.
     var validator: StoredValidator?
     /// The length of the whole file, if the server sent it or all of it has arrived.
-    var total: Int64?
+    package var total: Int64?
     /// The number of bytes that were synced to the disk when this checkpoint was written.
     var synced: Int64
     /// Whether the file is synced before it gets its final name.
@@ -69,6 +69,12 @@ extension Checkpoint {
             found.version == Self.currentVersion, found.synced >= 0, found.total.map({ $0 >= 0 }) ?? true
         else { return nil }
         self = found
+    }
+
+    /// Reads a checkpoint, or returns `nil` if the file can't be read or isn't a checkpoint of this version. Another process may be writing it.
+    package static func read(_ url: URL) async -> Checkpoint? {
+        let maximumSize = CheckpointedFile.maximumCheckpointSize
+        return (try? await Data(asyncContentsOf: url, maximumSize: maximumSize)).flatMap { Checkpoint($0) }
     }
 
     /// Whether a file is a checkpoint of any version, even one that a power loss left empty, truncated, or full of zeros. Any other file

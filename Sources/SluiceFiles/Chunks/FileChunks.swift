@@ -446,7 +446,7 @@ final class ChunkReader: Sendable {
         }
         // The size at opening is a hint for the first allocation: a small file doesn't need a whole chunk's memory.
         let expected = max(64 << 10, Int(clamping: file.status.size))
-        let rest = try io.kernel.read(
+        let rest = try io.system.read(
             file.descriptor, upToCount: size - begun.count, expected: expected, file.path, cancellation)
         return begun.isEmpty ? rest.data() : begun + rest.data()
     }
@@ -477,7 +477,7 @@ final class ChunkReader: Sendable {
             return file
         case .closed: throw CancellationError()
         case .url(let url):
-            let file = OpenFile(try io.kernel.openToRead(try Path.of(url, for: "open")), io)
+            let file = OpenFile(try io.system.openToRead(try Path.of(url, for: "open")), io)
             if file.isWaitedFor { throw OpenedToWaitFor(file: file) }
             state.withLock { state in
                 guard case .url = state.source else { return }  // Abandoned in the meantime.

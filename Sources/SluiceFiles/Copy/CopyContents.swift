@@ -1,6 +1,6 @@
 internal import CSluiceFiles
 
-extension Kernel {
+extension SystemInterface {
     /// Copies the contents of an open regular file to an empty one. Both are at offset 0.
     ///
     /// Tries a clone (FICLONE), then copy_file_range(2), then read(2) and write(2). If one of the first two fails, the next one continues
@@ -21,7 +21,7 @@ extension Kernel {
     /// After an error the caller removes the destination. This method doesn't sync the file, set its mode, or mark the progress as
     /// finished. `destination` is open without O_APPEND; its `status` isn't used.
     func copyContents(
-        of source: OpenedFile, to destination: OpenedFile, progress: ProgressCounter? = nil,
+        of source: RawFile, to destination: RawFile, progress: ProgressCounter? = nil,
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
         try cancellation.check()
@@ -30,7 +30,7 @@ extension Kernel {
             progress?.add(bytes: size)
             return FileCopyResult(fileSize: Int64(size), method: .clone)
         }
-        var copy = ContentsCopy(kernel: self, source: source, destination: destination, progress: progress)
+        var copy = ContentsCopy(system: self, source: source, destination: destination, progress: progress)
         return try copy.run(cancellation)
     }
 }
@@ -40,9 +40,9 @@ private struct ContentsCopy: ~Copyable {
     /// Cancellation is checked and progress is reported between pieces.
     static var largestPiece: Int { 4 << 20 }
 
-    private let kernel: Kernel
-    private let source: OpenedFile
-    private let destination: OpenedFile
+    private let system: SystemInterface
+    private let source: RawFile
+    private let destination: RawFile
     private let progress: ProgressCounter?
 
     private let told: Int
@@ -54,8 +54,8 @@ private struct ContentsCopy: ~Copyable {
     /// From malloc, so it isn't zero-filled. Most copies touch only part of it.
     private let buffer: UnsafeMutableRawBufferPointer
 
-    init(kernel: Kernel, source: OpenedFile, destination: OpenedFile, progress: ProgressCounter?) {
-        self.kernel = kernel
+    init(system: SystemInterface, source: RawFile, destination: RawFile, progress: ProgressCounter?) {
+        self.system = system
         self.source = source
         self.destination = destination
         self.progress = progress
@@ -86,8 +86,8 @@ private struct ContentsCopy: ~Copyable {
 
     private mutating func copyPiece(_ count: Int) throws(FileError) -> Int {
         if triesKernel {
-            let copied = kernel.retrying {
-                kernel.calls.copying.copyRange(source.descriptor, destination.descriptor, count)
+            let copied = system.retrying {
+                system.calls.copying.copyRange(source.descriptor, destination.descriptor, count)
             }
             if copied > 0 {
                 usedKernel = true
@@ -101,7 +101,7 @@ private struct ContentsCopy: ~Copyable {
     }
 
     private func readPiece(_ count: Int) throws(FileError) -> Int {
-        try kernel.read(
+        try system.read(
             source.descriptor, into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)), source.path)
     }
 
@@ -109,7 +109,7 @@ private struct ContentsCopy: ~Copyable {
         guard count > 0 else { return }
         usedBuffer = true
         let bytes = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
-        try kernel.write(destination.descriptor, bytes, after: position, destination.path)
+        try system.write(destination.descriptor, bytes, after: position, destination.path)
     }
 
     private mutating func advance(by count: Int) {
@@ -127,7 +127,7 @@ private struct ContentsCopy: ~Copyable {
             let read = try readPiece(min(buffer.count, .max - position))
             if read == 0 { return }
             // Checked after the read, so that the size includes bytes that were appended before it.
-            if try kernel.status(ofDescriptor: source.descriptor, source.path).size > told { return }
+            if try system.status(ofDescriptor: source.descriptor, source.path).size > told { return }
             try writePiece(read)
             advance(by: read)
         }
@@ -138,12 +138,12 @@ private struct ContentsCopy: ~Copyable {
     /// Copies the data up to the size at opening and skips the holes. Returns false if the source ends before it.
     private mutating func copyAroundHoles(_ cancellation: borrowing Cancellation) throws -> Bool {
         while position < told {
-            let data = kernel.retrying { kernel.calls.copying.nextData(source.descriptor, Int64(position)) }
+            let data = system.retrying { system.calls.copying.nextData(source.descriptor, Int64(position)) }
             if data == -Int64(ENXIO) || data >= told {
                 try endWithHole()
                 return true
             }
-            let hole = data < 0 ? data : kernel.retrying { kernel.calls.copying.nextHole(source.descriptor, data) }
+            let hole = data < 0 ? data : system.retrying { system.calls.copying.nextHole(source.descriptor, data) }
             guard hole > data, data >= position else {
                 // This file system doesn't report holes, or reports nonsense, or the file is being changed.
                 try seek(to: position)
@@ -158,8 +158,8 @@ private struct ContentsCopy: ~Copyable {
     /// Moves both descriptors over a hole. The destination grows only when data is written after the hole.
     private mutating func seek(to offset: Int) throws(FileError) {
         for file in [source, destination] {
-            let result = kernel.retrying { kernel.calls.randomAccess.seek(file.descriptor, Int64(offset), SEEK_SET) }
-            try kernel.check(result, "seek in", file.path)
+            let result = system.retrying { system.calls.randomAccess.seek(file.descriptor, Int64(offset), SEEK_SET) }
+            try system.check(result, "seek in", file.path)
         }
         progress?.add(bytes: offset - position)
         position = offset
@@ -167,9 +167,9 @@ private struct ContentsCopy: ~Copyable {
 
     private mutating func endWithHole() throws(FileError) {
         // The source may have been truncated in the meantime.
-        let now = Int(clamping: try kernel.status(ofDescriptor: source.descriptor, source.path).size)
+        let now = Int(clamping: try system.status(ofDescriptor: source.descriptor, source.path).size)
         let end = max(position, min(told, now))
-        try kernel.truncate(destination.descriptor, to: Int64(end), for: "extend", destination.path)
+        try system.truncate(destination.descriptor, to: Int64(end), for: "extend", destination.path)
         try seek(to: end)
         size = end
     }

@@ -37,8 +37,8 @@ extension FileIO {
     ) async throws -> FileCopyResult {
         let from = try Path.of(source, for: "copy")
         let to = try Path.of(destination, for: "copy to")
-        return try await run { [kernel] cancellation in
-            try kernel.copyFile(from, to: to, options, progress, cancellation)
+        return try await run { [system] cancellation in
+            try system.copyFile(from, to: to, options, progress, cancellation)
         }
     }
 }
@@ -129,7 +129,7 @@ public struct FileCopyResult: Sendable, Hashable {
 // MARK: - Steps
 
 // Copies one file to another name. The steps are the same as for the atomic replacement in AtomicReplace.
-extension Kernel {
+extension SystemInterface {
     func copyFile(
         _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
         _ cancellation: borrowing Cancellation
@@ -180,13 +180,13 @@ extension Kernel {
 
     /// Another process may have replaced the file after the check. O_NONBLOCK keeps a FIFO from blocking the thread, and has no
     /// effect on a regular file.
-    private func openToCopy(_ source: String, _ options: FileCopyOptions) throws(FileError) -> OpenedFile {
+    private func openToCopy(_ source: String, _ options: FileCopyOptions) throws(FileError) -> RawFile {
         let flags = O_RDONLY | O_NONBLOCK | (options.followsLinks ? 0 : O_NOFOLLOW)
         let descriptor = try open(source, flags, for: "open")
         do throws(FileError) {
             let status = try status(ofDescriptor: descriptor, source)
             try checkCanBeCopied(status, source)
-            return OpenedFile(descriptor: descriptor, path: source, status: status)
+            return RawFile(descriptor: descriptor, path: source, status: status)
         } catch {
             closeQuietly(descriptor)
             throw error
@@ -203,7 +203,7 @@ extension Kernel {
     }
 
     private func copyFile(
-        _ source: OpenedFile, to destination: String, _ options: FileCopyOptions, _ progress: ProgressCounter?,
+        _ source: RawFile, to destination: String, _ options: FileCopyOptions, _ progress: ProgressCounter?,
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
         // Compares device and inode and follows links at the destination, so it also detects other names of the file.
@@ -276,14 +276,14 @@ extension Kernel {
 
 // MARK: - Attributes
 
-extension Kernel {
+extension SystemInterface {
     /// Copies attributes from one open file or directory to another, after the contents have been written.
     ///
     /// The order matters, because the early steps would undo the later ones: owner (clears set-user-ID), extended attributes (need
     /// permission to write), mode and access control list, times. The times are from when `source` was opened, because reading changes the
     /// access time. The status of `destination` isn't used.
     func copyAttributes(
-        _ kept: FileCopyOptions.Attributes, of source: OpenedFile, to destination: OpenedFile
+        _ kept: FileCopyOptions.Attributes, of source: RawFile, to destination: RawFile
     ) throws(FileError) {
         if kept.contains(.owner) { try copyOwner(of: source, to: destination) }
         if kept.contains(.extendedAttributes) {
@@ -301,7 +301,7 @@ extension Kernel {
         }
     }
 
-    private func copyOwner(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
+    private func copyOwner(of source: RawFile, to destination: RawFile) throws(FileError) {
         let (user, group) = (source.status.user, source.status.group)
         let now = try status(ofDescriptor: destination.descriptor, destination.path)
         if now.user == user, now.group == group { return }
@@ -311,7 +311,7 @@ extension Kernel {
 
     /// Copies the mode and the access control list. FAT and SMB have one mode for all files and refuse to set it. That error is ignored: no
     /// other file system refuses to set the mode of a file that this process has just created.
-    private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
+    private func copyMode(of source: RawFile, to destination: RawFile) throws(FileError) {
         let status = try status(ofDescriptor: destination.descriptor, destination.path)
         let now = AccessRights(status, list: try accessList(of: .descriptor(destination.descriptor), destination.path))
         let list = try accessList(of: .descriptor(source.descriptor), source.path)

@@ -87,7 +87,7 @@ extension DirectoryEntry {
     /// - Failure: A ``FileError``. See fstatat(2).
     public func status(followsLinks: Bool = false) async throws -> FileStatus? {
         try await directory.io.run { [self] _ in
-            try kernel.status(of: rawName, in: directory, followsLinks: followsLinks).map { FileStatus($0) }
+            try system.status(of: rawName, in: directory, followsLinks: followsLinks).map { FileStatus($0) }
         }
     }
 
@@ -101,7 +101,7 @@ extension DirectoryEntry {
     ///   symbolic link that isn't followed.
     public func openForReading(followsLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
         let file = try await directory.io.run { [self] _ in
-            var opened = try kernel.openRegularFile(self, O_RDONLY, followsLinks: followsLinks)
+            var opened = try system.openRegularFile(self, O_RDONLY, followsLinks: followsLinks)
             opened.path = wholePath
             return OpenFile(opened, directory.io)
         }
@@ -118,7 +118,7 @@ extension DirectoryEntry {
     ///   exists and `existing` is `.fail`.
     public func openForWriting(existing: WriteOpening = .replace) async throws -> sending AsyncFileStream<WriteMode> {
         let file = try await directory.io.run { [self] _ in
-            var opened = try kernel.openToWrite(self, existing)
+            var opened = try system.openToWrite(self, existing)
             opened.path = wholePath
             return OpenFile(opened, directory.io)
         }
@@ -134,7 +134,7 @@ extension DirectoryEntry {
     @discardableResult
     public func rename(to name: DirectoryEntry.Name, existing: ExistingFile = .fail) async throws -> DirectoryEntry {
         return try await directory.io.run { [self] _ in
-            try kernel.rename(self, to: name, existing: existing)
+            try system.rename(self, to: name, existing: existing)
             return DirectoryEntry(RawDirectoryEntry(name: name, mode: kind?.mode ?? 0), in: directory)
         }
     }
@@ -145,10 +145,10 @@ extension DirectoryEntry {
     /// - Failure: A ``FileError``: ``FileError/Code/notFound`` if nothing has this name, and ``FileError/Code/notEmpty`` for a
     ///   directory with entries. See unlinkat(2).
     public func remove() async throws {
-        try await directory.io.run { [self] _ in try kernel.remove(self) }
+        try await directory.io.run { [self] _ in try system.remove(self) }
     }
 
-    var kernel: Kernel { directory.io.kernel }
+    var system: SystemInterface { directory.io.system }
 }
 
 extension FileStatus.Kind {

@@ -56,7 +56,7 @@ extension DirectoryEntry {
     }
 
     func openDirectory(followsLinks: Bool = false) throws(FileError) -> OpenDirectory {
-        let descriptor = try kernel.openDirectory(rawName, in: directory, followsLinks: followsLinks)
+        let descriptor = try system.openDirectory(rawName, in: directory, followsLinks: followsLinks)
         return try OpenDirectory(descriptor, DirectoryPath(rawName, in: directory.path), directory.io)
     }
 }
@@ -66,7 +66,7 @@ extension FileIO {
         of directory: OpenDirectory, limit: Int, _ cancellation: borrowing Cancellation
     ) throws -> [DirectoryEntry] {
         var raw: [RawDirectoryEntry] = []
-        while try kernel.readEntries(of: directory, into: &raw) {
+        while try system.readEntries(of: directory, into: &raw) {
             if raw.count > limit {
                 throw FileError(
                     code: .limitExceeded, operation: "list", path: directory.path.shown(),
@@ -137,7 +137,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
 
         private static func read(_ directory: OpenDirectory) throws(FileError) -> [RawDirectoryEntry] {
             var entries: [RawDirectoryEntry] = []
-            while entries.count < minimumPerBatch, try directory.io.kernel.readEntries(of: directory, into: &entries) {}
+            while entries.count < minimumPerBatch, try directory.io.system.readEntries(of: directory, into: &entries) {}
             return entries
         }
     }

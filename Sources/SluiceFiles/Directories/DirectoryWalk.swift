@@ -201,7 +201,7 @@ final class TreeWalk: @unchecked Sendable {
 
     private let options: WalkOptions
     private let depthOfRoot: Int
-    private var kernel: Kernel { io.kernel }
+    private var system: SystemInterface { io.system }
     private let io: FileIO
 
     private struct Level {
@@ -300,7 +300,7 @@ final class TreeWalk: @unchecked Sendable {
         }
         var entries: [RawDirectoryEntry] = []
         do throws(FileError) {
-            levels[index].isRead = try !kernel.readEntries(of: directory, into: &entries)
+            levels[index].isRead = try !system.readEntries(of: directory, into: &entries)
         } catch {
             levels[index].isRead = true
             levels[index].failure = error
@@ -370,7 +370,7 @@ final class TreeWalk: @unchecked Sendable {
     }
 
     private func reopen(_ level: Level, from child: OpenDirectory) throws(FileError) -> OpenDirectory {
-        let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: child, followsLinks: false)
+        let descriptor = try system.openDirectory(DirectoryEntry.Name(".."), in: child, followsLinks: false)
         let directory = try OpenDirectory(descriptor, level.path, io)
         opened += 1
         guard FileIdentity(directory.status) == level.identity else {

@@ -11,14 +11,14 @@ final class OpenDirectory: Sendable {
 
     /// Takes ownership of the descriptor, even if it throws.
     init(_ descriptor: CInt, _ path: DirectoryPath, _ io: FileIO) throws(FileError) {
-        let kernel = io.kernel
+        let system = io.system
         var status = RawStatus()
         do {
             // The path is computed only for an error, because it is long in a deep tree.
-            try kernel.check(
-                kernel.calls.statusOfDescriptor(descriptor, &status), "read the status of", path.shown())
+            try system.check(
+                system.calls.statusOfDescriptor(descriptor, &status), "read the status of", path.shown())
         } catch {
-            kernel.closeQuietly(descriptor)
+            system.closeQuietly(descriptor)
             throw error
         }
         self.status = status
@@ -30,7 +30,7 @@ final class OpenDirectory: Sendable {
     deinit {
         if isClosed.load(ordering: .relaxed) { return }
         // close(2) may block, and this may be a thread of the cooperative pool.
-        io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
+        io.runDetached { [system = io.system, descriptor] in system.closeQuietly(descriptor) }
     }
 
     /// Drops a reference. If it was the last one, closes the descriptor on this thread. Jobs call this to avoid a second job just for
@@ -39,7 +39,7 @@ final class OpenDirectory: Sendable {
         if isKnownUniquelyReferenced(&directory), let last = directory,
             !last.isClosed.exchange(true, ordering: .acquiringAndReleasing)
         {
-            last.io.kernel.closeQuietly(last.descriptor)
+            last.io.system.closeQuietly(last.descriptor)
         }
         directory = nil
     }
@@ -48,7 +48,7 @@ final class OpenDirectory: Sendable {
         _ path: String, _ io: FileIO, toSearch: Bool = false, for operation: String
     ) throws(FileError) -> OpenDirectory {
         let access = toSearch ? csluice_open_to_search : O_RDONLY
-        let descriptor = try io.kernel.open(path, access | O_DIRECTORY, for: operation)
+        let descriptor = try io.system.open(path, access | O_DIRECTORY, for: operation)
         return try OpenDirectory(descriptor, DirectoryPath(path: path), io)
     }
 }
@@ -136,7 +136,7 @@ final class DirectoryPath: @unchecked Sendable {
 // MARK: - System calls
 
 // Operations relative to an open directory. Errors show the path that the directory was opened with, followed by the name.
-extension Kernel {
+extension SystemInterface {
     // MARK: Listing
 
     /// Appends the next entries. Returns false at the end. See getdents(2).
@@ -268,7 +268,7 @@ extension Kernel {
     /// Opens only a regular file: opening a FIFO could block the thread, and opening a device may have side effects.
     func openRegularFile(
         _ entry: DirectoryEntry, _ flags: CInt, followsLinks: Bool
-    ) throws(FileError) -> OpenedFile {
+    ) throws(FileError) -> RawFile {
         let path = entry.shownPath
         switch entry.kind {
         case nil, .file, .symbolicLink, .directory: break
@@ -286,14 +286,14 @@ extension Kernel {
             let status = try status(ofDescriptor: descriptor, path)
             if status.isDirectory { throw FileError(operation: "open", path: path, systemError: EISDIR) }
             guard status.isRegularFile else { throw Self.notRegular(path) }
-            return OpenedFile(descriptor: descriptor, path: path, status: status)
+            return RawFile(descriptor: descriptor, path: path, status: status)
         } catch {
             closeQuietly(descriptor)
             throw error
         }
     }
 
-    func openToWrite(_ entry: DirectoryEntry, _ existing: WriteOpening) throws(FileError) -> OpenedFile {
+    func openToWrite(_ entry: DirectoryEntry, _ existing: WriteOpening) throws(FileError) -> RawFile {
         if existing == .fail {
             // An entry is never created, so `.fail` always throws.
             let found = try status(of: entry.rawName, in: entry.directory, followsLinks: false)

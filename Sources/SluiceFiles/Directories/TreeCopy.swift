@@ -44,17 +44,17 @@ extension FileIO {
                     made.status.withLock { $0 = status }
                 }
                 let result = try copy.run(cancellation)
-                if options.durability == .fullAndDirectory { try kernel.syncDirectory(of: to) }
+                if options.durability == .fullAndDirectory { try system.syncDirectory(of: to) }
                 counter?.finish()
                 return result
             }
         } catch {
             if options.removesOnFailure, let status = made.status.withLock({ $0 }) {
-                try? await run(mustRun: true) { [kernel] cancellation in
+                try? await run(mustRun: true) { [system] cancellation in
                     // Only the directory that this copy created: another process may have put a different one there.
-                    if try kernel.status(of: to, followsLinks: false)?.isSameFile(as: status) == true {
+                    if try system.status(of: to, followsLinks: false)?.isSameFile(as: status) == true {
                         // Its finished directories may be read-only, like the originals.
-                        try kernel.removeTree(to, cancellation, changingModes: true)
+                        try system.removeTree(to, cancellation, changingModes: true)
                     }
                 }
             }
@@ -139,7 +139,7 @@ final class TreeCopy {
     }
 
     let io: FileIO
-    let kernel: Kernel
+    let system: SystemInterface
     let options: TreeCopyOptions
     let counter: ProgressCounter?
     private let root: OpenDirectory
@@ -153,7 +153,7 @@ final class TreeCopy {
         made: (RawStatus) -> Void
     ) throws(FileError) {
         io = root.io
-        kernel = io.kernel
+        system = io.system
         self.options = options
         self.counter = counter
         self.root = root
@@ -161,12 +161,12 @@ final class TreeCopy {
         walkOptions.leavingDirectories = true
         walk = TreeWalk(root: root, options: walkOptions)
         try checkIsOutside(destination)
-        let kernel = io.kernel
+        let system = io.system
         let mode = directoryMode
         let directoryMade = destination.withCString { path in
-            kernel.retrying { kernel.calls.createDirectory(path, mode) }
+            system.retrying { system.calls.createDirectory(path, mode) }
         }
-        try kernel.check(directoryMade, "create directory", destination)
+        try system.check(directoryMade, "create directory", destination)
         let directory = try openMade(destination)
         made(directory.status)
         push(directory, source: root.status)
@@ -176,10 +176,10 @@ final class TreeCopy {
     private func openMade(_ destination: String) throws(FileError) -> OpenDirectory {
         do throws(FileError) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-            let descriptor = try kernel.open(destination, flags, for: "copy to")
+            let descriptor = try system.open(destination, flags, for: "copy to")
             return try OpenDirectory(descriptor, DirectoryPath(path: destination), io)
         } catch {
-            _ = destination.withCString { path in kernel.retrying { kernel.calls.removeDirectory(path) } }
+            _ = destination.withCString { path in system.retrying { system.calls.removeDirectory(path) } }
             throw error
         }
     }
@@ -208,7 +208,7 @@ final class TreeCopy {
     }
 
     private func copy(_ entry: DirectoryEntry, _ cancellation: borrowing Cancellation) throws {
-        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followsLinks: false) else {
+        guard let status = try system.status(of: entry.rawName, in: entry.directory, followsLinks: false) else {
             return
         }
         guard let directory = levels[levels.count - 1].directory else {
@@ -246,10 +246,10 @@ final class TreeCopy {
         if FileIdentity(status) == levels[0].identity { throw Self.intoItself(entry.shownPath) }
         let name = entry.rawName
         let made = name.withCString { name in
-            kernel.retrying { kernel.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
+            system.retrying { system.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
         }
-        try kernel.check(made, "create directory", directory.path.shown(of: name))
-        let descriptor = try kernel.openDirectory(name, in: directory, followsLinks: false)
+        try system.check(made, "create directory", directory.path.shown(of: name))
+        let descriptor = try system.openDirectory(name, in: directory, followsLinks: false)
         push(try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io), source: status)
     }
 
@@ -264,13 +264,13 @@ final class TreeCopy {
     private func leave(from entry: DirectoryEntry?) throws(FileError) {
         if let entry {
             let source = try openOriginal(entry, levels[levels.count - 1].source)
-            defer { if let source { kernel.closeQuietly(source) } }
+            defer { if let source { system.closeQuietly(source) } }
             try finish(levels[levels.count - 1], from: source, entry.shownPath)
         }
         var child = levels.removeLast().directory
         let above = levels.count - 1
         if levels[above].directory == nil, let lowest = child {
-            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: lowest, followsLinks: false)
+            let descriptor = try system.openDirectory(DirectoryEntry.Name(".."), in: lowest, followsLinks: false)
             let directory = try OpenDirectory(descriptor, levels[above].path, io)
             guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
@@ -288,18 +288,18 @@ final class TreeCopy {
     private func openOriginal(_ entry: DirectoryEntry, _ wanted: RawStatus) throws(FileError) -> CInt? {
         let descriptor: CInt
         do throws(FileError) {
-            descriptor = try kernel.openDirectory(entry.rawName, in: entry.directory, followsLinks: false)
+            descriptor = try system.openDirectory(entry.rawName, in: entry.directory, followsLinks: false)
         } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.systemError) {
             return nil
         }
         do throws(FileError) {
-            let found = try kernel.status(ofDescriptor: descriptor, entry.shownPath)
+            let found = try system.status(ofDescriptor: descriptor, entry.shownPath)
             if found.isSameFile(as: wanted) { return descriptor }
         } catch {
-            kernel.closeQuietly(descriptor)
+            system.closeQuietly(descriptor)
             throw error
         }
-        kernel.closeQuietly(descriptor)
+        system.closeQuietly(descriptor)
         return nil
     }
 
@@ -308,18 +308,18 @@ final class TreeCopy {
     private func finish(_ level: Level, from source: CInt?, _ sourcePath: String) throws(FileError) {
         guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
         let path = directory.path.shown()
-        var original = OpenedFile(descriptor: source ?? directory.descriptor, path: sourcePath, status: level.source)
+        var original = RawFile(descriptor: source ?? directory.descriptor, path: sourcePath, status: level.source)
         var keeping = options.attributes
         if source == nil {
             keeping.remove(.extendedAttributes)
             original.status.mode &= ~0o7077
         }
-        try kernel.copyAttributes(
+        try system.copyAttributes(
             keeping, of: original,
-            to: OpenedFile(descriptor: directory.descriptor, path: path, status: directory.status))
+            to: RawFile(descriptor: directory.descriptor, path: path, status: directory.status))
         if options.durability == .fullAndDirectory {
-            let synced = kernel.retrying { kernel.calls.syncDirectory(directory.descriptor) }
-            if synced != -EINVAL { try kernel.check(synced, "sync the directory", path) }
+            let synced = system.retrying { system.calls.syncDirectory(directory.descriptor) }
+            if synced != -EINVAL { try system.check(synced, "sync the directory", path) }
         }
         if levels.count == 1 {
             counter?.add(entries: 1)
@@ -333,7 +333,7 @@ final class TreeCopy {
             Path.directory(of: destination), io, toSearch: true, for: "copy to")
         while let current = directory {
             if current.status.isSameFile(as: root.status) { throw Self.intoItself(destination) }
-            let descriptor = try kernel.openDirectory(
+            let descriptor = try system.openDirectory(
                 DirectoryEntry.Name(".."), in: current, followsLinks: false, toSearch: true)
             let above = try OpenDirectory(descriptor, current.path, io)
             directory = above.status.isSameFile(as: current.status) ? nil : above
@@ -355,26 +355,26 @@ extension TreeCopy {
         _ entry: DirectoryEntry, in directory: OpenDirectory, _ cancellation: borrowing Cancellation
     ) throws -> Bool {
         guard let source = try openIfThere(entry) else { return false }
-        defer { kernel.closeQuietly(source.descriptor) }
+        defer { system.closeQuietly(source.descriptor) }
         if source.status.links > 1, try linkToFirstCopy(of: source.status, as: entry.rawName, in: directory) {
             return true
         }
         let path = directory.path.shown(of: entry.rawName)
         let mode: UInt32 = options.attributes.contains(.permissions) ? 0o600 : FilePermissions.newFile.rawValue
-        let copy = try kernel.create(entry.rawName, in: directory, mode: mode, path)
+        let copy = try system.create(entry.rawName, in: directory, mode: mode, path)
         var descriptor: CInt? = copy.descriptor
         do {
-            let copied = try kernel.copyContents(of: source, to: copy, progress: counter, cancellation)
-            try kernel.copyAttributes(options.attributes, of: source, to: copy)
-            try kernel.sync(copy.descriptor, options.durability, path)
+            let copied = try system.copyContents(of: source, to: copy, progress: counter, cancellation)
+            try system.copyAttributes(options.attributes, of: source, to: copy)
+            try system.sync(copy.descriptor, options.durability, path)
             descriptor = nil
-            try kernel.close(copy.descriptor, path)
+            try system.close(copy.descriptor, path)
             result.totalFileSize = result.totalFileSize.addingOrMaximum(copied.fileSize)
         } catch {
             _ = entry.rawName.withCString { name in
-                kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }
+                system.retrying { system.calls.unlinkAt(directory.descriptor, name, 0) }
             }
-            if let descriptor { kernel.closeQuietly(descriptor) }
+            if let descriptor { system.closeQuietly(descriptor) }
             throw error
         }
         if source.status.links > 1 {
@@ -384,9 +384,9 @@ extension TreeCopy {
         return true
     }
 
-    private func openIfThere(_ entry: DirectoryEntry) throws(FileError) -> OpenedFile? {
+    private func openIfThere(_ entry: DirectoryEntry) throws(FileError) -> RawFile? {
         do throws(FileError) {
-            return try kernel.openRegularFile(entry, O_RDONLY, followsLinks: false)
+            return try system.openRegularFile(entry, O_RDONLY, followsLinks: false)
         } catch {
             if error.systemError == ENOENT { return nil }
             throw error
@@ -401,22 +401,22 @@ extension TreeCopy {
         guard let firstDirectory = try? openAgain(first.path) else { return false }
         let linked = first.name.withCString { from in
             name.withCString { to in
-                kernel.retrying {
-                    kernel.calls.directories.linkAt(firstDirectory.descriptor, from, directory.descriptor, to)
+                system.retrying {
+                    system.calls.directories.linkAt(firstDirectory.descriptor, from, directory.descriptor, to)
                 }
             }
         }
         guard linked == 0 else { return false }
         // Another process may have put a different file under the first name.
-        if let found = try kernel.status(of: name, in: directory, followsLinks: false),
+        if let found = try system.status(of: name, in: directory, followsLinks: false),
             FileIdentity(found) == first.identity
         {
             return true
         }
         let unlinked = name.withCString { name in
-            kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }
+            system.retrying { system.calls.unlinkAt(directory.descriptor, name, 0) }
         }
-        try kernel.check(unlinked, "remove", directory.path.shown(of: name))
+        try system.check(unlinked, "remove", directory.path.shown(of: name))
         return false
     }
 
@@ -427,7 +427,7 @@ extension TreeCopy {
             // The top was closed to save descriptors. Reopens it by its path, and checks that it is the same directory.
             let path = levels[0].path.shown()
             let directory = try OpenDirectory(
-                try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].path, io)
+                try system.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].path, io)
             guard FileIdentity(directory.status) == levels[0].identity else {
                 throw FileError(code: .replaced, operation: "copy to", path: path)
             }
@@ -439,7 +439,7 @@ extension TreeCopy {
     private func open(_ names: [DirectoryEntry.Name], below top: OpenDirectory) throws(FileError) -> OpenDirectory {
         var directory = top
         for name in names {
-            let descriptor = try kernel.openDirectory(name, in: directory, followsLinks: false)
+            let descriptor = try system.openDirectory(name, in: directory, followsLinks: false)
             directory = try OpenDirectory(descriptor, DirectoryPath(name, in: directory.path), io)
         }
         return directory
@@ -449,30 +449,30 @@ extension TreeCopy {
 
     func makeFIFO(_ name: DirectoryEntry.Name, _ status: RawStatus, in directory: OpenDirectory) throws(FileError) {
         let made = name.withCString { name in
-            kernel.retrying { kernel.calls.directories.makeFIFOAt(directory.descriptor, name, status.permissions) }
+            system.retrying { system.calls.directories.makeFIFOAt(directory.descriptor, name, status.permissions) }
         }
-        try kernel.check(made, "create FIFO", directory.path.shown(of: name))
+        try system.check(made, "create FIFO", directory.path.shown(of: name))
         try copyAttributes(status, to: name, in: directory)
     }
 
     /// Creates a link with the same target. Returns false if the original link no longer exists.
     func copyLink(_ entry: DirectoryEntry, _ status: RawStatus, in directory: OpenDirectory) throws(FileError) -> Bool {
-        let directories = kernel.calls.directories
+        let directories = system.calls.directories
         let (read, made) = entry.rawName.withCString { name in
             withUnsafeTemporaryAllocation(byteCount: Self.longestTarget + 2, alignment: 1) { buffer -> (Int, CInt) in
                 let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
-                let count = kernel.retrying { directories.readLinkAt(entry.directory.descriptor, name, room) }
+                let count = system.retrying { directories.readLinkAt(entry.directory.descriptor, name, room) }
                 if count < 0 { return (count, 0) }
                 // readlinkat(2) truncates without an error, so a result is complete only if it leaves room in the buffer.
                 if count == room.count { return (-Int(ENAMETOOLONG), 0) }
                 buffer[count] = 0
                 let target = UnsafePointer(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
-                return (count, kernel.retrying { directories.symbolicLinkAt(target, directory.descriptor, name) })
+                return (count, system.retrying { directories.symbolicLinkAt(target, directory.descriptor, name) })
             }
         }
         if read == -Int(ENOENT) { return false }
-        try kernel.check(read, "read the symbolic link", entry.shownPath)
-        try kernel.check(made, "create symbolic link", directory.path.shown(of: entry.rawName))
+        try system.check(read, "read the symbolic link", entry.shownPath)
+        try system.check(made, "create symbolic link", directory.path.shown(of: entry.rawName))
         try copyAttributes(status, to: entry.rawName, in: directory)
         return true
     }
@@ -481,19 +481,19 @@ extension TreeCopy {
     private func copyAttributes(_ status: RawStatus, to name: DirectoryEntry.Name, in directory: OpenDirectory)
         throws(FileError)
     {
-        let directories = kernel.calls.directories
+        let directories = system.calls.directories
         let path = directory.path.shown(of: name)
         if options.attributes.contains(.owner) {
             let result = name.withCString { name in
-                kernel.retrying { directories.changeOwnerAt(directory.descriptor, name, status.user, status.group) }
+                system.retrying { directories.changeOwnerAt(directory.descriptor, name, status.user, status.group) }
             }
-            try kernel.check(result, "set the owner of", path)
+            try system.check(result, "set the owner of", path)
         }
         if options.attributes.contains(.times) {
             let result = name.withCString { name in
-                kernel.retrying { directories.setTimesAt(directory.descriptor, name, status.modified, status.accessed) }
+                system.retrying { directories.setTimesAt(directory.descriptor, name, status.modified, status.accessed) }
             }
-            try kernel.check(result, "set the times of", path)
+            try system.check(result, "set the times of", path)
         }
     }
 
@@ -501,10 +501,10 @@ extension TreeCopy {
     private static var longestTarget: Int { 4096 }
 }
 
-extension Kernel {
+extension SystemInterface {
     fileprivate func create(
         _ name: DirectoryEntry.Name, in directory: OpenDirectory, mode: UInt32, _ path: String
-    ) throws(FileError) -> OpenedFile {
+    ) throws(FileError) -> RawFile {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let descriptor = name.withCString { name in
             retrying { calls.directories.createAt(directory.descriptor, name, flags, mode) }
@@ -513,7 +513,7 @@ extension Kernel {
         openCount.add(1, ordering: .relaxed)
         do throws(FileError) {
             let status = try status(ofDescriptor: descriptor, path)
-            return OpenedFile(descriptor: descriptor, path: path, status: status)
+            return RawFile(descriptor: descriptor, path: path, status: status)
         } catch {
             _ = name.withCString { name in retrying { calls.unlinkAt(directory.descriptor, name, 0) } }
             closeQuietly(descriptor)

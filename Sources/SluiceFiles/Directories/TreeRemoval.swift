@@ -18,9 +18,9 @@ extension FileIO {
     ///   URL, and ``FileError/Code/notEmpty`` for a directory that other processes keep filling. See openat(2), unlinkat(2).
     public func removeTree(_ url: URL, progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
         let path = try Path.of(url, for: "remove")
-        try await run { [kernel] cancellation in
+        try await run { [system] cancellation in
             let counter = ProgressCounter(progress)
-            try kernel.removeTree(path, cancellation, counter)
+            try system.removeTree(path, cancellation, counter)
             counter?.finish()
         }
     }
@@ -31,13 +31,13 @@ extension DirectoryEntry {
     public func removeTree(progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
         try await directory.io.run { [self] cancellation in
             let counter = ProgressCounter(progress)
-            try kernel.removeTree(self, cancellation, counter)
+            try system.removeTree(self, cancellation, counter)
             counter?.finish()
         }
     }
 }
 
-extension Kernel {
+extension SystemInterface {
     /// The number of directories that are open at a time. Directories further up are reopened through "..".
     static var maximumOpenDirectories: Int { 16 }
 
@@ -91,7 +91,7 @@ extension Kernel {
         _ root: CInt, _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?,
         changingModes: Bool = false
     ) throws {
-        var walk = RemovalWalk(kernel: self, path: path, counter: counter, changingModes: changingModes)
+        var walk = RemovalWalk(system: self, path: path, counter: counter, changingModes: changingModes)
         try walk.enter(root, name: nil)
         while try walk.step() { try cancellation.check() }
     }
@@ -108,30 +108,30 @@ private struct RemovalWalk: ~Copyable {
         var fruitlessListings = 0
     }
 
-    let kernel: Kernel
+    let system: SystemInterface
     let path: String
     let counter: ProgressCounter?
     private let changingModes: Bool
     private var directories: [Directory] = []
 
-    init(kernel: Kernel, path: String, counter: ProgressCounter?, changingModes: Bool) {
+    init(system: SystemInterface, path: String, counter: ProgressCounter?, changingModes: Bool) {
         self.changingModes = changingModes
-        self.kernel = kernel
+        self.system = system
         self.path = path
         self.counter = counter
     }
 
     deinit {
         for directory in directories {
-            if let descriptor = directory.descriptor { kernel.closeQuietly(descriptor) }
+            if let descriptor = directory.descriptor { system.closeQuietly(descriptor) }
         }
     }
 
     mutating func enter(_ descriptor: CInt, name: [CChar]?) throws(FileError) {
         directories.append(Directory(descriptor: descriptor, name: name, status: RawStatus()))
-        directories[directories.count - 1].status = try kernel.status(ofDescriptor: descriptor, path)
-        let far = directories.count - 1 - Kernel.maximumOpenDirectories
-        if far >= 0, let old = directories[far].descriptor.take() { kernel.closeQuietly(old) }
+        directories[directories.count - 1].status = try system.status(ofDescriptor: descriptor, path)
+        let far = directories.count - 1 - SystemInterface.maximumOpenDirectories
+        if far >= 0, let old = directories[far].descriptor.take() { system.closeQuietly(old) }
     }
 
     /// Removes an entry, enters a directory or leaves one. Returns whether there is more to do.
@@ -139,8 +139,8 @@ private struct RemovalWalk: ~Copyable {
         let last = directories.count - 1
         let descriptor = directories[last].descriptor!
         guard let entry = directories[last].entries.popLast() else {
-            let found = kernel.retrying {
-                kernel.calls.list(descriptor, Kernel.entriesPerListing, &directories[last].entries)
+            let found = system.retrying {
+                system.calls.list(descriptor, SystemInterface.entriesPerListing, &directories[last].entries)
             }
             try check(found)
             if found == 0 { return try leave() }
@@ -177,14 +177,14 @@ private struct RemovalWalk: ~Copyable {
     /// Moves up, and removes the emptied directory. Returns false at the root, which the caller removes by its path.
     private mutating func leave() throws(FileError) -> Bool {
         let child = directories.removeLast()
-        defer { kernel.closeQuietly(child.descriptor!) }
+        defer { system.closeQuietly(child.descriptor!) }
         guard let name = child.name else { return false }
         let above = directories.count - 1
         if directories[above].descriptor == nil {
-            let reopened = kernel.openDirectory("..", in: child.descriptor!)
+            let reopened = system.openDirectory("..", in: child.descriptor!)
             try check(reopened, name)
             directories[above].descriptor = reopened
-            let status = try kernel.status(ofDescriptor: reopened, path)
+            let status = try system.status(ofDescriptor: reopened, path)
             guard status.isSameFile(as: directories[above].status) else {
                 throw FileError(
                     code: .busy, operation: "remove", path: path,
@@ -208,22 +208,22 @@ private struct RemovalWalk: ~Copyable {
     }
 
     private func unlink(_ name: UnsafePointer<CChar>, in directory: CInt, flags: CInt) -> CInt {
-        let result = kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
+        let result = system.retrying { system.calls.unlinkAt(directory, name, flags) }
         guard result == -EACCES, makeUsable(directory) else { return result }
-        return kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
+        return system.retrying { system.calls.unlinkAt(directory, name, flags) }
     }
 
     /// Opens a directory. EACCES may be about the directory above, if searching it isn't allowed, or about the directory itself.
     private func open(_ name: UnsafePointer<CChar>, in directory: CInt) -> CInt {
-        let result = kernel.openDirectory(name, in: directory)
+        let result = system.openDirectory(name, in: directory)
         guard result == -EACCES, makeUsable(directory) else { return result }
-        let second = kernel.openDirectory(name, in: directory)
-        guard second == -EACCES, kernel.makeUsable(name, in: directory) else { return second }
-        return kernel.openDirectory(name, in: directory)
+        let second = system.openDirectory(name, in: directory)
+        guard second == -EACCES, system.makeUsable(name, in: directory) else { return second }
+        return system.openDirectory(name, in: directory)
     }
 
     private func makeUsable(_ directory: CInt) -> Bool {
-        changingModes && kernel.retrying { kernel.calls.changeMode(directory, 0o700) } == 0
+        changingModes && system.retrying { system.calls.changeMode(directory, 0o700) } == 0
     }
 
     /// Throws the error of a failed call. The path is computed only here.

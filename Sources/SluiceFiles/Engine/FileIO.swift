@@ -25,7 +25,7 @@ internal import Foundation
 /// - Teardown: When the last reference is released, the threads finish the submitted jobs and exit. ``shutdown()`` does the same and waits
 ///   for them.
 public final class FileIO: Sendable {
-    let kernel: Kernel
+    let system: SystemInterface
     let inline: InlineLane
     let configuration: Configuration
     private let changes = StatisticsChanges()
@@ -46,13 +46,13 @@ public final class FileIO: Sendable {
 
     /// Creates an engine with other system calls, to test how programs handle their errors.
     package init(configuration: Configuration = .init(), calls: SystemCalls) {
-        kernel = Kernel(calls: calls)
+        system = SystemInterface(calls: calls)
         inline = InlineLane(isWanted: configuration.lanes.contains(.inline), calls)
         self.configuration = configuration
         let stackSize = max(configuration.stackSize, Configuration.minimumStackSize)
         pool = WorkerPool(
             threads: configuration.concurrency, stackSize: stackSize, changes, startingThreads: calls.startThread)
-        readiness = ReadinessLane(kernel, stackSize: stackSize, changes)
+        readiness = ReadinessLane(system, stackSize: stackSize, changes)
     }
 
     /// Shuts the engine down. Submitted operations finish; later ones throw a ``FileError`` with code `.shutDown`.
@@ -190,7 +190,7 @@ extension FileIO {
     public var statistics: Statistics {
         let jobs = pool.statistics
         return Statistics(
-            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: jobs.waiting,
+            openCount: system.openCount.load(ordering: .relaxed), waitingCount: jobs.waiting,
             runningCount: jobs.running, finishedCount: jobs.finished, withdrawnCount: jobs.withdrawn,
             readinessWaitingCount: readiness.waiting,
             threadCount: jobs.threads + readiness.threads,

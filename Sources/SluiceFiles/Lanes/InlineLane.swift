@@ -30,9 +30,9 @@ final class InlineLane: Sendable {
     func close() { isClosed.store(true, ordering: .relaxed) }
 
     /// Records the directory of a file that another lane has opened, if its file system is local.
-    func learn(_ path: String, _ descriptor: CInt, _ status: RawStatus, _ kernel: Kernel) {
+    func learn(_ path: String, _ descriptor: CInt, _ status: RawStatus, _ system: SystemInterface) {
         guard isUsed, status.isRegularFile, localDirectories.device(for: path) != status.device else { return }
-        if kernel.calls.inline.isLocal(descriptor) == 1 { localDirectories.learn(path, device: status.device) }
+        if system.calls.inline.isLocal(descriptor) == 1 { localDirectories.learn(path, device: status.device) }
     }
 }
 
@@ -49,7 +49,7 @@ extension FileIO {
     /// less than the buffer's size, another lane must continue, because this may not be the end.
     func readInline(_ file: OpenFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64 = -1) -> Int {
         guard inline.isOpen, file.mayReadInline, !buffer.isEmpty, buffer.count <= Self.maximumInline else { return 0 }
-        let result = kernel.retrying { kernel.calls.inline.read(file.descriptor, buffer, offset) }
+        let result = system.retrying { system.calls.inline.read(file.descriptor, buffer, offset) }
         if result == buffer.count {
             inline.completed.add(1, ordering: .relaxed)
             return result
@@ -85,28 +85,28 @@ extension FileIO {
                 inline.missed.add(1, ordering: .relaxed)
             }
         }
-        let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
+        let descriptor = path.withCString { path in system.retrying { system.calls.inline.open(path) } }
         guard descriptor >= 0 else {
             if descriptor == -ENOSYS || descriptor == -EPERM { inline.localDirectories.stop() }
             return nil
         }
         var status = RawStatus()
-        let isKnown = kernel.calls.statusOfDescriptor(descriptor, &status) == 0
+        let isKnown = system.calls.statusOfDescriptor(descriptor, &status) == 0
         if isKnown, status.isFIFO {
-            kernel.openCount.add(1, ordering: .relaxed)
-            let opened = OpenedFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
+            system.openCount.add(1, ordering: .relaxed)
+            let opened = RawFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
             return .waitedFor(OpenFile(opened, self))
         }
         guard isKnown, status.device == device, status.links > 0 else {
             // Another file system was mounted over the directory, or closing this descriptor frees a removed file.
             inline.localDirectories.forget(path)
-            kernel.openCount.add(1, ordering: .relaxed)
-            runDetached { [kernel] in kernel.closeQuietly(descriptor) }
+            system.openCount.add(1, ordering: .relaxed)
+            runDetached { [system] in system.closeQuietly(descriptor) }
             return nil
         }
         data = contentsInline(descriptor, status, limit: limit)
         // Not counted in openCount: all threads would contend for that counter's cache line.
-        _ = kernel.calls.close(descriptor)
+        _ = system.calls.close(descriptor)
         return data.map { .whole($0) }
     }
 
@@ -118,7 +118,7 @@ extension FileIO {
         // Room for one extra byte. If the read returns exactly as many bytes as fstat reported, both agree on the end.
         var result = 0
         buffer.append(atMost: size + 1) { free in
-            result = kernel.retrying { kernel.calls.inline.read(descriptor, free, 0) }
+            result = system.retrying { system.calls.inline.read(descriptor, free, 0) }
             return max(0, result)
         }
         return result == size ? buffer.data() : nil

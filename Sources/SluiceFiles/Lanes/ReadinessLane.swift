@@ -19,8 +19,8 @@ final class ReadinessLane: Sendable {
 
     let completed = Atomic(0)
 
-    init(_ kernel: Kernel, stackSize: Int, _ changes: StatisticsChanges) {
-        storage = ReadinessStorage(kernel, stackSize: stackSize, changes)
+    init(_ system: SystemInterface, stackSize: Int, _ changes: StatisticsChanges) {
+        storage = ReadinessStorage(system, stackSize: stackSize, changes)
     }
 
     deinit { close() }
@@ -271,7 +271,7 @@ extension ReadinessStateMachine {
 final class ReadinessStorage: Sendable {
     typealias Waiter = CheckedContinuation<ReadinessOutcome, Never>
 
-    private let kernel: Kernel
+    private let system: SystemInterface
     private let stackSize: Int
     private let changes: StatisticsChanges
     private let state = Lock(State())
@@ -294,8 +294,8 @@ final class ReadinessStorage: Sendable {
         func resume() { for waiter in waiters { waiter.resume(returning: outcome) } }
     }
 
-    init(_ kernel: Kernel, stackSize: Int, _ changes: StatisticsChanges) {
-        self.kernel = kernel
+    init(_ system: SystemInterface, stackSize: Int, _ changes: StatisticsChanges) {
+        self.system = system
         self.stackSize = stackSize
         self.changes = changes
     }
@@ -311,7 +311,7 @@ final class ReadinessStorage: Sendable {
             if state.isClosed { return [Woken(waiters: [waiter], outcome: .shutDown)] }
             if state.poller == nil {
                 do throws(FileError) {
-                    state.poller = try kernel.makePoller()
+                    state.poller = try system.makePoller()
                 } catch {
                     return [Woken(waiters: [waiter], outcome: .failed(error))]
                 }
@@ -383,7 +383,7 @@ final class ReadinessStorage: Sendable {
     // MARK: The thread
 
     private func startThread() {
-        let result = kernel.calls.startThread(stackSize) { self.work() }
+        let result = system.calls.startThread(stackSize) { self.work() }
         if result == 0 { return }
         end(telling: .failed(DetachedThread.missing(for: "waiting descriptors", -result)))
     }

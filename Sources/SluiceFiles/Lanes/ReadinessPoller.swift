@@ -22,13 +22,13 @@ protocol ReadinessPoller: Sendable {
     func close()
 }
 
-extension Kernel {
+extension SystemInterface {
     /// Returns the best poller of this kernel: epoll(7), or poll(2) if the kernel has no epoll or a sandbox denies it.
     func makePoller() throws(FileError) -> any ReadinessPoller {
         var ends: (reading: CInt, writing: CInt) = (-1, -1)
         try check(retrying { calls.readiness.makeWakeup(&ends) }, "create a wake-up for", "waiting descriptors")
         openCount.add(ends.reading == ends.writing ? 1 : 2, ordering: .relaxed)
-        let wakeup = Wakeup(reading: ends.reading, writing: ends.writing, kernel: self)
+        let wakeup = Wakeup(reading: ends.reading, writing: ends.writing, system: self)
         let queue = retrying { calls.readiness.makeQueue() }
         if [-ENOSYS, -EPERM, -EACCES].contains(queue) { return PollPoller(wakeup, self) }
         do throws(FileError) {
@@ -50,7 +50,7 @@ extension Kernel {
 struct Wakeup: Sendable {
     let reading: CInt
     let writing: CInt
-    let kernel: Kernel
+    let system: SystemInterface
 
     /// The token of the wake-up's entry in both pollers. No registration has it, because descriptors aren't negative.
     static var token: UInt64 { .max }
@@ -58,18 +58,18 @@ struct Wakeup: Sendable {
         ReadinessEntry(descriptor: reading, readiness: [.reading, .repeatedly], token: Self.token)
     }
 
-    func signal() { _ = kernel.retrying { kernel.calls.readiness.signal(writing) } }
+    func signal() { _ = system.retrying { system.calls.readiness.signal(writing) } }
 
     /// Removes the wake-up from the events and clears it. The caller must then check what it was woken for.
     func take(from events: inout [ReadinessEntry]) {
         guard let index = events.firstIndex(where: { $0.token == Self.token }) else { return }
         events.remove(at: index)
-        _ = kernel.calls.readiness.clear(reading)
+        _ = system.calls.readiness.clear(reading)
     }
 
     func close() {
-        kernel.closeQuietly(reading)
-        if writing != reading { kernel.closeQuietly(writing) }
+        system.closeQuietly(reading)
+        if writing != reading { system.closeQuietly(writing) }
     }
 }
 
@@ -79,26 +79,26 @@ struct Wakeup: Sendable {
 struct EpollPoller: ReadinessPoller {
     private let queue: CInt
     private let wakeup: Wakeup
-    private let kernel: Kernel
-    private var calls: ReadinessCalls { kernel.calls.readiness }
+    private let system: SystemInterface
+    private var calls: ReadinessCalls { system.calls.readiness }
 
-    init(_ queue: CInt, _ wakeup: Wakeup, _ kernel: Kernel) throws(FileError) {
+    init(_ queue: CInt, _ wakeup: Wakeup, _ system: SystemInterface) throws(FileError) {
         self.queue = queue
         self.wakeup = wakeup
-        self.kernel = kernel
-        try kernel.check(
-            kernel.retrying { kernel.calls.readiness.setInterest(queue, wakeup.entry, true) }, "wait for", "wake-up")
+        self.system = system
+        try system.check(
+            system.retrying { system.calls.readiness.setInterest(queue, wakeup.entry, true) }, "wait for", "wake-up")
     }
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
-        let result = kernel.retrying { calls.setInterest(queue, entry, isNew) }
+        let result = system.retrying { calls.setInterest(queue, entry, isNew) }
         // The descriptor was closed while a duplicate was open, so its registration remained. Now the file has this descriptor again:
         // dup2(2).
-        if isNew, result == -EEXIST { return kernel.retrying { calls.setInterest(queue, entry, false) } }
+        if isNew, result == -EEXIST { return system.retrying { calls.setInterest(queue, entry, false) } }
         return result
     }
 
-    func remove(_ descriptor: CInt) { _ = kernel.retrying { calls.removeInterest(queue, descriptor) } }
+    func remove(_ descriptor: CInt) { _ = system.retrying { calls.removeInterest(queue, descriptor) } }
 
     func wait(milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt {
         let result = calls.waitForEvents(queue, milliseconds, &events)
@@ -110,7 +110,7 @@ struct EpollPoller: ReadinessPoller {
     func wake() { wakeup.signal() }
 
     func close() {
-        kernel.closeQuietly(queue)
+        system.closeQuietly(queue)
         wakeup.close()
     }
 }
@@ -121,17 +121,17 @@ struct EpollPoller: ReadinessPoller {
 final class PollPoller: ReadinessPoller {
     private let entries = Lock<[CInt: ReadinessEntry]>([:])
     private let wakeup: Wakeup
-    private let kernel: Kernel
-    private var calls: ReadinessCalls { kernel.calls.readiness }
+    private let system: SystemInterface
+    private var calls: ReadinessCalls { system.calls.readiness }
 
-    init(_ wakeup: Wakeup, _ kernel: Kernel) {
+    init(_ wakeup: Wakeup, _ system: SystemInterface) {
         self.wakeup = wakeup
-        self.kernel = kernel
+        self.system = system
     }
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
         // poll(2) reports a number that isn't open as ready, but only in the next wait. This check reports it immediately.
-        let flags = kernel.retrying { calls.flags(entry.descriptor) }
+        let flags = system.retrying { calls.flags(entry.descriptor) }
         if flags < 0 { return flags }
         entries.withLock { $0[entry.descriptor] = entry }
         wakeup.signal()

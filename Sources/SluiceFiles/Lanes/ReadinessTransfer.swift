@@ -52,24 +52,24 @@ final class ReadinessTransfer {
     init?(
         of descriptor: CInt, for direction: SystemCalls.Direction, _ io: FileIO, _ path: String
     ) throws(FileError) {
-        let kernel = io.kernel
-        let calls = kernel.calls.readiness
+        let system = io.system
+        let calls = system.calls.readiness
         self.io = io
         self.descriptor = descriptor
         self.path = path
         self.direction = direction
         isOurs = false
-        kind = kernel.retrying { calls.kind(descriptor) }
+        kind = system.retrying { calls.kind(descriptor) }
         access = .now(descriptor, .socket)
-        try kernel.check(kind, "read the status of", path)
+        try system.check(kind, "read the status of", path)
         if kind == CInt(S_IFSOCK) { return }
         switch kind {
         case CInt(S_IFREG), CInt(S_IFDIR), CInt(S_IFBLK), CInt(S_IFLNK): return nil
         case CInt(S_IFIFO): break
         default: if calls.canBeWaitedFor(descriptor) != 1 { return nil }
         }
-        let flags = kernel.retrying { calls.flags(descriptor) }
-        try kernel.check(flags, "read the status of", path)
+        let flags = system.retrying { calls.flags(descriptor) }
+        try system.check(flags, "read the status of", path)
         // read(2) and write(2) return EBADF here too. Reopening the file would open the other end of a pipe.
         if flags & O_ACCMODE == (direction == .reading ? O_WRONLY : O_RDONLY) {
             throw FileError(operation: direction == .reading ? "read" : "write", path: path, systemError: EBADF)
@@ -79,7 +79,7 @@ final class ReadinessTransfer {
 
     deinit {
         // Closes on this thread, which doesn't block, because the owner still has the FIFO or terminal open.
-        if let reopened { io.kernel.closeQuietly(reopened) }
+        if let reopened { io.system.closeQuietly(reopened) }
     }
 
     // MARK: Without waiting
@@ -88,7 +88,7 @@ final class ReadinessTransfer {
     private func attempt(_ call: (CInt, ReadinessCalls.Manner) -> Int) -> Int? {
         while true {
             guard case .now(let number, let manner) = access else { return nil }
-            let result = io.kernel.retrying { call(number, manner) }
+            let result = io.system.retrying { call(number, manner) }
             guard manner == .noWait, Self.isMissing(result) else { return result }
             access = accessOnceMore()
         }
@@ -101,20 +101,20 @@ final class ReadinessTransfer {
 
     /// Reopens the file as non-blocking: for FIFOs and terminals, and for pipes on older kernels.
     private func accessOnceMore() -> Access {
-        let kernel = io.kernel
-        let result = kernel.retrying {
-            kernel.calls.readiness.reopen(descriptor, direction == .reading ? O_RDONLY : O_WRONLY)
+        let system = io.system
+        let result = system.retrying {
+            system.calls.readiness.reopen(descriptor, direction == .reading ? O_RDONLY : O_WRONLY)
         }
         guard result >= 0 else { return .onceReady }
-        kernel.openCount.add(1, ordering: .relaxed)
+        system.openCount.add(1, ordering: .relaxed)
         reopened = result
         return .now(result, .plain)
     }
 
     private func readinessNow(for operation: String) throws(FileError) -> Readiness {
-        let kernel = io.kernel
-        let bits = kernel.retrying { kernel.calls.readiness.readiness(descriptor) }
-        try kernel.check(bits, operation, path)
+        let system = io.system
+        let bits = system.retrying { system.calls.readiness.readiness(descriptor) }
+        try system.check(bits, operation, path)
         let readiness = Readiness(rawValue: UInt32(bits))
         if readiness.contains(.notOpen) { throw FileError(operation: operation, path: path, systemError: EBADF) }
         return readiness
@@ -177,13 +177,13 @@ extension ReadinessTransfer {
     func readToEnd(limit: Int, after start: inout Data) async throws {
         // One byte more than the limit detects an excess.
         try await read(upToCount: limit == .max ? limit : limit + 1, after: &start)
-        if start.count > limit { throw Kernel.excess(over: limit, path) }
+        if start.count > limit { throw SystemInterface.excess(over: limit, path) }
     }
 
     /// Appends the available bytes. Waits if there are none. Returns their number, 0 only at the end.
     private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         let most = min(most, Self.maximumPerCall)
-        let calls = io.kernel.calls.readiness
+        let calls = io.system.calls.readiness
         try await takeTurns()
         while true {
             var result = -Int(EAGAIN)
@@ -196,7 +196,7 @@ extension ReadinessTransfer {
                 result = found
                 return max(0, found)
             }
-            guard filled != nil else { throw Kernel.outOfMemory(path) }
+            guard filled != nil else { throw SystemInterface.outOfMemory(path) }
             if isLeftToPool { result = try await appendOnceReady(atMost: min(most, buffer.room), to: &buffer) }
             if result > 0 {
                 count(result)
@@ -211,11 +211,11 @@ extension ReadinessTransfer {
     /// lost.
     private func appendOnceReady(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         try await wait()
-        let (data, result) = try await io.run { [kernel = io.kernel, descriptor] _ in
+        let (data, result) = try await io.run { [system = io.system, descriptor] _ in
             var piece = ReadBuffer(expected: most)
             var result = -Int(ENOMEM)
             piece.append(atMost: most) { free in
-                result = kernel.retrying { kernel.calls.readiness.read(descriptor, free, .plain) }
+                result = system.retrying { system.calls.readiness.read(descriptor, free, .plain) }
                 return max(0, result)
             }
             return (piece.data(), result)
@@ -223,7 +223,7 @@ extension ReadinessTransfer {
         var rest = data[...]
         while !rest.isEmpty {
             let copied = buffer.append(atMost: rest.count) { free in rest.copyBytes(to: free, count: free.count) }
-            guard let copied else { throw Kernel.outOfMemory(path) }
+            guard let copied else { throw SystemInterface.outOfMemory(path) }
             rest = rest.dropFirst(copied)
         }
         return result
@@ -312,7 +312,7 @@ extension ReadinessTransfer {
 
     /// Writes as much of a piece as there is room for, at least one byte. Waits for room if there is none.
     private func writeSome(of piece: BytesToWrite, from start: Int) async throws -> Int {
-        let calls = io.kernel.calls.readiness
+        let calls = io.system.calls.readiness
         try await takeTurns()
         while true {
             let attempted: Int? = piece.withBytes(from: start, atMost: Self.maximumPerCall) { bytes in
@@ -334,9 +334,9 @@ extension ReadinessTransfer {
     /// Waits until there is room, and writes on a pool thread. A pipe that is ready has room for at least PIPE_BUF bytes. See pipe(7).
     private func writeOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         try await wait()
-        return try await io.run { [kernel = io.kernel, descriptor] _ in
+        return try await io.run { [system = io.system, descriptor] _ in
             piece.withBytes(from: start, atMost: Self.maximumPerPoolWrite) { bytes in
-                kernel.retrying { kernel.calls.readiness.write(descriptor, bytes, .plain) }
+                system.retrying { system.calls.readiness.write(descriptor, bytes, .plain) }
             }
         }
     }

@@ -86,7 +86,7 @@ struct AccessRights: Sendable, Equatable {
 
 // MARK: - The rights of files
 
-extension Kernel {
+extension SystemInterface {
     func rights(ofDescriptor descriptor: CInt, _ path: String) throws(FileError) -> AccessRights {
         let status = try status(ofDescriptor: descriptor, path)
         return AccessRights(status, list: try accessList(of: .descriptor(descriptor), path))
@@ -122,7 +122,7 @@ extension Kernel {
     func rightsOfNewFile(
         in directory: String, permissions: UInt32, temporary: String? = nil
     ) throws(FileError) -> AccessRights? {
-        let probe: OpenedFile
+        let probe: RawFile
         do throws(FileError) {
             probe =
                 if let temporary {

@@ -16,9 +16,9 @@ extension FileIO {
     /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes.
     public func extendedAttributes(of url: URL, followsLinks: Bool = true) async throws -> [String] {
         let path = try Path.of(url, for: "list the attributes of")
-        return try await run { [kernel] _ in
+        return try await run { [system] _ in
             let names = try Self.with(path, followsLinks) { target throws(FileError) in
-                try kernel.attributeNames(of: target, path)
+                try system.attributeNames(of: target, path)
             }
             return names.map { String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
         }
@@ -35,9 +35,9 @@ extension FileIO {
     ) async throws -> Data? {
         let path = try Path.of(url, for: "read an attribute of")
         let name = try Self.name(name, path)
-        return try await run { [kernel] _ in
+        return try await run { [system] _ in
             try Self.with(path, followsLinks) { target throws(FileError) in
-                try kernel.attribute(name, of: target, path).map { Data($0) }
+                try system.attribute(name, of: target, path).map { Data($0) }
             }
         }
     }
@@ -56,9 +56,9 @@ extension FileIO {
     ) async throws {
         let path = try Path.of(url, for: "set an attribute of")
         let name = try Self.name(name, path)
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             try Self.with(path, followsLinks) { target throws(FileError) in
-                try kernel.setAttribute(name, of: target, to: value, writing, path)
+                try system.setAttribute(name, of: target, to: value, writing, path)
             }
         }
     }
@@ -71,9 +71,9 @@ extension FileIO {
     public func removeExtendedAttribute(_ name: String, of url: URL, followsLinks: Bool = true) async throws {
         let path = try Path.of(url, for: "remove an attribute of")
         let name = try Self.name(name, path)
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             try Self.with(path, followsLinks) { target throws(FileError) in
-                try kernel.removeAttribute(name, of: target, path)
+                try system.removeAttribute(name, of: target, path)
             }
         }
     }
@@ -110,7 +110,7 @@ public enum AttributeWriting: Sendable, Hashable {
 // MARK: - System calls
 
 // Extended attributes. Like file names, their names are zero-terminated bytes. See xattr(7).
-extension Kernel {
+extension SystemInterface {
     static var maximumAttributeAttempts: Int { 100 }
 
     func attributeNames(of target: MetadataCalls.Target, _ path: String) throws(FileError) -> [[CChar]] {

@@ -111,8 +111,8 @@ extension FileIO {
     /// - Failure: A ``FileError``.
     public func status(of url: URL, followsLinks: Bool = true) async throws -> FileStatus? {
         let path = try Path.of(url, for: "read the status of")
-        return try await run { [kernel] _ in
-            try kernel.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
+        return try await run { [system] _ in
+            try system.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
         }
     }
 
@@ -132,7 +132,7 @@ extension FileIO {
     package func statuses(
         of names: [(directory: URL, name: String)], followsLinks: Bool = true
     ) async throws -> [Result<FileStatus?, FileError>] {
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             var latest: (directory: URL, path: Result<String, FileError>)?
             return names.map { directory, name in
                 // Converting a URL to a path takes longer than the system call, so it is done once for each run of equal
@@ -144,7 +144,7 @@ extension FileIO {
                 }
                 return Result { () throws(FileError) in
                     let path = Path.join(try latest!.path.get(), name)
-                    return try kernel.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
+                    return try system.status(of: path, followsLinks: followsLinks).map { FileStatus($0) }
                 }
             }
         }
@@ -163,11 +163,11 @@ extension FileIO {
     /// - Failure: A ``FileError``: ``FileError/Code/permissionDenied`` unless the process owns the file or is root.
     public func setPermissions(_ permissions: FilePermissions, of url: URL) async throws {
         let path = try Path.of(url, for: "set the mode of")
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             let result = path.withCString { path in
-                kernel.retrying { kernel.calls.metadata.changeMode(path, permissions.rawValue) }
+                system.retrying { system.calls.metadata.changeMode(path, permissions.rawValue) }
             }
-            try kernel.check(result, "set the mode of", path)
+            try system.check(result, "set the mode of", path)
         }
     }
 
@@ -182,11 +182,11 @@ extension FileIO {
         of url: URL, modification: FileTime? = nil, access: FileTime? = nil, followsLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set the times of")
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             let result = path.withCString { path in
-                kernel.retrying { kernel.calls.metadata.setTimes(path, modification, access, followsLinks) }
+                system.retrying { system.calls.metadata.setTimes(path, modification, access, followsLinks) }
             }
-            try kernel.check(result, "set the times of", path)
+            try system.check(result, "set the times of", path)
         }
     }
 
@@ -205,11 +205,11 @@ extension FileIO {
         guard user != .max, group != .max else {
             throw FileError(operation: "set the owner of", path: path, systemError: EINVAL)
         }
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             let result = path.withCString { path in
-                kernel.retrying { kernel.calls.metadata.changeOwner(path, user, group, followsLinks) }
+                system.retrying { system.calls.metadata.changeOwner(path, user, group, followsLinks) }
             }
-            try kernel.check(result, "set the owner of", path)
+            try system.check(result, "set the owner of", path)
         }
     }
 }

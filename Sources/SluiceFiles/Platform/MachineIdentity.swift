@@ -21,15 +21,15 @@ enum BootIdentity {
     private static let known = Lock<String?>(nil)
 
     /// Returns the identifier. The first call makes a system call, which doesn't block.
-    static func read(_ kernel: Kernel) -> String? {
+    static func read(_ system: SystemInterface) -> String? {
         if let known = known.withLock({ $0 }) { return known }
-        guard let found = ask(kernel), !found.isEmpty else { return nil }
+        guard let found = ask(system), !found.isEmpty else { return nil }
         known.withLock { $0 = found }
         return found
     }
 
     #if canImport(Darwin)
-    private static func ask(_ kernel: Kernel) -> String? {
+    private static func ask(_ system: SystemInterface) -> String? {
         var buffer = [CChar](repeating: 0, count: 64)
         var size = buffer.count
         guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
@@ -37,11 +37,11 @@ enum BootIdentity {
     }
     #else
     /// See random(4). A container sees its host's identifier.
-    private static func ask(_ kernel: Kernel) -> String? {
-        guard let descriptor = try? kernel.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return nil }
-        defer { kernel.closeQuietly(descriptor) }
+    private static func ask(_ system: SystemInterface) -> String? {
+        guard let descriptor = try? system.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return nil }
+        defer { system.closeQuietly(descriptor) }
         return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-            guard let count = try? kernel.read(descriptor, into: buffer, "boot_id") else { return nil }
+            guard let count = try? system.read(descriptor, into: buffer, "boot_id") else { return nil }
             return String(decoding: buffer.prefix(count).prefix { $0 > 0x20 }, as: UTF8.self)
         }
     }

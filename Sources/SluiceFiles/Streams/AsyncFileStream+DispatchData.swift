@@ -13,7 +13,7 @@ extension AsyncFileStream where Mode == WriteMode {
         defer { withExtendedLifetime(data) {} }
         if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
         try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
-            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+            try file.io.system.write(file.descriptor, pieces: borrowed.pieces, file.path)
         }
     }
 }

@@ -125,7 +125,7 @@ extension URL {
     public func openForReading(using files: FileIO = .shared) async throws -> sending AsyncFileStream<ReadMode> {
         let path = try Path.of(self, for: "open")
         let file = try await files.run { _ in
-            OpenFile(try files.kernel.openToRead(path), files)
+            OpenFile(try files.system.openToRead(path), files)
         }
         return AsyncFileStream(file)
     }
@@ -157,7 +157,7 @@ extension URL {
         var pause = 1
         while true {
             let file = try await files.run { _ in
-                try files.kernel.openToWrite(path, existing, permissions.rawValue, locked: locked).map {
+                try files.system.openToWrite(path, existing, permissions.rawValue, locked: locked).map {
                     OpenFile($0, files)
                 }
             }
@@ -199,7 +199,7 @@ extension AsyncFileStream where Mode == ReadMode {
         let start = file.io.readInline(file, upToCount: count)
         if start.count == count { return start }
         let rest = try await file.io.run { [file, count = count - start.count] cancellation in
-            let bytes = try file.io.kernel.read(
+            let bytes = try file.io.system.read(
                 file.descriptor, upToCount: count, expected: min(count, file.expectedSize), file.path, cancellation)
             return bytes.data()
         }
@@ -217,7 +217,7 @@ extension AsyncFileStream where Mode == ReadMode {
             return try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
         }
         return try await file.io.run { [file] cancellation in
-            let bytes = try file.io.kernel.readToEnd(
+            let bytes = try file.io.system.readToEnd(
                 file.descriptor, limit: maximumSize, expected: file.expectedSize, file.path, cancellation)
             return bytes.data()
         }
@@ -241,7 +241,7 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func write(_ data: Data) async throws {
         if file.isWaitedFor { return try await file.writeWhenReady([.data(data)]) }
         try await file.io.run { [file] _ in
-            try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, file.path) }
+            try data.withUnsafeBytes { try file.io.system.write(file.descriptor, $0, file.path) }
         }
     }
 
@@ -251,7 +251,7 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func write(_ chunks: [Data]) async throws {
         if file.isWaitedFor { return try await file.writeWhenReady(chunks.piecesToWrite) }
         try await file.io.run { [file] _ in
-            try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
+            try chunks.withGatheredBytes { try file.io.system.write(file.descriptor, pieces: $0, file.path) }
         }
     }
 
@@ -264,7 +264,7 @@ extension AsyncFileStream where Mode == WriteMode {
         let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
         if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(borrowed)]) }
         try await file.io.run { [file] _ in
-            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+            try file.io.system.write(file.descriptor, pieces: borrowed.pieces, file.path)
         }
     }
 
@@ -279,7 +279,7 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func truncate(to size: Int64) async throws {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         try await file.io.run { [file] _ in
-            try file.io.kernel.truncate(file.descriptor, to: size, file.path)
+            try file.io.system.truncate(file.descriptor, to: size, file.path)
         }
     }
 
@@ -291,8 +291,8 @@ extension AsyncFileStream where Mode == WriteMode {
     /// - Failure: A ``FileError``.
     public borrowing func sync(_ durability: Durability = .full) async throws {
         try await file.io.run { [file] _ in
-            try file.io.kernel.sync(file.descriptor, durability, file.path)
-            if durability == .fullAndDirectory { try file.io.kernel.syncDirectory(of: file.path) }
+            try file.io.system.sync(file.descriptor, durability, file.path)
+            if durability == .fullAndDirectory { try file.io.system.syncDirectory(of: file.path) }
         }
     }
 }
@@ -388,21 +388,21 @@ extension AsyncFileStream where Mode == WriteMode {
         precondition(size >= 0, "The size must not be negative; it is \(size).")
         if size == 0 { return }  // fallocate(2) refuses a size of 0 with EINVAL.
         try await file.io.run { [file] _ in
-            try file.io.kernel.preallocate(file.descriptor, 0..<size, keepsSize: true, file.path)
+            try file.io.system.preallocate(file.descriptor, 0..<size, keepsSize: true, file.path)
         }
     }
 }
 
 extension OpenFile {
     fileprivate func seek(_ offset: Int64, _ whence: CInt, for operation: String) throws(FileError) -> Int64 {
-        let kernel = io.kernel
-        let result = kernel.retrying { kernel.calls.randomAccess.seek(descriptor, offset, whence) }
+        let system = io.system
+        let result = system.retrying { system.calls.randomAccess.seek(descriptor, offset, whence) }
         if result == -Int64(ESPIPE) {
             throw FileError(
                 operation: operation, path: path, systemError: ESPIPE,
                 remedy: "Read or write it from start to end, because pipes, sockets and terminals have no position.")
         }
-        try kernel.check(result, operation, path)
+        try system.check(result, operation, path)
         return result
     }
 }
@@ -473,9 +473,9 @@ extension AsyncFileStream where Mode == WriteMode {
     public consuming func discard() async throws {
         let file = file
         try await file.io.run(mustRun: true) { _ in
-            let kernel = file.io.kernel
+            let system = file.io.system
             defer { file.closeOnceQuietly() }
-            try kernel.unlink(file.path, ifStill: file.status)
+            try system.unlink(file.path, ifStill: file.status)
         }
     }
 }
@@ -486,27 +486,27 @@ extension OpenFile {
         newFile: (permissions: FilePermissions, temporary: String)?,
         removesOnFailure: Bool
     ) throws(FileError) {
-        let kernel = io.kernel
+        let system = io.system
         do throws(FileError) {
-            let replaced = try kernel.statusOfReplaced(final, existing, for: "publish to")
-            if let replaced, let rights = try kernel.rights(of: final, known: replaced) {
-                try kernel.give(rights, to: descriptor, path)
+            let replaced = try system.statusOfReplaced(final, existing, for: "publish to")
+            if let replaced, let rights = try system.rights(of: final, known: replaced) {
+                try system.give(rights, to: descriptor, path)
             } else if let newFile {
                 try takeRightsOfNewFile(newFile.permissions, newFile.temporary)
             }
-            try kernel.sync(descriptor, durability, path)
+            try system.sync(descriptor, durability, path)
             try checkName()
-            try kernel.rename(path, to: final, existing: existing)
+            try system.rename(path, to: final, existing: existing)
         } catch {
             abandon(removing: removesOnFailure)
             throw error
         }
         do throws(FileError) {
             if durability == .fullAndDirectory {
-                try kernel.syncDirectory(of: final)
+                try system.syncDirectory(of: final)
                 // Compares bytes: strings with the same characters can be different names.
                 let isSame = Path.directory(of: final).utf8.elementsEqual(Path.directory(of: path).utf8)
-                if !isSame { try kernel.syncDirectory(of: path) }
+                if !isSame { try system.syncDirectory(of: path) }
             }
         } catch {
             abandon(removing: false)
@@ -518,25 +518,25 @@ extension OpenFile {
     /// Closes the file if it is open. Removes it first: while the lock is held, no other process uses the name.
     fileprivate func abandon(removing: Bool) {
         guard takeDescriptor() else { return }
-        if removing { try? io.kernel.unlink(path, ifStill: status) }
-        io.kernel.closeQuietly(descriptor, isLocked: isLocked)
+        if removing { try? io.system.unlink(path, ifStill: status) }
+        io.system.closeQuietly(descriptor, isLocked: isLocked)
     }
 
     private func takeRightsOfNewFile(_ permissions: FilePermissions, _ temporary: String) throws(FileError) {
-        let kernel = io.kernel
+        let system = io.system
         // Nil if there is no room for another file. Then only its owner can open this one, which is already complete.
-        let new = try kernel.rightsOfNewFile(
+        let new = try system.rightsOfNewFile(
             in: Path.directory(of: temporary), permissions: permissions.rawValue, temporary: temporary)
         guard var rights = new else { return }
-        let now = try kernel.rights(ofDescriptor: descriptor, path)
+        let now = try system.rights(ofDescriptor: descriptor, path)
         (rights.user, rights.group) = (now.user, now.group)
-        try kernel.give(rights, to: descriptor, instead: now, path)
+        try system.give(rights, to: descriptor, instead: now, path)
     }
 
     /// Checks that the path still leads to this file, since rename(2) takes a name, not a descriptor. The kernel has no call that
     /// checks and renames in one step. Programs that use the lock don't put another file there in between.
     private func checkName() throws(FileError) {
-        guard let found = try io.kernel.status(of: path, followsLinks: false) else {
+        guard let found = try io.system.status(of: path, followsLinks: false) else {
             throw FileError(
                 code: .notFound, operation: "publish", path: path,
                 remedy: "Write the file again, because it was removed or renamed while it was written.")

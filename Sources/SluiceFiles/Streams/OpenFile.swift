@@ -24,7 +24,7 @@ final class OpenFile: Sendable {
     /// Whether the first inline read found that the file system doesn't support non-blocking reads.
     private let isRefusingInline = Atomic(false)
 
-    init(_ opened: OpenedFile, _ io: FileIO) {
+    init(_ opened: RawFile, _ io: FileIO) {
         self.io = io
         descriptor = opened.descriptor
         path = opened.path
@@ -36,8 +36,8 @@ final class OpenFile: Sendable {
     deinit {
         guard takeDescriptor() else { return }
         // close(2) may block (NFS, a slow disk), and this may be a thread of the cooperative pool.
-        io.runDetached { [kernel = io.kernel, descriptor, isLocked] in
-            kernel.closeQuietly(descriptor, isLocked: isLocked)
+        io.runDetached { [system = io.system, descriptor, isLocked] in
+            system.closeQuietly(descriptor, isLocked: isLocked)
         }
     }
 
@@ -54,11 +54,11 @@ final class OpenFile: Sendable {
 
     /// Closes the file if it is still open. An error names `path`, or the path that was opened.
     func closeOnce(as path: String? = nil) throws(FileError) {
-        if takeDescriptor() { try io.kernel.close(descriptor, isLocked: isLocked, path ?? self.path) }
+        if takeDescriptor() { try io.system.close(descriptor, isLocked: isLocked, path ?? self.path) }
     }
 
     func closeOnceQuietly() {
-        if takeDescriptor() { io.kernel.closeQuietly(descriptor, isLocked: isLocked) }
+        if takeDescriptor() { io.system.closeQuietly(descriptor, isLocked: isLocked) }
     }
 
     /// Closes the file in a job that runs even if the task is cancelled. A FIFO is closed on this thread: its close never waits.
@@ -107,9 +107,9 @@ extension OpenFile {
 // MARK: - Opening
 
 // Opening a file without waiting for another process.
-extension Kernel {
+extension SystemInterface {
     /// Opens a file for reading, even a FIFO without a writer. See fifo(7).
-    func openToRead(_ path: String) throws(FileError) -> OpenedFile {
+    func openToRead(_ path: String) throws(FileError) -> RawFile {
         let opened = try openWithoutWaiting(path, O_RDONLY)
         if opened.status.isDirectory {
             closeQuietly(opened.descriptor)
@@ -121,7 +121,7 @@ extension Kernel {
     /// Opens a file for writing. Returns `nil` for a FIFO that has no reader.
     func openToWrite(
         _ path: String, _ existing: WriteOpening, _ permissions: UInt32, locked: Bool
-    ) throws(FileError) -> OpenedFile? {
+    ) throws(FileError) -> RawFile? {
         var flags = O_WRONLY | O_CREAT
         switch existing {
         case .replace: flags |= locked ? 0 : O_TRUNC
@@ -148,7 +148,7 @@ extension Kernel {
     /// process holds a lease. Then the file is reopened without the flag, to wait for the lease to end.
     func openWithoutWaiting(
         _ path: String, _ flags: CInt, permissions: UInt32 = 0
-    ) throws(FileError) -> OpenedFile {
+    ) throws(FileError) -> RawFile {
         let descriptor: CInt
         do throws(FileError) {
             descriptor = try open(path, flags | O_NONBLOCK | O_NOCTTY, permissions: permissions)
@@ -163,7 +163,7 @@ extension Kernel {
         return opened
     }
 
-    private func isWaitedFor(_ file: OpenedFile) -> Bool {
+    private func isWaitedFor(_ file: RawFile) -> Bool {
         switch file.status.mode & UInt32(S_IFMT) {
         case UInt32(S_IFIFO), UInt32(S_IFSOCK): true
         // Terminals and similar devices, but not /dev/null, /dev/zero or a disk.
@@ -172,9 +172,9 @@ extension Kernel {
         }
     }
 
-    private func withStatus(_ descriptor: CInt, _ path: String) throws(FileError) -> OpenedFile {
+    private func withStatus(_ descriptor: CInt, _ path: String) throws(FileError) -> RawFile {
         do {
-            return OpenedFile(descriptor: descriptor, path: path, status: try status(ofDescriptor: descriptor, path))
+            return RawFile(descriptor: descriptor, path: path, status: try status(ofDescriptor: descriptor, path))
         } catch {
             closeQuietly(descriptor)
             throw error
@@ -182,11 +182,12 @@ extension Kernel {
     }
 }
 
-struct OpenedFile: Sendable {
+/// An open descriptor and what is known about its file. Nothing closes it, until an ``OpenFile`` owns it.
+struct RawFile: Sendable {
     var descriptor: CInt
     var path: String
     var status: RawStatus
     var isWaitedFor = false
-    /// Whether the descriptor holds a lock, which has to be released before the close. See `Kernel.close`.
+    /// Whether the descriptor holds a lock, which has to be released before the close. See `SystemInterface.close`.
     var isLocked = false
 }

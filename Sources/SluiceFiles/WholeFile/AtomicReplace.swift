@@ -12,7 +12,7 @@ internal import CSluiceFiles
 //
 // A temporary file with a chosen name is locked until the rename. In that case step 5 comes after step 6, because closing releases the
 // lock.
-extension Kernel {
+extension SystemInterface {
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
         _ progress: ProgressCounter? = nil
@@ -20,7 +20,7 @@ extension Kernel {
         let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let directory = Path.directory(of: path)
         let permissions = replaced == nil ? options.permissions.rawValue : Self.privateFile
-        let temporary: OpenedFile
+        let temporary: RawFile
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
             temporary = try createLocked(
@@ -108,11 +108,11 @@ extension Kernel {
         return status
     }
 
-    func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
+    func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> RawFile {
         try withUniquePath(in: directory) { path throws(FileError) in
             let descriptor = try open(
                 path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions, for: "create temporary file")
-            return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
+            return RawFile(descriptor: descriptor, path: path, status: RawStatus())
         }
     }
 }

@@ -40,7 +40,7 @@ extension Data {
             contents = inline
         } else {
             contents = try await files.run { [files] cancellation in
-                try files.kernel.readFile(path, limit: maximumSize, mayMap: mayMap, files, cancellation, progress)
+                try files.system.readFile(path, limit: maximumSize, mayMap: mayMap, files, cancellation, progress)
             }
         }
         switch contents {
@@ -107,9 +107,9 @@ extension Data {
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws {
         let path = try Path.of(url, for: "write")
-        try await files.run { [self, kernel = files.kernel] _ in
+        try await files.run { [self, system = files.system] _ in
             try withUnsafeBytes { bytes in
-                try kernel.replaceFile(
+                try system.replaceFile(
                     path, with: bytes, options, ProgressCounter(progress, totalBytes: Int64(bytes.count)))
             }
         }
@@ -168,7 +168,7 @@ enum FileContents: Sendable {
     case waitedFor(OpenFile)
 }
 
-extension Kernel {
+extension SystemInterface {
     /// Opens a file, reads it to its end and closes it, unless it must be waited for. Tells the inline lane whether it may open the next
     /// file in this directory.
     func readFile(
@@ -215,21 +215,21 @@ extension FileIO {
         let path = try Path.of(url, for: "read")
         if let data = contentsWithoutWaiting(ofPath: path, size: size) { return data }
         return try await run { [self] cancellation in
-            let opened = try kernel.openWithoutWaiting(path, O_RDONLY | O_NOFOLLOW)
+            let opened = try system.openWithoutWaiting(path, O_RDONLY | O_NOFOLLOW)
             let bytes: ReadBuffer
             do {
                 guard opened.status.isRegularFile, opened.status.size == Int64(size) else {
-                    kernel.closeQuietly(opened.descriptor)
+                    system.closeQuietly(opened.descriptor)
                     return nil
                 }
-                inline.learn(path, opened.descriptor, opened.status, kernel)
-                bytes = try kernel.readToEnd(
+                inline.learn(path, opened.descriptor, opened.status, system)
+                bytes = try system.readToEnd(
                     opened.descriptor, limit: size, expected: size, path, cancellation)
             } catch {
-                kernel.closeQuietly(opened.descriptor)
+                system.closeQuietly(opened.descriptor)
                 throw error
             }
-            try kernel.close(opened.descriptor, path)
+            try system.close(opened.descriptor, path)
             return bytes.count == size ? bytes.data() : nil
         }
     }
@@ -246,21 +246,21 @@ extension FileIO {
     /// the name is taken.
     package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
         let path = try Path.of(url, for: "write")
-        try await run { [kernel] _ in
+        try await run { [system] _ in
             let flags = O_WRONLY | O_CREAT | O_EXCL
-            let descriptor = try kernel.open(path, flags, permissions: permissions.rawValue)
+            let descriptor = try system.open(path, flags, permissions: permissions.rawValue)
             do {
                 try contents.withUnsafeBytes { bytes in
                     do throws(FileError) {
-                        try kernel.write(descriptor, bytes, path)
+                        try system.write(descriptor, bytes, path)
                     } catch {
-                        kernel.closeQuietly(descriptor)
+                        system.closeQuietly(descriptor)
                         throw error
                     }
                 }
-                try kernel.close(descriptor, path)
+                try system.close(descriptor, path)
             } catch {
-                kernel.unlinkQuietly(path)
+                system.unlinkQuietly(path)
                 throw error
             }
         }

@@ -19,9 +19,9 @@ package enum Validator: Sendable, Hashable {
     /// - A date is strong if the response's `Date` is at least 60 s later. Then the file wasn't changed again within the same second, even
     ///   if the server's clock is slightly off. Section 8.8.2.2 doesn't specify the interval; RFC 7232 required 60 s.
     package init?(_ headerFields: HTTPFields, now: HTTPDate) {
-        if let tag = headerFields[.eTag] {
-            guard let tag = Self.strongTag(tag) else { return nil }
-            self = .entityTag(tag)
+        if headerFields[.eTag] != nil {
+            guard let tag = EntityTag(of: headerFields), !tag.isWeak else { return nil }
+            self = .entityTag(tag.description)
             return
         }
         guard let modified = headerFields[.lastModified]?.trimmingSpaces(), let date = headerFields[.date],
@@ -45,16 +45,6 @@ package enum Validator: Sendable, Hashable {
         case .entityTag(let tag): headerFields[.eTag].map { $0.trimmingSpaces() != tag } ?? false
         case .lastModified(let date): headerFields[.lastModified].map { $0.trimmingSpaces() != date } ?? false
         }
-    }
-
-    /// Returns the entity tag if it is strong: visible characters other than quotes, between quotes (section 8.8.3).
-    private static func strongTag(_ field: String) -> String? {
-        let tag = field.trimmingSpaces()
-        let bytes = Array(tag.utf8)
-        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\""),
-            bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != 0x7F })
-        else { return nil }
-        return tag
     }
 }
 

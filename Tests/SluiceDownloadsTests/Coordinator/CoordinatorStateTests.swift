@@ -28,7 +28,7 @@ import Testing
     @Test func `waits until the next due time or renewal`() {
         let state = Self.state(total: 2)
         #expect(state.arm(.look, now: 0) == nil)
-        let wakes = state.noteAnswer(due: 50)
+        let wakes = state.noteDue(50)
         #expect(wakes)
         #expect(state.arm(.look, now: 10) == 40)
         #expect(!state.takes(.look, now: 49))
@@ -36,14 +36,14 @@ import Testing
         #expect(state.arm(.look, now: 60) == 0)
         #expect(state.arm(.renew, now: 60) == nil)
         state.claimed([Self.claimed(1)], at: 60)
-        #expect(state.noteAnswer(due: 2000))
+        #expect(state.noteDue(2000))
         #expect(state.arm(.renew, now: 100) == 960)
         #expect(state.arm(.look, now: 100) == 1900)
     }
 
     @Test func `an overdue job doesn't start turns while nothing can be claimed`() {
         let state = Self.state()
-        _ = state.noteAnswer(due: 50)
+        _ = state.noteDue(50)
         state.claimed([Self.claimed(1)], at: 0)
         // There is no room left, so the next job to end starts a turn.
         #expect(state.arm(.look, now: 60) == nil)
@@ -51,12 +51,12 @@ import Testing
 
     @Test func `an overdue job doesn't start another turn while a turn runs`() {
         let state = Self.state()
-        _ = state.noteAnswer(due: 50)
+        _ = state.noteDue(50)
         let begins = state.beginTurn(now: 60)
         #expect(begins)
         #expect(state.arm(.look, now: 60) == nil)
         // The turn notes what is due next, and wakes the waiting task for it.
-        let wakes = state.noteAnswer(due: 90)
+        let wakes = state.noteDue(90)
         #expect(wakes)
         #expect(state.arm(.look, now: 60) == 30)
         let repeats = state.endTurn(now: 60)
@@ -67,14 +67,14 @@ import Testing
     @Test func `a job that comes due during a turn starts another turn`() {
         let state = Self.state()
         #expect(state.beginTurn(now: 0))
-        #expect(state.noteAnswer(due: 50))
+        #expect(state.noteDue(50))
         #expect(state.arm(.look, now: 60) == 0)
         #expect(state.takes(.look, now: 60))
         #expect(!state.beginTurn(now: 60))
         #expect(state.arm(.look, now: 60) == nil, "the other turn is certain")
         #expect(state.endTurn(now: 60))
         #expect(state.arm(.look, now: 60) == nil)
-        #expect(state.noteAnswer(due: 90))
+        #expect(state.noteDue(90))
         #expect(!state.endTurn(now: 60))
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(state.beginTurn(now: 0))
         #expect(state.stop(Self.lease(1).job, because: .paused) == nil)
         state.claimed([Self.claimed(1)], at: 0)
-        #expect(state.noteAnswer(due: nil))
+        #expect(state.noteDue(nil))
         #expect(state.arm(.renew, now: 5) == 0)
         #expect(state.takes(.renew, now: 5))
         #expect(state.arm(.renew, now: 5) == 995)
@@ -105,7 +105,7 @@ import Testing
         // A job that belongs to another worker needs no renewal here.
         _ = state.stop(Self.lease(2).job, because: .paused)
         #expect(state.beginTurn(now: 10))
-        _ = state.noteAnswer(due: nil)
+        _ = state.noteDue(nil)
         #expect(state.arm(.renew, now: 10) == 990)
     }
 
@@ -260,7 +260,7 @@ import Testing
             #expect(pause >= most / 2 && pause <= most)
         }
         #expect(state.takeSettled().settled.map(\.settlement.mayBeRecorded) == [true])
-        _ = state.noteAnswer(due: nil)
+        _ = state.noteDue(nil)
         #expect(state.postpone([], now: now), "the next outage is reported again")
     }
 
@@ -385,8 +385,8 @@ private final class RunState {
     func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
         state.takeSettled(now: 0)
     }
-    func postpone(_ untold: [SettledJob], now: Int64) -> Bool { state.postpone(untold, now: now) }
-    func noteAnswer(due: Int64?) -> Bool { state.noteAnswer(due: due) }
+    func postpone(_ unrecorded: [SettledJob], now: Int64) -> Bool { state.postpone(unrecorded, now: now) }
+    func noteDue(_ due: Int64?) -> Bool { state.noteDue(due) }
     func beginRenewal(now: Int64) -> CoordinatorState.Renewal? { state.beginRenewal(now: now) }
     func endRenewal(_ renewal: CoordinatorState.Renewal, _ renewed: [RenewedLease]) {
         _ = state.endRenewal(renewal, renewed)

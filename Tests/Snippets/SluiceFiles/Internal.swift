@@ -9,8 +9,8 @@ let checkpoint = Data()
 let chunks = [Data()]
 let rest = chunks
 let chunk = Data()
-let kernel = Kernel(calls: .system)
-let lane = ReadinessLane(kernel, stackSize: 0, StatisticsChanges())
+let system = SystemInterface(calls: .system)
+let lane = ReadinessLane(system, stackSize: 0, StatisticsChanges())
 let descriptor: CInt = 0
 let socket: CInt = 0
 let path = ""
@@ -20,8 +20,8 @@ let progress: ProgressCounter.Report? = nil
 let counter = ProgressCounter(progress)
 nonisolated(unsafe) var splitter = LineSplitter(endings: .newline, limit: 80)
 
-var source: OpenedFile { fatalError() }
-var temporary: OpenedFile { fatalError() }
+var source: RawFile { fatalError() }
+var temporary: RawFile { fatalError() }
 var cancellation: Cancellation { fatalError() }
 var file: AsyncFileStream<ReadMode> { fatalError() }
 

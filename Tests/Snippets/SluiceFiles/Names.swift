@@ -1,4 +1,4 @@
-// What the samples of doc comments in Sources/SluiceFiles/Names.swift take for granted.
+// What the samples of doc comments in Sources/SluiceFiles/Names/ take for granted.
 import SluiceFiles
 
 let song = url
