@@ -2,9 +2,9 @@ import SluiceFiles
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
 
 /// How often a checkpoint is renewed while bytes arrive. Each renewal needs a sync, which runs concurrently with the writes.
