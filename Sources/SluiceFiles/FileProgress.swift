@@ -104,8 +104,8 @@ package final class ProgressCounter: Sendable {
 
     package func add(bytes: Int = 0, entries: Int = 0) {
         var due = state.withLock { state in
-            state.progress.completedBytes = state.progress.completedBytes.addingOrMaximum(Int64(bytes))
-            state.progress.completedEntries = state.progress.completedEntries.addingOrMaximum(entries)
+            state.progress.completedBytes = state.progress.completedBytes.addingClamped(Int64(bytes))
+            state.progress.completedEntries = state.progress.completedEntries.addingClamped(entries)
             return state.due()
         }
         while let progress = due {
@@ -125,13 +125,5 @@ package final class ProgressCounter: Sendable {
             return state.progress
         }
         report(progress)
-    }
-}
-
-extension FixedWidthInteger {
-    /// The sum, or the largest value on overflow: a file with holes may have 2^63 - 1 bytes, and a tree may have many such files.
-    func addingOrMaximum(_ other: Self) -> Self {
-        let (sum, isTooLarge) = addingReportingOverflow(other)
-        return isTooLarge ? .max : sum
     }
 }

@@ -261,7 +261,7 @@ extension SystemInterface {
         var expected = count
         if count > Self.smallRead {
             let rest = max(offset, try status(ofDescriptor: descriptor, path).size) - offset
-            expected = max(Self.smallRead, Int(clamping: rest.addingOrMaximum(1)))
+            expected = max(Self.smallRead, Int(clamping: rest.addingClamped(1)))
         }
         var buffer = ReadBuffer(expected: min(count, expected))
         while buffer.count < count {

@@ -1,8 +1,8 @@
 import Foundation
 import LoopbackOrigin
 import SluiceFiles
-import TestSupport
 import SluiceHTTP
+import TestSupport
 import Testing
 
 @testable import SluiceDownloads
@@ -186,7 +186,7 @@ import SluicePostgres
     func `under a server's tables makes changes fail but loses nothing, and the queue recovers`() async throws {
         let balloon = Balloon(in: try Self.disk("SLUICE_MORTAL_DATA"))
         let store = PostgresQueueStore(
-            try #require(Self.environment["SLUICE_POSTGRES_MORTAL"]), queue: "full tables", namespace: "full")
+            try PostgresServers.mortal, queue: "full tables", namespace: "full")
         let worker = try await store.attach()
         try balloon.fill()
         var progress = Progress()
@@ -209,7 +209,7 @@ import SluicePostgres
     func `under a server's log makes changes fail, and confirmed ones survive a crash and restart`() async throws {
         let balloon = Balloon(in: try Self.disk("SLUICE_MORTAL_WAL"))
         let store = PostgresQueueStore(
-            try #require(Self.environment["SLUICE_POSTGRES_MORTAL"]), queue: "full log", namespace: "full",
+            try PostgresServers.mortal, queue: "full log", namespace: "full",
             configuration: .init(concurrency: 2, retryTimeout: .seconds(2)))
         let worker = try await store.attach()
         var progress = Progress()
@@ -217,10 +217,9 @@ import SluicePostgres
         try await progress.enqueueUntilRefused(store, count: 200)
         #expect(progress.errors.allSatisfy { [.unavailable, .full].contains($0.code) }, "\(progress.errors)")
         balloon.release()
-        let control = try #require(Self.environment["SLUICE_POSTGRES_CONTROL"])
         // It may already have shut down.
-        _ = try? await shell("\(control) kill")
-        try #require(try await shell("\(control) start") == 0)
+        _ = try? await PostgresServers.control("kill")
+        try #require(try await PostgresServers.control("start").status == 0)
         let counts = try await store.snapshot(listing: 0).counts
         // The last request may have been committed before its response was lost.
         #expect([progress.accepted, progress.accepted + 200].contains(counts[.waiting, default: 0]), "\(counts)")
@@ -232,10 +231,6 @@ import SluicePostgres
         #expect(progress.errors.isEmpty)
         try await Self.expectState(progress, store, done: 4)
         try await store.close()
-    }
-
-    private func shell(_ command: String) async throws -> Int32 {
-        try await ChildProcess.shell("exec bash -c '\(command)' 2>/dev/null").status
     }
     #endif
 }

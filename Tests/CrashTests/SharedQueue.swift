@@ -15,20 +15,13 @@ enum QueueKind: CaseIterable, Sendable {
     case sqlite
     case postgres
 
-    private static let environment = ProcessInfo.processInfo.environment
-
     /// Without the package trait or a server, the PostgreSQL store isn't tested. CI always tests it, and fails without a server.
     static let allCases: [QueueKind] = {
         #if PostgreSQL
-        let names = ["SLUICE_POSTGRES", "CI", "SLUICE_REQUIRE_SERVERS"]
-        if names.contains(where: { environment[$0] != nil }) { return [.sqlite, .postgres] }
+        if PostgresServers.areThere { return [.sqlite, .postgres] }
         #endif
         return [.sqlite]
     }()
-
-    static func server() throws -> String {
-        try #require(environment["SLUICE_POSTGRES"], "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
-    }
 }
 
 /// A queue that the test and its processes share, and the directory of their files.
@@ -53,7 +46,7 @@ struct SharedQueue: Sendable {
                     arguments: ["--db", file.path])
             case .postgres:
                 #if PostgreSQL
-                let (url, name) = (try QueueKind.server(), "test \(UInt64.random(in: 0 ... .max))")
+                let (url, name) = (try PostgresServers.url, PostgresServers.newName())
                 queue = SharedQueue(
                     kind: kind, directory: directory,
                     store: PostgresQueueStore(

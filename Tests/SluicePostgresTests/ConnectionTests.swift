@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `a wrong password throws, and no message contains it`() async throws {
-        let url = try Servers.url { $0.password = "wrong-password" }
+        let url = try PostgresServers.url { $0.password = "wrong-password" }
         let error = await expectPostgresError(.loginRefused) { try await open(url) }
         #expect(error?.sqlState == "28P01" && error?.remedy?.contains("password") == true)
         let address = try PostgresAddress(url)
@@ -23,18 +23,18 @@ import Testing
     }
 
     @Test func `pgbouncer reports a wrong password and an unknown database as different errors`() async throws {
-        var parts = try #require(URLComponents(string: try Servers.pooler))
+        var parts = try #require(URLComponents(string: try PostgresServers.pooler))
         parts.password = "wrong-password"
         let wrong = try #require(parts.string)
         await expectPostgresError(.loginRefused) { try await open(wrong) }
-        parts = try #require(URLComponents(string: try Servers.pooler))
+        parts = try #require(URLComponents(string: try PostgresServers.pooler))
         parts.path = "/missing"
         let missing = try #require(parts.string)
         await expectPostgresError(.unknownDatabase) { try await open(missing) }
     }
 
     @Test func `an unknown database throws an error that names it`() async throws {
-        let url = try Servers.url { $0.path = "/missing" }
+        let url = try PostgresServers.url { $0.path = "/missing" }
         let error = await expectPostgresError(.unknownDatabase) { try await open(url) }
         #expect(error?.sqlState == "3D000" && error?.message.contains("missing") == true)
         #expect(error?.remedy?.contains("createdb") == true)
@@ -42,20 +42,20 @@ import Testing
 
     @Test func `a closed port throws and says to check that the server runs`() async throws {
         // Nothing listens on a port that was bound and closed.
-        let url = try Servers.url { $0.port = closedPort() }
+        let url = try PostgresServers.url { $0.port = closedPort() }
         let error = await expectPostgresError(.cannotConnect) { try await open(url) }
         #expect(error?.message == "The server can't be reached: Connection refused.", "\(String(describing: error))")
         #expect(error?.remedy?.contains("server runs") == true)
     }
 
     @Test func `an unknown host name throws and says to check the host`() async throws {
-        let url = try Servers.url { $0.host = "no-such-host.invalid" }
+        let url = try PostgresServers.url { $0.host = "no-such-host.invalid" }
         let error = await expectPostgresError(.cannotConnect) { try await open(url) }
         #expect(error?.remedy?.contains("Check the host in the URL") == true, "\(String(describing: error))")
     }
 
     @Test func `the next host is tried if the first doesn't respond`() async throws {
-        let url = try Servers.url
+        let url = try PostgresServers.url
         let port = try #require(URLComponents(string: url)?.port)
         let two = url.replacing("127.0.0.1:\(port)", with: "127.0.0.1:\(closedPort()),127.0.0.1:\(port)")
         try await open(two)
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `connecting to a silent server throws after the time limit`() async throws {
         let silent = try SilentServer()
-        let url = try Servers.url {
+        let url = try PostgresServers.url {
             $0.port = silent.port
             $0.query = nil
         }
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a hang-up while connecting throws an error that says so`() async throws {
         let silent = try SilentServer()
-        let address = try PostgresAddress(try Servers.url { $0.port = silent.port })
+        let address = try PostgresAddress(try PostgresServers.url { $0.port = silent.port })
         let attempt = Task { try await PostgresConnection.open(address).close() }
         for connection in await silent.connections(1) { close(connection) }
         let error = await expectPostgresError(.cannotConnect) { try await attempt.value }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `the first connection of a database isn't retried`() async throws {
-        let url = try Servers.url { $0.port = closedPort() }
+        let url = try PostgresServers.url { $0.port = closedPort() }
         let configuration = PostgresDatabase.Configuration(retryTimeout: .seconds(3600), firstPause: .seconds(600))
         try await withDatabase(url, configuration: configuration) { (database) async throws in
             await expectPostgresError(.cannotConnect) { _ = try await database.run([PostgresStatement("SELECT 1")]) }
@@ -125,11 +125,11 @@ import Testing
     // In a child process, because other tests open descriptors, too.
     @Test func `connections leave no file descriptor open, however they end`() async {
         await #expect(processExitsWith: .success) {
-            let wrong = try Servers.url { $0.password = "wrong-password" }
-            let closed = try Servers.url { $0.port = closedPort() }
+            let wrong = try PostgresServers.url { $0.password = "wrong-password" }
+            let closed = try PostgresServers.url { $0.port = closedPort() }
             func round() async throws {
                 for url in [wrong, closed] { _ = try? await PostgresConnection.open(PostgresAddress(url)) }
-                let cancelled = Task { try await PostgresConnection.open(PostgresAddress(try Servers.url)) }
+                let cancelled = Task { try await PostgresConnection.open(PostgresAddress(try PostgresServers.url)) }
                 await suspend(times: 3)
                 cancelled.cancel()
                 _ = await cancelled.result
@@ -138,7 +138,7 @@ import Testing
                     // Terminates its own session.
                     _ = try? await database.run([PostgresStatement("SELECT pg_terminate_backend(pg_backend_pid())")])
                 }
-                let listener = try PostgresListener(PostgresDatabase(try Servers.url), channel: "descriptors")
+                let listener = try PostgresListener(PostgresDatabase(try PostgresServers.url), channel: "descriptors")
                 _ = try await listener.next(timeout: .seconds(10))
             }
             try await round()
@@ -299,7 +299,7 @@ private final class SilentServer: Sendable {
     }
 
     @Test func `connections recover after a killed server restarts, and no commit is lost`() async throws {
-        try await Servers.withMortal { url in
+        try await withMortalServer { url in
             try await withTable(url, configuration: .init(concurrency: 2)) {
                 (database, settings) async throws in
                 let listener = PostgresListener(database, channel: "mortal")
@@ -307,7 +307,7 @@ private final class SilentServer: Sendable {
                 _ = try await database.run([Self.insert], in: settings)
                 let connection = try await PostgresConnection.open(database.address)
                 let statement = Task { try await connection.run([PostgresStatement("SELECT pg_sleep(60)")]) }
-                try await Servers.control("kill")
+                try await controlMortalServer("kill")
                 await expectPostgresError(.connectionLost) { _ = try await statement.value }
                 connection.close()
                 // The server can't be reached now, so this transaction is retried until it can. It takes several round trips, because a
@@ -322,7 +322,7 @@ private final class SilentServer: Sendable {
                 let error = await expectPostgresError(.cannotConnect) { _ = try await cancelled.value }
                 #expect(error?.isTransient == true)
                 #expect(try await listener.next(timeout: .milliseconds(200)) == PostgresListener.Wake())
-                try await Servers.control("start")
+                try await controlMortalServer("start")
                 try await insert.value
                 #expect(try await database.count(settings) == 2)
                 #expect(try await listener.next(timeout: .seconds(60)).isNewConnection)
@@ -399,7 +399,7 @@ private final class SilentServer: Sendable {
             #expect(try await listener.next(timeout: .milliseconds(10)) == PostgresListener.Wake())
             listener.close()
         }
-        try await withDatabase(try Servers.pooler) { (database) async throws in
+        try await withDatabase(try PostgresServers.pooler) { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             #expect(try await listener.receivesNotifications(timeout: .milliseconds(500)) == false)
             listener.close()

@@ -82,7 +82,7 @@ import Testing
 
     @Test func `without a namespace, tables go into the first schema of the search path`() async throws {
         // Other tests may create a schema with the user's name, but not in this database.
-        try await withDatabase(Servers.url { $0.path = "/empty" }) { (database) async throws in
+        try await withDatabase(PostgresServers.url { $0.path = "/empty" }) { (database) async throws in
             let application = "test \(UInt64.random(in: 0 ... .max))"
             try await PostgresSchema(application: application, migrations: [["SELECT 1"]]).apply(to: database)
             let version = PostgresStatement(

@@ -9,7 +9,7 @@ import Testing
     /// Both ways to reach the server.
     enum Way: CaseIterable, Sendable {
         case direct, pooled
-        var url: String { get throws { self == .direct ? try Servers.url : try Servers.pooler } }
+        var url: String { get throws { self == .direct ? try PostgresServers.url : try PostgresServers.pooler } }
     }
 
     @Test(arguments: Way.allCases) func `values come back as they were sent`(way: Way) async throws {
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func `a server that doesn't respond times out, and its connection is discarded`() async throws {
-        let connection = try await PostgresConnection.open(PostgresAddress(Servers.url))
+        let connection = try await PostgresConnection.open(PostgresAddress(PostgresServers.url))
         let error = await expectPostgresError(.timedOut) {
             _ = try await connection.run([PostgresStatement("SELECT pg_sleep(10)")], timeout: .milliseconds(100))
         }
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test func `a cancelled task can open a connection for its transaction`() async throws {
-        let url = try Servers.url
+        let url = try PostgresServers.url
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await withDatabase(url) { (database) async throws in
@@ -301,7 +301,7 @@ import Testing
 
     @Test func `a connection used twice concurrently traps`() async {
         await #expect(processExitsWith: .failure) {
-            let connection = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            let connection = try await PostgresConnection.open(PostgresAddress(PostgresServers.url))
             async let first: Void = { _ = try await connection.run([PostgresStatement("SELECT pg_sleep(10)")]) }()
             async let second: Void = { _ = try await connection.run([PostgresStatement("SELECT pg_sleep(10)")]) }()
             _ = try await (first, second)

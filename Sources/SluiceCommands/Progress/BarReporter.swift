@@ -1,6 +1,7 @@
 import NativeMark
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceFiles
 import SluiceLock
 
 /// Draws bars in place on a terminal, at most 10 times per second. Errors and messages scroll above the bars.

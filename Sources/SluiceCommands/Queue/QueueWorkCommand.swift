@@ -1,6 +1,7 @@
 import ArgumentParser
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceFiles
 import SluiceHTTP
 import SluiceLock
 

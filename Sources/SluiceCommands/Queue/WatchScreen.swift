@@ -1,6 +1,7 @@
 import NativeMark
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceFiles
 import SluiceLock
 
 #if canImport(FoundationEssentials)

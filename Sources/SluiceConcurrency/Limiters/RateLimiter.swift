@@ -205,7 +205,7 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
         let number: UInt64
     }
 
-    struct Wake: Sendable {
+    struct Wakeup: Sendable {
         let waiter: Waiter
         let outcome: RateLimiterOutcome
     }
@@ -264,36 +264,36 @@ extension RateLimiterStateMachine {
     }
 
     /// Gives out the available tokens after the leader's sleep; returns the tasks to resume.
-    mutating func tick(at now: Int128) -> [Wake] {
-        var wakes: [Wake] = []
+    mutating func tick(at now: Int128) -> [Wakeup] {
+        var wakeups: [Wakeup] = []
         bucket.refill(until: now)
-        serve(&wakes)
+        serve(&wakeups)
         // Even if the leader is still the same: it was woken too early, and must sleep again.
-        nudge(&wakes)
-        return wakes
+        nudge(&wakeups)
+        return wakeups
     }
 
-    mutating func leave(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, at now: Int128) -> [Wake] {
+    mutating func leave(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, at now: Int128) -> [Wakeup] {
         guard line.contains(ticket) else { return [] }
-        var wakes: [Wake] = []
+        var wakeups: [Wakeup] = []
         let leader = line.firstTicket
         bucket.refill(until: now)
         // If the tokens arrived by the deadline, the task gets them, even if no event has counted them yet.
-        if outcome == .expired { serve(&wakes) }
-        if line.contains(ticket) { take(ticket, outcome, &wakes) }
-        serve(&wakes)
-        if line.firstTicket != leader { nudge(&wakes) }
-        return wakes
+        if outcome == .expired { serve(&wakeups) }
+        if line.contains(ticket) { take(ticket, outcome, &wakeups) }
+        serve(&wakeups)
+        if line.firstTicket != leader { nudge(&wakeups) }
+        return wakeups
     }
 
-    mutating func cancelWaiting() -> [Wake] {
+    mutating func cancelWaiting() -> [Wakeup] {
         queued = 0
-        return line.settleAll(.cancelled).map { Wake(waiter: $0, outcome: .cancelled) }
+        return line.settleAll(.cancelled).map { Wakeup(waiter: $0, outcome: .cancelled) }
     }
 
     /// O(n) if the burst shrinks.
-    mutating func change(rate: Int, per period: Duration, burst: Int?, at now: Int128) -> [Wake] {
-        var wakes: [Wake] = []
+    mutating func change(rate: Int, per period: Duration, burst: Int?, at now: Int128) -> [Wakeup] {
+        var wakeups: [Wakeup] = []
         bucket.refill(until: now)
         let former = bucket.burst
         bucket.change(rate: rate, per: period, burst: burst ?? former)
@@ -304,32 +304,32 @@ extension RateLimiterStateMachine {
                 return weight > UInt64(burst)
             }
             queued -= refused
-            wakes = waiters.map { Wake(waiter: $0, outcome: .refused) }
+            wakeups = waiters.map { Wakeup(waiter: $0, outcome: .refused) }
         }
-        serve(&wakes)
-        nudge(&wakes)
-        return wakes
+        serve(&wakeups)
+        nudge(&wakeups)
+        return wakeups
     }
 }
 
 // MARK: Machinery
 
 extension RateLimiterStateMachine {
-    private mutating func serve(_ wakes: inout [Wake]) {
+    private mutating func serve(_ wakeups: inout [Wakeup]) {
         while let ticket = line.firstTicket, let weight = line.firstWeight, bucket.take(Int(weight)) {
-            take(ticket, .granted, &wakes)
+            take(ticket, .granted, &wakeups)
         }
     }
 
     /// Makes the first task in line lead or plan again. A task that hasn't suspended yet finds this out when it does.
-    private mutating func nudge(_ wakes: inout [Wake]) {
+    private mutating func nudge(_ wakeups: inout [Wakeup]) {
         plans += 1
-        if let waiter = line.wakeFirst() { wakes.append(Wake(waiter: waiter, outcome: .lead)) }
+        if let waiter = line.wakeFirst() { wakeups.append(Wakeup(waiter: waiter, outcome: .lead)) }
     }
 
-    private mutating func take(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, _ wakes: inout [Wake]) {
+    private mutating func take(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, _ wakeups: inout [Wakeup]) {
         queued -= UInt128(line.slots[ticket.slot].weight)
-        if let waiter = line.settle(ticket, outcome) { wakes.append(Wake(waiter: waiter, outcome: outcome)) }
+        if let waiter = line.settle(ticket, outcome) { wakeups.append(Wakeup(waiter: waiter, outcome: outcome)) }
     }
 }
 
@@ -559,7 +559,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
             after: Duration(attoseconds: plan.moment - origin.duration(to: now).attoseconds), from: now)
     }
 
-    private func resume(_ wakes: [Machine.Wake]) {
-        for wake in wakes { wake.waiter.resume(returning: wake.outcome) }
+    private func resume(_ wakeups: [Machine.Wakeup]) {
+        for wakeup in wakeups { wakeup.waiter.resume(returning: wakeup.outcome) }
     }
 }

@@ -218,9 +218,9 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
     /// Returns whether this was the first call.
     @discardableResult
     func complete(_ outcome: Outcome) -> Bool {
-        guard let released = machine.withLock({ $0.complete(outcome) }) else { return false }
-        released.first?.resume(returning: .completed(outcome))
-        for waiter in released.others { waiter.resume(returning: .completed(outcome)) }
+        guard let wakeups = machine.withLock({ $0.complete(outcome) }) else { return false }
+        wakeups.first?.resume(returning: .completed(outcome))
+        for waiter in wakeups.others { waiter.resume(returning: .completed(outcome)) }
         return true
     }
 

@@ -223,8 +223,8 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         let succeeds: @Sendable (inout State) -> Bool
     }
 
-    /// Resumed unless it hasn't suspended yet.
-    struct Departure: Sendable {
+    /// A task that leaves the line. It is resumed unless it hasn't suspended yet.
+    struct Wakeup: Sendable {
         let waiter: Waiter?
         let attempt: Attempt
     }
@@ -233,7 +233,7 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         /// The ticket with which the task suspends; `nil` if its attempt succeeded.
         let ticket: Line.Ticket?
         /// The tasks that are served after the attempt has changed the state.
-        let served: [Departure]
+        let wakeups: [Wakeup]
     }
 
     private(set) var state: State
@@ -246,17 +246,17 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Lets `body` change the state; returns the tasks that the new state serves, in order.
-    mutating func change(_ body: (inout State) -> Void) -> [Departure] {
+    mutating func change(_ body: (inout State) -> Void) -> [Wakeup] {
         body(&state)
         return serve()
     }
 
     mutating func enter(_ attempt: Attempt) -> Entry {
-        if attempt.succeeds(&state) { return Entry(ticket: nil, served: attempt.changesState ? serve() : []) }
+        if attempt.succeeds(&state) { return Entry(ticket: nil, wakeups: attempt.changesState ? serve() : []) }
         let ticket = line.join()
         while attempts.count <= ticket.slot { attempts.append(nil) }
         attempts[ticket.slot] = attempt
-        return Entry(ticket: ticket, served: [])
+        return Entry(ticket: ticket, wakeups: [])
     }
 
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
@@ -264,7 +264,7 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Returns `nil` if the task was served before.
-    mutating func leave(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Departure? {
+    mutating func leave(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Wakeup? {
         line.contains(ticket) ? depart(ticket, end) : nil
     }
 
@@ -272,25 +272,25 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     ///
     /// After a claim has succeeded, the search restarts at the front, because an attempt that failed before may succeed now. It
     /// ends, because a task leaves the line each time.
-    private mutating func serve() -> [Departure] {
-        var served: [Departure] = []
+    private mutating func serve() -> [Wakeup] {
+        var wakeups: [Wakeup] = []
         var next = line.firstTicket
         while let ticket = next {
             next = line.ticket(after: ticket)
             guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line has no attempt.") }
             guard attempt.succeeds(&state) else { continue }
-            served.append(depart(ticket, .completed(())))
+            wakeups.append(depart(ticket, .completed(())))
             if attempt.changesState { next = line.firstTicket }
         }
-        return served
+        return wakeups
     }
 
-    private mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Departure {
+    private mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Wakeup {
         guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line has no attempt.") }
         let waiter = line.settle(ticket, end)
         attempts[ticket.slot] = nil
         if line.isEmpty { attempts.removeAll(keepingCapacity: attempts.count <= Line.slotsKept) }
-        return Departure(waiter: waiter, attempt: attempt)
+        return Wakeup(waiter: waiter, attempt: attempt)
     }
 }
 
@@ -312,7 +312,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         var result: Result<Value, Failure>?
-        let served = machine.withLock { machine in
+        let wakeups = machine.withLock { machine in
             machine.change { state in
                 do throws(Failure) {
                     result = .success(try body(&state))
@@ -321,7 +321,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
                 }
             }
         }
-        resume(served)
+        resume(wakeups)
         guard let result = result.take() else { preconditionFailure("The body of withState didn't run.") }
         return try result.get()
     }
@@ -362,7 +362,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
     private func enter<Claimed, Failure>(_ attempt: MonitorAttempt<State, Claimed, Failure>) -> Machine.Line.Ticket? {
         let wish = Machine.Attempt(changesState: attempt.changesState, succeeds: { attempt.succeeds(&$0) })
         let entry = machine.withLock { $0.enter(wish) }
-        resume(entry.served)
+        resume(entry.wakeups)
         return entry.ticket
     }
 
@@ -379,12 +379,12 @@ final class MonitorStorage<State: Sendable>: Sendable {
     }
 
     private func leave(_ ticket: Machine.Line.Ticket, _ end: WaitEnd<Void>) {
-        let departure = machine.withLock { $0.leave(ticket, end) }
-        departure?.waiter?.resume(returning: end)
+        let wakeup = machine.withLock { $0.leave(ticket, end) }
+        wakeup?.waiter?.resume(returning: end)
     }
 
-    private func resume(_ served: [Machine.Departure]) {
-        for departure in served { departure.waiter?.resume(returning: .completed(())) }
+    private func resume(_ wakeups: [Machine.Wakeup]) {
+        for wakeup in wakeups { wakeup.waiter?.resume(returning: .completed(())) }
     }
 }
 

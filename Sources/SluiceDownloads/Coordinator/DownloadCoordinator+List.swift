@@ -201,11 +201,3 @@ extension DownloadRequest {
         return .finished(download: job.id, outcome: outcome)
     }
 }
-
-extension FixedWidthInteger {
-    /// The sum, or the nearest number that fits. Lengths from servers and numbers in a shared database may be arbitrarily large.
-    package func addingClamped(_ other: Self) -> Self {
-        let (sum, isTooLarge) = addingReportingOverflow(other)
-        return isTooLarge ? (other > 0 ? .max : .min) : sum
-    }
-}

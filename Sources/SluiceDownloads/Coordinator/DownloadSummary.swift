@@ -1,3 +1,4 @@
+import SluiceFiles
 public import SluiceHTTP
 
 #if canImport(FoundationEssentials)

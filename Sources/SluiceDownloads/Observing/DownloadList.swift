@@ -1,5 +1,6 @@
 public import Observation
 import SluiceConcurrency
+import SluiceFiles
 
 /// The state of a download queue, for a user interface to observe.
 ///

@@ -1,3 +1,5 @@
+import SluiceFiles
+
 /// Computes the rate and the time left from the snapshots of a queue.
 struct TransferMeter: Sendable {
     private(set) var totals = DownloadList.Totals()

@@ -1,6 +1,7 @@
 import DequeModule
 import HTTPTypes
 import HeapModule
+import SluiceFiles
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

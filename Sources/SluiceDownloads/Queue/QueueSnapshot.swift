@@ -1,3 +1,5 @@
+import SluiceFiles
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

@@ -369,7 +369,7 @@ extension TreeCopy {
             try system.sync(copy.descriptor, options.durability, path)
             descriptor = nil
             try system.close(copy.descriptor, path)
-            result.totalFileSize = result.totalFileSize.addingOrMaximum(copied.fileSize)
+            result.totalFileSize = result.totalFileSize.addingClamped(copied.fileSize)
         } catch {
             _ = entry.rawName.withCString { name in
                 system.retrying { system.calls.unlinkAt(directory.descriptor, name, 0) }

@@ -1,5 +1,6 @@
 #if PostgreSQL
 package import SluiceDownloads
+import SluiceFiles
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -1,5 +1,6 @@
 #if PostgreSQL
 package import SluiceDownloads
+import SluiceFiles
 internal import SluiceHTTP
 
 #if canImport(FoundationEssentials)

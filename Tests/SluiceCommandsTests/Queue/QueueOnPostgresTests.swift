@@ -5,7 +5,7 @@ import SluiceCommands
 import TestSupport
 import Testing
 
-@Suite(.needsPostgres) struct `A queue on PostgreSQL` {
+@Suite(.enabled(if: PostgresServers.areThere, "\(PostgresServers.skipped)")) struct `A queue on PostgreSQL` {
     @Test(arguments: [
         ["list"], ["watch"], ["work", "--until-empty"], ["cancel", "--all"], ["retry", "1"],
     ])
@@ -37,7 +37,7 @@ import Testing
     @Test func `a database can contain several queues`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
-            let other = try PostgresServer.newQueue()
+            let other = try PostgresServers.newQueue()
             let added = await scene.sluice(
                 ["queue", "add", "--db", other, "-d", scene.files.path, scene.origin.url("/b"), scene.origin.url("/c")])
             #expect(added.output == "Added 2 downloads.\n", "\(added.error)")
@@ -93,7 +93,7 @@ import Testing
                 URLComponents(string: scene.database.split(separator: "#").first.map(String.init) ?? ""))
             let variables =
                 "PGHOST='\(parts.host ?? "")' PGPORT=\(parts.port ?? 0) PGUSER='\(parts.user ?? "")' PGDATABASE=sluice "
-            let password = "PGPASSWORD='\(try PostgresServer.password)' "
+            let password = "PGPASSWORD='\(try PostgresServers.password)' "
             let name = scene.database.split(separator: "#").last.map(String.init) ?? ""
             let list = ["queue", "list", "--db", "postgres:///#\(name)"]
             let found = try await ChildProcess.sluice("\(variables) \(password) exec \"$@\"", list)
@@ -111,7 +111,7 @@ import Testing
             let name = scene.database.split(separator: "#").last ?? ""
             let messages = RecordedConsole()
             let console = messages.console
-            let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
+            let arguments = ["queue", "work", "--db", "\(try PostgresServers.pooler)#\(name)", "--progress", "lines"]
             async let worked = SluiceProgram.run(arguments, console: console)
             try await messages.output(.error) { $0.contains("The worker continues.") }
             #expect(messages.error.contains("so the queue is polled every second. "), "\(messages.error)")
@@ -129,7 +129,7 @@ import Testing
             let alias = scene.database.replacing("postgres://", with: "postgresql://")
             let ended = await scene.sluice(["queue", "copy", "--from", scene.database, "--to", alias])
             #expect(ended.status == .usage && ended.error.contains("This is the same queue as --from."), "\(ended)")
-            let password = try PostgresServer.password
+            let password = try PostgresServers.password
             #expect(!ended.error.contains(password))
         }
     }
@@ -138,7 +138,7 @@ import Testing
         case password, user, database, port
 
         func database() throws -> String {
-            try PostgresServer.url { parts in
+            try PostgresServers.url { parts in
                 switch self {
                 case .password: parts.password = "wrong-secret"
                 case .user: parts.user = "stranger"
@@ -168,7 +168,7 @@ import Testing
             #expect(ended.error.hasPrefix("sluice: --db postgres://"), "\(ended.error)")
             #expect(ended.error.contains(mistake.remedy), "\(ended.error)")
             #expect(ended.error.filter { $0 == "\n" }.count == 1, "\(ended.error)")
-            let password = try PostgresServer.password
+            let password = try PostgresServers.password
             #expect(!ended.error.contains("secret") && !ended.error.contains(password))
         }
     }

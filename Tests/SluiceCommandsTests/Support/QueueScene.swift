@@ -17,7 +17,7 @@ struct QueueScene: Sendable {
         /// The places that tests can use. Without a server, only the file.
         static var usable: [Place] {
             #if PostgreSQL
-            PostgresServer.isThere ? allCases : [.file]
+            PostgresServers.areThere ? allCases : [.file]
             #else
             allCases
             #endif
@@ -135,7 +135,7 @@ extension QueueScene.Place {
         switch self {
         case .file: directory.appending(path: name).path
         #if PostgreSQL
-        case .postgres: try PostgresServer.newQueue()
+        case .postgres: try PostgresServers.newQueue()
         #endif
         }
     }

@@ -491,7 +491,7 @@ extension `A monitor` {
         var suspended: Set<String> = []
         var told: [String: [WaitKind]] = [:]
         for step in steps {
-            var served: [Machine.Departure] = []
+            var wakeups: [Machine.Wakeup] = []
             var expected: [String] = []
             switch step {
             case .enter(let name, let wish):
@@ -502,7 +502,7 @@ extension `A monitor` {
                     model.waiting.append((name, wish))
                 }
                 let entry = machine.enter(wish.attempt)
-                served = entry.served
+                wakeups = entry.wakeups
                 tickets[name] = entry.ticket
                 if entry.ticket == nil { told[name, default: []].append(.completed) }
             case .suspend(let name):
@@ -518,13 +518,13 @@ extension `A monitor` {
             case .add(let number):
                 model.state += number
                 expected = model.serve()
-                served = machine.change { $0 += number }
+                wakeups = machine.change { $0 += number }
             }
-            guard served.compactMap(\.waiter) == expected.filter(suspended.contains), served.count == expected.count,
+            guard wakeups.compactMap(\.waiter) == expected.filter(suspended.contains), wakeups.count == expected.count,
                 machine.state == model.state, machine.line.count == model.waiting.count,
                 machine.attempts.count(where: { $0 != nil }) == model.waiting.count
             else { return false }
-            for name in served.compactMap(\.waiter) { told[name, default: []].append(.completed) }
+            for name in wakeups.compactMap(\.waiter) { told[name, default: []].append(.completed) }
         }
         let isClean = !model.waiting.isEmpty || machine.line.slotCount == 0 && machine.attempts.isEmpty
         return told == model.ends.mapValues { [$0] } && isClean

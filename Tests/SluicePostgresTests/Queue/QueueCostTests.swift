@@ -60,7 +60,7 @@ import Testing
     /// A session plans its statements once, in this test for tables that had a single row when they were analyzed.
     @Test func `doesn't grow in a session planned for a single job`() async throws {
         let namespace = "cost_tests"
-        let store = PostgresQueueStore(try Servers.url, namespace: namespace)
+        let store = PostgresQueueStore(try PostgresServers.url, namespace: namespace)
         _ = try await store.enqueue([.numbered(9999)], options: .init())
         try await withDatabase { (database) async throws in
             let settings = PostgresTransaction(namespace: namespace)
@@ -274,7 +274,7 @@ import Testing
                             FROM queue, generate_series(1, 10) AS i
                         """),
                 ], in: settings)
-            let store = PostgresQueueStore(try Servers.url, namespace: namespace)
+            let store = PostgresQueueStore(try PostgresServers.url, namespace: namespace)
             #expect(try await store.snapshot(listing: 0).counts == [.done: 3, .paused: 7])
             try await store.close()
             _ = try await database.run([PostgresStatement("DROP SCHEMA \(namespace) CASCADE")])

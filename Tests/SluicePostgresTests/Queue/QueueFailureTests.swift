@@ -14,7 +14,7 @@ import Testing
     private static let limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
 
     @Test func `a server killed while workers run loses no job and settles none twice`() async throws {
-        try await Servers.withMortal { url in
+        try await withMortalServer { url in
             try await QueueFixture.with(url, workers: 4) { fixture async throws in
                 let added = try await fixture.store.enqueue((0..<600).map { .numbered($0) }, options: .init())
                 let settled = Monitor<[JobID]>([])
@@ -27,8 +27,8 @@ import Testing
                     group.addTask {
                         for round in 1...3 {
                             try await settled.waitUnlessCancelled(where: { $0.count >= round * 100 })
-                            try await Servers.control("kill")
-                            try await Servers.control("start")
+                            try await controlMortalServer("kill")
+                            try await controlMortalServer("start")
                         }
                     }
                     try await group.waitForAll()
@@ -87,8 +87,8 @@ import Testing
         let cases: [(url: String, code: QueueStoreError.Code)] = [
             ("postgres://me:secret-word@127.0.0.1:1/queue", .unavailable),
             ("mysql://me:secret-word@127.0.0.1/queue", .unusable),
-            (try Servers.url { $0.password = "secret-word" }, .notWritable),
-            (try Servers.url { $0.path = "/missing" }, .unusable),
+            (try PostgresServers.url { $0.password = "secret-word" }, .notWritable),
+            (try PostgresServers.url { $0.path = "/missing" }, .unusable),
         ]
         for (url, code) in cases {
             let store = DownloadStore.postgres(url).queue
@@ -116,7 +116,7 @@ import Testing
     @Test func `continues when the server is back, and fails no job`()
         async throws
     {
-        try await Servers.withMortal { url in
+        try await withMortalServer { url in
             try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
                 let gate = Gate()
                 let answer: LoopbackOrigin.Handler = { _ in
@@ -144,11 +144,11 @@ import Testing
             warnings.withState { $0.append(error.code) }
         }
         await gate.arrivals(4)
-        try await Servers.control("kill")
+        try await controlMortalServer("kill")
         // Four transfers end now, and their outcomes can't be recorded.
         await gate.open()
         try await warnings.waitUnlessCancelled(where: { $0.contains(.unavailable) })
-        try await Servers.control("start")
+        try await controlMortalServer("start")
         try await run
         #expect(warnings.state.filter { $0 == .unavailable }.count == 1)
         // A crash may undo the claims, and then the jobs are claimed again and their files compared.
@@ -194,7 +194,7 @@ import Testing
 
     @Test func `is remembered if the retry gets no response either`() async throws {
         let store = PostgresQueueStore(
-            try Servers.url, queue: "lost \(UInt64.random(in: 0 ... .max))", namespace: "lost_claim_tests",
+            try PostgresServers.url, queue: "lost \(UInt64.random(in: 0 ... .max))", namespace: "lost_claim_tests",
             configuration: .init(retryTimeout: .zero))
         let worker = try await store.attach()
         let added = try await store.enqueue([.numbered(1)], options: .init())
@@ -235,7 +235,7 @@ import Testing
     private func withStore(_ body: (PostgresQueueStore, _ lock: Int64) async throws -> Void) async throws {
         let queue = "stopped \(UInt64.random(in: 0 ... .max))"
         let store = PostgresQueueStore(
-            try Servers.url, queue: queue, namespace: QueueFixture.namespace,
+            try PostgresServers.url, queue: queue, namespace: QueueFixture.namespace,
             configuration: .init(concurrency: 2, lockTimeout: .milliseconds(200)))
         try await store.prepare()
         try await body(store, PostgresQueueStore.lock(QueueFixture.namespace, queue))
@@ -244,7 +244,7 @@ import Testing
 
     @Test func `is disconnected, and other programs continue`() async throws {
         try await withStore { store, lock in
-            let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            let stopped = try await PostgresConnection.open(PostgresAddress(PostgresServers.url))
             _ = try await stopped.run([Self.begin, .lock(lock)])
             let added = try await store.enqueue([.numbered(1)], options: .init())
             #expect(added.map(\.admission) == [.added])
@@ -259,7 +259,7 @@ import Testing
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
             process.arguments = [
-                "psql", "-X", "-q", try Servers.url, "-c",
+                "psql", "-X", "-q", try PostgresServers.url, "-c",
                 """
                 BEGIN; SELECT pg_advisory_xact_lock(\(lock)); SELECT pg_sleep(0.5);
                 SELECT repeat('x', 1000000) FROM generate_series(1, 100);
@@ -289,7 +289,7 @@ import Testing
 
     @Test func `isn't disconnected while it's working`() async throws {
         try await withStore { store, lock in
-            let working = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            let working = try await PostgresConnection.open(PostgresAddress(PostgresServers.url))
             async let work = working.run([
                 Self.begin, .lock(lock), PostgresStatement("SELECT pg_sleep(1)"), PostgresStatement("COMMIT"),
             ])
@@ -306,11 +306,12 @@ import Testing
 
     @Test func `doesn't delay a program that opens a queue`() async throws {
         try await withStore { _, _ in
-            let stopped = try await PostgresConnection.open(PostgresAddress(Servers.url))
+            let stopped = try await PostgresConnection.open(PostgresAddress(PostgresServers.url))
             let schema = PostgresQueueSchema.schema(namespace: QueueFixture.namespace)
             _ = try await stopped.run([Self.begin, .lock(schema.lock)])
             let store = PostgresQueueStore(
-                try Servers.url, queue: "opened \(UInt64.random(in: 0 ... .max))", namespace: QueueFixture.namespace)
+                try PostgresServers.url, queue: "opened \(UInt64.random(in: 0 ... .max))",
+                namespace: QueueFixture.namespace)
             _ = try await store.enqueue([.numbered(1)], options: .init())
             _ = try await stopped.run([PostgresStatement("COMMIT")])
             stopped.close()
@@ -448,7 +449,7 @@ import Testing
     /// As after a failover, while the new primary is still a standby.
     @Test(.needsPostgres, .timeLimit(.minutes(15)))
     func `on a read-only server, a running worker waits and a new one fails`() async throws {
-        try await Servers.withMortal { url in
+        try await withMortalServer { url in
             let store = PostgresQueueStore(
                 url, queue: "failover \(UInt64.random(in: 0 ... .max))", namespace: QueueFixture.namespace,
                 configuration: .init(retryTimeout: .zero))

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `the queue works through a pooler in transaction mode`() async throws {
-        try await QueueFixture.with(try Servers.pooler, workers: 8) { try await Self.workOff($0, jobs: 200) }
+        try await QueueFixture.with(try PostgresServers.pooler, workers: 8) { try await Self.workOff($0, jobs: 200) }
     }
 
     /// In one of the variants, a transaction waits for the lock in the same statement that claims. It then sees the queue as it was before
@@ -194,7 +194,7 @@ extension PostgresDatabase {
     }
 
     @Test func `listening through a transaction-mode pooler throws and says what to do`() async throws {
-        try await QueueFixture.with(try Servers.pooler) { fixture async throws in
+        try await QueueFixture.with(try PostgresServers.pooler) { fixture async throws in
             let error = await #expect(throws: QueueStoreError.self) { try await fixture.store.listen { _ in } }
             #expect(error?.code == .other && error?.remedy?.contains("session mode") == true)
         }

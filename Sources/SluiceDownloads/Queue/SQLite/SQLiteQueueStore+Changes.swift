@@ -1,5 +1,6 @@
 import GRDB
 import SluiceDatabase
+import SluiceFiles
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -3,6 +3,7 @@ import GRDB
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
+import TestSupport
 import Testing
 
 @testable import SluiceDownloads
@@ -18,30 +19,20 @@ enum StoreKind: CaseIterable, Sendable {
     case postgres
 
     /// Without the package trait or a server, the PostgreSQL store isn't tested. CI always tests it, and fails without a server.
-    static let allCases: [StoreKind] = PostgresServer.isThere ? [.memory, .sqlite, .postgres] : [.memory, .sqlite]
-}
-
-/// The server that Scripts/checks/postgres.sh starts.
-enum PostgresServer {
-    private static let environment = ProcessInfo.processInfo.environment
-
-    static var url: String? { environment["SLUICE_POSTGRES"] }
-
-    #if PostgreSQL
-    static let isThere =
-        url != nil || environment["CI"] != nil || environment["SLUICE_REQUIRE_SERVERS"] != nil
-    #else
-    static let isThere = false
-    #endif
+    static let allCases: [StoreKind] = {
+        #if PostgreSQL
+        if PostgresServers.areThere { return [.memory, .sqlite, .postgres] }
+        #endif
+        return [.memory, .sqlite]
+    }()
 }
 
 @Suite struct `The store on PostgreSQL` {
     #if PostgreSQL
-    @Test(
-        .enabled(
-            if: PostgresServer.isThere, "skipped: there is no server; run the tests with Scripts/checks/postgres.sh"))
+    @Test(.enabled(if: PostgresServers.areThere, "\(PostgresServers.skipped)"))
     func `is tested by the suites of all stores`() {
-        #expect(PostgresServer.url != nil, "SLUICE_POSTGRES isn't set. Run the tests with Scripts/checks/postgres.sh.")
+        #expect(throws: Never.self) { try PostgresServers.url }
+        #expect(StoreKind.allCases.contains(.postgres))
     }
     #endif
 }
@@ -68,10 +59,10 @@ struct StoreFixture: Sendable {
             }
         case .postgres:
             #if PostgreSQL
-            let url = try #require(PostgresServer.url, "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
             // A separate queue, in tables that all tests share.
             let store = PostgresQueueStore(
-                url, queue: "test \(UInt64.random(in: 0 ... .max))", namespace: "conformance", time: time.queueTime,
+                try PostgresServers.url, queue: PostgresServers.newName(), namespace: "conformance",
+                time: time.queueTime,
                 configuration: .init(connectTimeout: .seconds(60)))
             try await test(StoreFixture(store: store, time: time, worker: store.attach()))
             try await store.close()

@@ -6,56 +6,23 @@ import SluicePostgres
 import TestSupport
 import Testing
 
-/// The servers that Scripts/checks/postgres.sh starts.
-enum Servers {
-    private static let environment = ProcessInfo.processInfo.environment
+private let mortals = ConcurrencyLimiter(concurrency: 1)
 
-    /// Whether the tests run. CI always runs them, and they fail without a server.
-    static let areThere =
-        environment["SLUICE_POSTGRES"] != nil || environment["CI"] != nil
-        || environment["SLUICE_REQUIRE_SERVERS"] != nil
+/// Runs a test with the URL of the server that it kills. Only one test at a time does this.
+func withMortalServer(_ test: (_ url: String) async throws -> Void) async throws {
+    let url = try PostgresServers.mortal
+    try await mortals.run { try await test(url) }
+}
 
-    struct Missing: Error, CustomStringConvertible {
-        var name: String
-        var description: String { "\(name) isn't set. Run the tests with Scripts/checks/postgres.sh." }
-    }
-
-    private static func variable(_ name: String) throws -> String {
-        guard let value = environment[name] else { throw Missing(name: name) }
-        return value
-    }
-
-    /// The variable's URL, with a connection timeout of a minute, because ten seconds aren't enough on a machine with many processes.
-    private static func server(_ name: String) throws -> String { try variable(name) + "?connect_timeout=60" }
-
-    static var url: String { get throws { try server("SLUICE_POSTGRES") } }
-    static var pooler: String { get throws { try server("SLUICE_PGBOUNCER") } }
-    private static let mortals = ConcurrencyLimiter(concurrency: 1)
-
-    /// Runs a test with the URL of the server that it kills. Only one test at a time does this.
-    static func withMortal(_ test: (_ url: String) async throws -> Void) async throws {
-        let url = try server("SLUICE_POSTGRES_MORTAL")
-        try await mortals.run { try await test(url) }
-    }
-
-    /// Kills the mortal server, as in a crash, or starts it again.
-    static func control(_ verb: String) async throws {
-        let command = try variable("SLUICE_POSTGRES_CONTROL")
-        let ended = try await ChildProcess.shell("\(command) \(verb)")
-        try #require(ended.status == 0, "\(command) \(verb): \(ended)")
-    }
-
-    /// The URL with one part changed, such as the password, the port or the database.
-    static func url(_ change: (inout URLComponents) -> Void) throws -> String {
-        var parts = try #require(URLComponents(string: try url))
-        change(&parts)
-        return try #require(parts.string)
-    }
+/// Kills the mortal server, as in a crash, or starts it again.
+func controlMortalServer(_ verb: String) async throws {
+    let ended = try await PostgrescontrolMortalServer(verb)
+    try #require(ended.status == 0, "\(verb): \(ended)")
 }
 
 extension Trait where Self == ConditionTrait {
     static var needsPostgres: ConditionTrait {
-        .enabled(if: Servers.areThere, "skipped: there is no server; run the tests with Scripts/checks/postgres.sh")
+        .enabled(if: PostgresServers.areThere, "\(PostgresServers.skipped)")
     }
 }
 
@@ -65,7 +32,7 @@ func withDatabase<R>(
     _ url: String? = nil, configuration: PostgresDatabase.Configuration = .init(),
     _ body: (PostgresDatabase) async throws -> R
 ) async throws -> R {
-    let database = try PostgresDatabase(url ?? Servers.url, configuration: configuration)
+    let database = try PostgresDatabase(url ?? PostgresServers.url, configuration: configuration)
     do {
         let result = try await body(database)
         await database.close()
@@ -153,8 +120,8 @@ struct QueueFixture: Sendable {
     static func with(
         _ url: String? = nil, workers: Int = 1, time: QueueTime? = nil, _ body: (QueueFixture) async throws -> Void
     ) async throws {
-        let url = try url ?? Servers.url
-        let queue = "test \(UInt64.random(in: 0 ... .max))"
+        let url = try url ?? PostgresServers.url
+        let queue = PostgresServers.newName()
         let stores = (0..<workers).map { _ in
             PostgresQueueStore(
                 url, queue: queue, namespace: namespace, time: time,
