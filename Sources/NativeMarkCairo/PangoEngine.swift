@@ -105,7 +105,8 @@ struct PangoLine: TextEngineLine {
     let offset: Double
 
     func spans(of range: Range<Int>) -> [Range<Double>] {
-        piece.withLine(number) { line in
+        let range = range.clamped(to: self.range)
+        return piece.withLine(number) { line in
             var ranges: UnsafeMutablePointer<Int32>?
             var count: Int32 = 0
             pango_layout_line_get_x_ranges(
@@ -426,7 +427,8 @@ private struct PangoState: ~Copyable {
             }
         // Pango tries families in order.
         pango_font_description_set_family(description, style.fontFamily.map { "\($0),\(family)" } ?? family)
-        pango_font_description_set_absolute_size(description, Double(pangoUnits(style.fontSize)))
+        let size = style.fontSize.isFinite ? min(max(style.fontSize, 0.1), 10_000) : 0.1
+        pango_font_description_set_absolute_size(description, Double(pangoUnits(size)))
         pango_font_description_set_weight(description, PangoWeight(rawValue: UInt32(style.fontWeight.number)))
         pango_font_description_set_style(description, style.isItalic ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL)
         pango_font_description_set_stretch(description, style.fontWidth.stretch)

@@ -97,6 +97,91 @@ import Testing
             let language = values.one(of: ["swift", "c", "python", "html", "json", "bash", values.text()])
             _ = LanguageHighlighter().tokens(in: values.text(), language: language)
         },
+        HostileCall("DocumentLayout.init(_:style:environment:highlighter:width:engine:imageSize:)") {
+            _ = layOut(&$0).height
+        },
+        HostileCall("DocumentLayout.section(at:)") { values in _ = layOut(&values).section(at: values.int()) },
+        HostileCall("DocumentLayout.sections(from:height:)") { values in
+            var layout = layOut(&values)
+            _ = layout.sections(from: values.int(), height: values.double())
+            _ = layout.sections(from: 0, height: values.double())
+        },
+        HostileCall("LayoutCorners.init(rawValue:)") { values in
+            _ = [VectorShape.Element].rectangle(box(&values), radius: 3, corners: .init(rawValue: values.int()))
+        },
+        HostileCall("LayoutPoint.init(x:y:)") { values in
+            let layout = TextLayout(StyledText(document(&values)), width: 100, engine: MonospacedEngine())
+            let point = LayoutPoint(x: values.double(), y: values.double())
+            _ = (layout.link(at: point), layout.characterIndex(at: point))
+        },
+        HostileCall("LayoutRectangle.init(x:y:width:height:)") { values in
+            let commands: [DrawingCommand] = [
+                .fill(box(&values), radius: values.double(), .standard),
+                .stroke(box(&values), .init(edges: [.top], width: values.double(), color: .standard)),
+                .checkbox(box(&values), isChecked: true, .standard),
+            ]
+            let page = LayoutPage(number: 1, top: values.double(), bottom: values.double())
+            for command in commands { _ = (command.shapes, page.cuts(command)) }
+        },
+        HostileCall("LayoutSections.init(_:width:engine:imageSize:)") { values in
+            let (width, height) = (values.double(), values.double())
+            let text = StyledText(document(&values), style: sheet(&values))
+            for _ in LayoutSections(
+                text, width: values.double(), engine: WildEngine(number: values.double()),
+                imageSize: { _ in .init(width: width, height: height) })
+            {}
+        },
+        HostileCall("LayoutSize.init(width:height:)") { values in
+            let text = StyledText(document(&values), style: sheet(&values))
+            let size = LayoutSize(width: values.double(), height: values.double())
+            let pages = LayoutPages(text, size: size, engine: WildEngine(number: values.double()))
+            for page in pages.prefix(100) { _ = page.commands.map(page.cuts) }
+        },
+        HostileCall("Array.rectangle(_:radius:corners:)") { values in
+            _ = [VectorShape.Element].rectangle(box(&values), radius: values.double())
+        },
+        HostileCall("ResolvedTextStyle.decorations(from:width:)") { values in
+            var style = ResolvedTextStyle(fontSize: values.double())
+            style.baseline = values.double()
+            style.underline = .init(pattern: values.one(of: StyleSheet.TextLine.Pattern.allCases))
+            _ = style.decorations(from: .init(x: values.double(), y: values.double()), width: values.double())
+        },
+        HostileCall("TextEngineLine.offset(at:)") { values in
+            let engine = WildEngine(number: values.double(), offset: values.int())
+            let layout = TextLayout(StyledText(document(&values), style: .github), width: 100, engine: engine)
+            let point = LayoutPoint(x: 3, y: 3)
+            _ = (layout.link(at: point), layout.characterIndex(at: point), layout.rectangles(of: 0..<3))
+        },
+        HostileCall("TextLayout.init(_:width:engine:lineLimit:imageSize:)") { values in
+            let (width, height) = (values.double(), values.double())
+            let layout = TextLayout(
+                StyledText(document(&values), style: sheet(&values)), width: values.double(),
+                engine: WildEngine(number: values.double()), lineLimit: values.one(of: [nil, values.int()])
+            ) { _ in .init(width: width, height: height) }
+            for command in layout.commands { _ = command.shapes }
+        },
+        // What an engine returns.
+        HostileCall("TextEngine.lines(of:width:firstIndent:)") { values in
+            let engine = WildEngine(number: values.double())
+            _ = TextLayout(StyledText(Document("- [ ] a `b`\n\n> c\n\n|d|\n|-|\n|e|")), width: 100, engine: engine)
+        },
+        HostileCall("TextEngineLine.spans(of:)") { values in
+            let engine = WildEngine(number: values.double())
+            let text = StyledText(Document("[a](b) `c`"), style: .github)
+            let layout = TextLayout(text, width: 100, engine: engine)
+            _ = (layout.rectangles(of: 0..<9), layout.commands.map(\.shapes))
+        },
+        HostileCall("TextParagraph.Placeholder.init(advance:ascent:)") { values in
+            _ = TextParagraph.Placeholder(advance: values.double(), ascent: values.double()).hashValue
+        },
+        HostileCall("TextParagraph.Run.init(range:style:placeholder:)") { values in
+            _ = TextParagraph.Run(range: values.range(), style: .init(fontSize: values.double())).hashValue
+        },
+        HostileCall("TextLayout.rectangles(of:)") { values in
+            let layout = TextLayout(
+                StyledText(document(&values), style: .github), width: 100, engine: MonospacedEngine())
+            _ = layout.rectangles(of: values.range())
+        },
         HostileCall("HTMLRenderer.renderPage(_:title:language:highlighter:)") { values in
             let renderer = HTMLRenderer(style: sheet(&values))
             _ = renderer.renderPage(document(&values), title: values.text(), language: values.text())
@@ -273,6 +358,51 @@ import Testing
                     ]))
             ],
         ])
+    }
+
+    /// An engine whose lines have sizes and offsets that have nothing to do with their text.
+    private struct WildEngine: TextEngine {
+        var number: Double
+        var offset: Int?
+        private let engine = MonospacedEngine()
+
+        init(number: Double, offset: Int? = nil) { (self.number, self.offset) = (number, offset) }
+
+        func lines(of paragraph: TextParagraph, width: Double, firstIndent: Double) -> [any TextEngineLine] {
+            engine.lines(of: paragraph, width: .infinity, firstIndent: 0).map {
+                Line(line: $0, number: number, offset: offset)
+            }
+        }
+
+        func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) { (number, -number) }
+
+        func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) { (number, -number) }
+
+        private struct Line: TextEngineLine {
+            var line: any TextEngineLine
+            var number: Double
+            var offset: Int?
+            var range: Range<Int> { line.range }
+            var width: Double { number }
+            var ascent: Double { number }
+            var descent: Double { number }
+
+            func spans(of range: Range<Int>) -> [Range<Double>] {
+                number.isNaN ? [] : [min(0, number)..<max(0, number)]
+            }
+
+            func offset(at x: Double) -> Int { offset ?? line.offset(at: x) }
+        }
+    }
+
+    private static func layOut(_ values: inout HostileValues) -> DocumentLayout {
+        DocumentLayout(
+            document(&values), style: sheet(&values), environment: environment(&values), width: values.double(),
+            engine: MonospacedEngine())
+    }
+
+    private static func box(_ values: inout HostileValues) -> LayoutRectangle {
+        .init(x: values.double(), y: values.double(), width: values.double(), height: values.double())
     }
 
     private static func environment(_ values: inout HostileValues) -> StyleSheet.Environment {

@@ -77,10 +77,12 @@ public struct DocumentLayout {
         return regions.offset(of: regions.index(ofByte: offset))
     }
 
-    /// Returns the sections from an index down until they cover a height. Sections without text are left out.
+    /// Returns the sections from an index down until they cover a height. Sections without text are left out, and there are none after
+    /// ``count``.
     public mutating func sections(from first: Int, height: Double) -> [Section] {
         var sections: [Section] = []
-        var index = max(first, 0)
+        let first = min(max(first, 0), count)
+        var index = first
         var (bottom, spacing) = (0.0, 0.0)
         while index < count, bottom < height {
             let section = known[index] ?? layOut(index)

@@ -457,9 +457,9 @@ struct LayoutBuilder {
 
     private mutating func put(_ line: any TextEngineLine, at spot: Spot) {
         let paragraph = spot.paragraph
-        let natural = line.ascent + line.descent
+        let natural = Self.points(line.ascent + line.descent)
         // As in CSS, a larger or smaller line height is divided equally above and below the text. Images keep their height.
-        let height = spot.height.map { paragraph.images.isEmpty ? $0 : max($0, natural) } ?? natural
+        let height = spot.height.map { Self.points(paragraph.images.isEmpty ? $0 : max($0, natural)) } ?? natural
         let free = max(spot.room - line.width, 0)
         let offset = spot.indent + (paragraph.alignment ?? spot.alignment).offset(in: free)
         // A line that is too wide stays on the page.

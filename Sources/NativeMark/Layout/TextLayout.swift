@@ -57,7 +57,7 @@ public struct TextLayout: Sendable {
     /// Returns the index of the link at a point.
     public func link(at point: LayoutPoint) -> Int? {
         guard let line = lines.first(where: { $0.rectangle.contains(point) }) else { return nil }
-        let offset = line.line.offset(at: point.x - line.origin.x)
+        let offset = line.offset(at: point.x)
         return line.parts.first { $0.range.contains(offset) }.flatMap { text.runs[$0.run].link }
     }
 
@@ -76,7 +76,7 @@ public struct TextLayout: Sendable {
             return one.y != other.y ? one.y < other.y : one.x < other.x
         }
         guard let nearest else { return nil }
-        let offset = nearest.line.offset(at: point.x - nearest.origin.x)
+        let offset = nearest.offset(at: point.x)
         // The room of a box leads to the text after it.
         guard let part = nearest.parts.first(where: { $0.range.upperBound > offset }) ?? nearest.parts.last else {
             return nil
@@ -91,12 +91,13 @@ public struct TextLayout: Sendable {
     public func rectangles(of range: Range<Int>) -> [LayoutRectangle] {
         lines.flatMap { line in
             line.parts.flatMap { part -> [LayoutRectangle] in
+                guard part.source.overlaps(range) else { return [] }
                 let wanted = part.source.clamped(to: range)
                 let start = part.range.lowerBound - part.source.lowerBound
                 // An image is one character here, and its alternative text in the source.
                 let own = part.isImage ? part.range : wanted.lowerBound + start..<wanted.upperBound + start
                 let shown = own.clamped(to: line.line.range)
-                guard !wanted.isEmpty, !shown.isEmpty else { return [] }
+                guard !shown.isEmpty else { return [] }
                 return line.rectangles(of: shown)
             }
         }
@@ -124,6 +125,12 @@ public struct PlacedLine: Sendable {
             guard run.link != nil || run.footnote != nil, !shown.isEmpty else { return [] }
             return rectangles(of: shown).map { (part.run, $0) }
         }
+    }
+
+    /// Returns the offset in the paragraph's text of the character at a horizontal position.
+    fileprivate func offset(at x: Double) -> Int {
+        let range = line.range
+        return min(max(line.offset(at: x - origin.x), range.lowerBound), range.upperBound)
     }
 
     /// Returns the rectangles of a part of the paragraph's text.

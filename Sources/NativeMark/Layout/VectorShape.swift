@@ -187,15 +187,14 @@ extension [VectorShape.Element] {
         var path: [VectorShape.Element] = [.move(start)]
         // A very long line has longer waves, so that the path stays short.
         let half = Swift.max(2 * height, width / 2_000)
-        var x = start.x
-        var isUp = true
-        while x < start.x + width - half / 2 {
-            let y = start.y + (isUp ? -height : height)
+        let count = (width / half).rounded()
+        guard count.isFinite else { return path }
+        for index in 0..<Int(count) {
+            let x = start.x + Double(index) * half
+            let y = start.y + (index.isMultiple(of: 2) ? -height : height)
             path.append(
                 .curve(
                     .init(x: x + half * 0.4, y: y), .init(x: x + half * 0.6, y: y), .init(x: x + half, y: start.y)))
-            x += half
-            isUp.toggle()
         }
         return path
     }
