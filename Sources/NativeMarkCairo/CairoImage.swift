@@ -64,7 +64,8 @@ public final class CairoImage: @unchecked Sendable {
 final class CairoImageView {
     private let surface: OpaquePointer
     private let image: CairoImage
-    private static let key = UnsafeMutablePointer<cairo_user_data_key_t>.allocate(capacity: 1)
+    // Only its address is used.
+    nonisolated(unsafe) private static let key = UnsafeMutablePointer<cairo_user_data_key_t>.allocate(capacity: 1)
 
     init(_ image: CairoImage) {
         self.image = image

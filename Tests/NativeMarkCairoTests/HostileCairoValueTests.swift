@@ -9,7 +9,7 @@ import Testing
     @Test func `no call traps`() async throws {
         let log = FileManager.default.temporaryDirectory.appending(path: "sluice-hostile-cairo-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: log) }
-        await #expect(processExitsWith: .success) { [log] in
+        await #expect(processExitsWith: .success) { [log = log as String] in
             await HostileCall.run(`Hostile values for NativeMarkCairo`.calls, rounds: 60, log: log)
         }
         let last = try String(contentsOfFile: log, encoding: .utf8)

@@ -311,9 +311,8 @@ extension CachePolicy {
     private func fields(of head: StoredResponse.Head, at now: HTTPDate, isValidated: Bool) -> HTTPFields {
         var fields = head.fields
         fields[.age] = "\(head.freshness.age(at: now))"
-        if !isValidated {
-            for name in head.control.noCacheFields.compactMap({ HTTPField.Name($0) }) { fields[name] = nil }
-        }
+        let hidden = head.control.noCacheFields
+        if !isValidated, !hidden.isEmpty { fields = HTTPFields(fields.filter { !hidden.contains($0.name.canonicalName) }) }
         return fields
     }
 
