@@ -117,7 +117,6 @@ import Testing
         HostileCall("LayoutRectangle.init(x:y:width:height:)") { values in
             let commands: [DrawingCommand] = [
                 .fill(box(&values), radius: values.double(), .standard),
-                .stroke(box(&values), .init(edges: [.top], width: values.double(), color: .standard)),
                 .checkbox(box(&values), isChecked: true, .standard),
             ]
             let page = LayoutPage(number: 1, top: values.double(), bottom: values.double())

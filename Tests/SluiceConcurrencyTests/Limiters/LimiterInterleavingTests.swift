@@ -204,7 +204,7 @@ struct LimiterExplorer {
 
     typealias Machine = LimiterStateMachine<Int>
     typealias Ticket = Machine.Ticket
-    typealias Wake = NaiveLimiter.Wake
+    typealias Wakeup = NaiveLimiter.Wakeup
 
     /// A call to the storage.
     enum Call: Hashable {
@@ -489,9 +489,9 @@ extension LimiterExplorer {
     }
 
     /// Tasks that haven't suspended yet aren't woken: they find their outcome when they suspend.
-    private mutating func woken(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake]) {
+    private mutating func woken(_ wakeups: LimiterWakeups<Int>, _ expected: [Wakeup]) {
         let all = [wakeups.first].compactMap(\.self) + wakeups.others
-        let actual = all.map { Wake(task: $0.waiter, outcome: $0.outcome) }
+        let actual = all.map { Wakeup(task: $0.waiter, outcome: $0.outcome) }
         check(
             actual == expected.filter { state.tasks[$0.task].phase == .suspended },
             "others were woken, or in another order")
@@ -544,7 +544,7 @@ extension LimiterExplorer {
 /// A limiter in which each operation is atomic. The explorer compares the real one with it.
 struct NaiveLimiter: Hashable {
     /// The end of a task's wait.
-    struct Wake: Hashable {
+    struct Wakeup: Hashable {
         let task: Int
         let outcome: LimiterOutcome
     }
@@ -589,21 +589,21 @@ struct NaiveLimiter: Hashable {
     }
 
     /// Returns the tasks that get the freed capacity.
-    mutating func leave(weight: Int) -> [Wake] {
+    mutating func leave(weight: Int) -> [Wakeup] {
         running -= weight
         holders -= 1
         return grant()
     }
 
     /// Returns the tasks that stop waiting.
-    mutating func end(_ outcome: LimiterOutcome, where predicate: (Waiter) -> Bool) -> [Wake] {
-        let ending = line.filter(predicate).map { Wake(task: $0.task, outcome: outcome) }
+    mutating func end(_ outcome: LimiterOutcome, where predicate: (Waiter) -> Bool) -> [Wakeup] {
+        let ending = line.filter(predicate).map { Wakeup(task: $0.task, outcome: outcome) }
         line.removeAll(where: predicate)
         for wake in ending { outcomes[wake.task] = outcome }
         return ending + grant()
     }
 
-    mutating func resize(to limit: Int) -> [Wake] {
+    mutating func resize(to limit: Int) -> [Wakeup] {
         self.limit = limit
         return end(.tooHeavy) { $0.weight > limit }
     }
@@ -614,22 +614,22 @@ struct NaiveLimiter: Hashable {
         return holders == 0
     }
 
-    private mutating func grant() -> [Wake] {
-        var woken: [Wake] = []
+    private mutating func grant() -> [Wakeup] {
+        var wakeups: [Wakeup] = []
         while let next = line.first, running + next.weight <= limit {
             line.removeFirst()
             take(next.weight)
             outcomes[next.task] = .granted
-            woken.append(Wake(task: next.task, outcome: .granted))
+            wakeups.append(Wakeup(task: next.task, outcome: .granted))
         }
         if holders == 0 {
             for watcher in watchers {
                 outcomes[watcher] = .granted
-                woken.append(Wake(task: watcher, outcome: .granted))
+                wakeups.append(Wakeup(task: watcher, outcome: .granted))
             }
             watchers = []
         }
-        return woken
+        return wakeups
     }
 
     private mutating func take(_ weight: Int) {

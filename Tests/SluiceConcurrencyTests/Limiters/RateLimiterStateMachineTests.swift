@@ -284,9 +284,9 @@ struct RateLimiterExplorer {
             for (other, weight) in state.naive.line where weight > burst { state.expected[other] = .refused }
             state.naive.line.removeAll { $0.weight > burst }
             expectGrants(&state)
-            let wakes = state.machine.change(
+            let wakeups = state.machine.change(
                 rate: 1, per: Duration(attoseconds: period), burst: burst, at: state.now)
-            resume(wakes, &state)
+            resume(wakeups, &state)
         }
     }
 
@@ -308,8 +308,8 @@ struct RateLimiterExplorer {
         for task in state.naive.serve() { state.expected[task] = .granted }
     }
 
-    private mutating func resume(_ wakes: [Machine.Wake], _ state: inout State) {
-        for wake in wakes {
+    private mutating func resume(_ wakeups: [Machine.Wakeup], _ state: inout State) {
+        for wake in wakeups {
             guard case .suspended = state.runners[wake.waiter].wait else {
                 return violation = "task \(wake.waiter) is resumed, and has not suspended"
             }
