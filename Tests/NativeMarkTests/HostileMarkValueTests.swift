@@ -119,7 +119,13 @@ import Testing
                 .fill(box(&values), radius: values.double(), .standard),
                 .checkbox(box(&values), isChecked: true, .standard),
             ]
-            let page = LayoutPage(number: 1, top: values.double(), bottom: values.double())
+            guard
+                var page = LayoutPages(
+                    .init(Document("a")), size: .init(width: 9, height: 9), engine: MonospacedEngine()
+                )
+                .first(where: { _ in true })
+            else { return }
+            (page.top, page.bottom) = (values.double(), values.double())
             for command in commands { _ = (command.shapes, page.cuts(command)) }
         },
         HostileCall("LayoutSections.init(_:width:engine:imageSize:)") { values in

@@ -321,7 +321,7 @@ private final class SilentServer: Sendable {
                 }
                 let error = await expectPostgresError(.cannotConnect) { _ = try await cancelled.value }
                 #expect(error?.isTransient == true)
-                #expect(try await listener.next(timeout: .milliseconds(200)) == PostgresListener.Wake())
+                #expect(try await listener.next(timeout: .milliseconds(200)) == PostgresListener.Wakeup())
                 try await controlMortalServer("start")
                 try await insert.value
                 #expect(try await database.count(settings) == 2)
@@ -341,7 +341,7 @@ private final class SilentServer: Sendable {
     @Test func `a notification ends a wait, and duplicates in one transaction arrive once`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            #expect(try await listener.next(timeout: .seconds(60)) == PostgresListener.Wake(isNewConnection: true))
+            #expect(try await listener.next(timeout: .seconds(60)) == PostgresListener.Wakeup(isNewConnection: true))
             let wait = Task { try await listener.next(timeout: .seconds(60)) }
             _ = try await database.run([.notify(channel, "a"), .notify(channel, "a"), .notify(channel, "b")])
             #expect(try await wait.value.notifications.map(\.payload) == ["a", "b"])
@@ -356,7 +356,7 @@ private final class SilentServer: Sendable {
             await #expect(throws: PostgresError.self) {
                 try await database.run([.notify(channel), PostgresStatement("SELECT 1 / 0")])
             }
-            #expect(try await listener.next(timeout: .milliseconds(100)) == PostgresListener.Wake())
+            #expect(try await listener.next(timeout: .milliseconds(100)) == PostgresListener.Wakeup())
             listener.close()
         }
     }
@@ -396,7 +396,7 @@ private final class SilentServer: Sendable {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
             #expect(try await listener.receivesNotifications(timeout: .seconds(60)))
-            #expect(try await listener.next(timeout: .milliseconds(10)) == PostgresListener.Wake())
+            #expect(try await listener.next(timeout: .milliseconds(10)) == PostgresListener.Wakeup())
             listener.close()
         }
         try await withDatabase(try PostgresServers.pooler) { (database) async throws in

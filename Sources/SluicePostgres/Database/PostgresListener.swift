@@ -13,7 +13,7 @@ internal import Synchronization
 ///
 /// One task at a time may use it. A second concurrent call traps.
 ///
-/// **Lost notifications.** Notifications that are sent while there is no connection don't arrive. ``Wake/isNewConnection`` says that this
+/// **Lost notifications.** Notifications that are sent while there is no connection don't arrive. ``Wakeup/isNewConnection`` says that this
 /// may have happened.
 package final class PostgresListener: @unchecked Sendable {
     // No lock: `isInUse` ensures that only one call at a time uses `connection` and `pending`. The other properties never change.
@@ -22,7 +22,7 @@ package final class PostgresListener: @unchecked Sendable {
     private var pending: [PostgresNotification] = []
 
     /// The reason why a wait ended.
-    package struct Wake: Sendable, Hashable {
+    package struct Wakeup: Sendable, Hashable {
         /// The notifications that arrived; empty after a timeout.
         package var notifications: [PostgresNotification]
         /// Whether the listener just started listening, so earlier notifications may have been missed.
@@ -48,7 +48,7 @@ package final class PostgresListener: @unchecked Sendable {
     /// looks for work after each call effectively polls at the timeout's interval.
     ///
     /// - Throws: `CancellationError` if the task is cancelled; ``PostgresError`` if the server refuses the connection or `LISTEN`.
-    package func next(timeout: Duration) async throws -> Wake {
+    package func next(timeout: Duration) async throws -> Wakeup {
         try await exclusively {
             let deadline = ContinuousClock.now + timeout
             var attempt = 0
@@ -57,18 +57,18 @@ package final class PostgresListener: @unchecked Sendable {
                 do {
                     guard let connection else {
                         try await connect()
-                        return Wake(isNewConnection: true)
+                        return Wakeup(isNewConnection: true)
                     }
-                    if !pending.isEmpty { return Wake(notifications: takePending()) }
+                    if !pending.isEmpty { return Wakeup(notifications: takePending()) }
                     let left = deadline - .now
-                    if left <= .zero { return Wake() }
+                    if left <= .zero { return Wakeup() }
                     pending += try await connection.notifications(timeout: left).filter { $0.channel == channel }
                 } catch let error as PostgresError where error.isTransient {
                     connection = nil
                     let next = min(.now + database.configuration.pause(before: attempt), deadline)
                     try await Task.sleep(until: next, clock: .continuous)
                     attempt += 1
-                    if next >= deadline { return Wake() }
+                    if next >= deadline { return Wakeup() }
                 }
             }
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import SluiceConcurrency
 
 @Suite struct `The state machine of a limiter` {
-    struct Wake: Equatable {
+    struct Wakeup: Equatable {
         var name: String
         var outcome: LimiterOutcome
     }
@@ -17,10 +17,10 @@ import Testing
         try line("first")
         try line("second")
 
-        #expect(leave() == [Wake(name: "first", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "first", outcome: .granted)])
         #expect(limiter.word.running == 1)
         #expect(limiter.word.isCrowded)
-        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "second", outcome: .granted)])
         #expect(limiter.word.running == 1)
         #expect(!limiter.word.isCrowded)
         #expect(leave() == [])
@@ -35,9 +35,9 @@ import Testing
         let first = try line("first")
         try line("second")
 
-        #expect(wakes(limiter.change { $0.end(&$1, first, .cancelled) }) == [Wake(name: "first", outcome: .cancelled)])
+        #expect(wakes(limiter.change { $0.end(&$1, first, .cancelled) }) == [Wakeup(name: "first", outcome: .cancelled)])
 
-        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "second", outcome: .granted)])
     }
 
     /// Pitfall: the tasks behind a cancelled head, which need less than it did, aren't considered.
@@ -54,8 +54,8 @@ import Testing
 
         #expect(
             woken == [
-                Wake(name: "heavy", outcome: .cancelled), Wake(name: "light", outcome: .granted),
-                Wake(name: "another", outcome: .granted),
+                Wakeup(name: "heavy", outcome: .cancelled), Wakeup(name: "light", outcome: .granted),
+                Wakeup(name: "another", outcome: .granted),
             ])
         #expect(limiter.word.running == 4)
         #expect(limiter.machine.line.count == 1)
@@ -69,8 +69,8 @@ import Testing
         try line("light")
 
         #expect(limiter.machine.line.count == 2)
-        #expect(leave(weight: 2) == [Wake(name: "heavy", outcome: .granted)])
-        #expect(leave(weight: 3) == [Wake(name: "light", outcome: .granted)])
+        #expect(leave(weight: 2) == [Wakeup(name: "heavy", outcome: .granted)])
+        #expect(leave(weight: 3) == [Wakeup(name: "light", outcome: .granted)])
     }
 
     @Test
@@ -120,8 +120,8 @@ import Testing
         #expect(resize(to: 2) == [])
         #expect(leave() == [])
         #expect(leave() == [])
-        #expect(leave() == [Wake(name: "a", outcome: .granted)])
-        #expect(resize(to: 3) == [Wake(name: "b", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "a", outcome: .granted)])
+        #expect(resize(to: 3) == [Wakeup(name: "b", outcome: .granted)])
         #expect(limiter.word.running == 3)
     }
 
@@ -133,8 +133,8 @@ import Testing
         try line("light")
 
         let woken = resize(to: 2)
-        #expect(woken == [Wake(name: "heavy", outcome: .tooHeavy)])
-        #expect(leave(weight: 2) == [Wake(name: "light", outcome: .granted)])
+        #expect(woken == [Wakeup(name: "heavy", outcome: .tooHeavy)])
+        #expect(leave(weight: 2) == [Wakeup(name: "light", outcome: .granted)])
     }
 
     @Test
@@ -145,8 +145,8 @@ import Testing
         #expect(!isIdle)
         #expect(limiter.word.left(weight: 1) == nil, "no task may leave without the lock now")
 
-        #expect(leave() == [Wake(name: "next", outcome: .granted)])
-        #expect(leave() == [Wake(name: "watcher", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "next", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "watcher", outcome: .granted)])
         let isIdleNow = limiter.change { $0.watch(&$1, "late") } == nil
         #expect(isIdleNow)
     }
@@ -178,7 +178,7 @@ import Testing
 
         #expect(wakes(limiter.change { $0.cancelWaiting(&$1) }).map(\.name) == ["first", "last"])
         #expect(limiter.machine.line.count == 1)
-        #expect(leave() == [Wake(name: "stubborn", outcome: .granted)])
+        #expect(leave() == [Wakeup(name: "stubborn", outcome: .granted)])
     }
 
     @Test
@@ -236,14 +236,14 @@ import Testing
         return ticket
     }
 
-    private mutating func leave(weight: UInt64 = 1) -> [Wake] {
+    private mutating func leave(weight: UInt64 = 1) -> [Wakeup] {
         wakes(limiter.change { $0.leave(&$1, weight: weight) })
     }
 
-    private mutating func resize(to limit: UInt64) -> [Wake] { wakes(limiter.change { $0.resize(&$1, to: limit) }) }
+    private mutating func resize(to limit: UInt64) -> [Wakeup] { wakes(limiter.change { $0.resize(&$1, to: limit) }) }
 
-    private func wakes(_ wakeups: LimiterWakeups<String>) -> [Wake] {
-        ([wakeups.first].compactMap(\.self) + wakeups.others).map { Wake(name: $0.waiter, outcome: $0.outcome) }
+    private func wakes(_ wakeups: LimiterWakeups<String>) -> [Wakeup] {
+        ([wakeups.first].compactMap(\.self) + wakeups.others).map { Wakeup(name: $0.waiter, outcome: $0.outcome) }
     }
 
     struct Unexpected: Error {}
@@ -288,7 +288,7 @@ struct PlainLimiter<Waiter: Sendable> {
 /// Compares thousands of random events with a naive limiter that has priorities, weights of zero and watchers.
 @Suite struct `Any order of events matches the naive limiter` {
     typealias Machine = LimiterStateMachine<Int>
-    typealias Wake = NaiveLimiter.Wake
+    typealias Wakeup = NaiveLimiter.Wakeup
 
     struct Naive {
         var limit: Int
@@ -312,15 +312,15 @@ struct PlainLimiter<Waiter: Sendable> {
         }
 
         /// Admits all tasks that fit, in order, and wakes the watchers if the limiter is idle.
-        mutating func settle() -> [Wake] {
-            var wakes: [Wake] = []
+        mutating func settle() -> [Wakeup] {
+            var wakes: [Wakeup] = []
             while let next = line.next, running + next.weight <= limit {
                 _ = line.takeNext()
                 held[next.task] = next.weight
-                wakes.append(Wake(task: next.task, outcome: .granted))
+                wakes.append(Wakeup(task: next.task, outcome: .granted))
             }
             if held.isEmpty, line.waiters.isEmpty {
-                wakes += watchers.map { Wake(task: $0, outcome: .granted) }
+                wakes += watchers.map { Wakeup(task: $0, outcome: .granted) }
                 watchers = []
             }
             return wakes
@@ -340,9 +340,9 @@ struct PlainLimiter<Waiter: Sendable> {
         var outcomes: [Int: LimiterOutcome] = [:]
         let priorities: [UInt8] = seed % 4 == 0 ? [0] : [9, 17, 25]
 
-        func compare(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake], _ event: String) {
+        func compare(_ wakeups: LimiterWakeups<Int>, _ expected: [Wakeup], _ event: String) {
             let actual = ([wakeups.first].compactMap(\.self) + wakeups.others)
-                .map { Wake(task: $0.waiter, outcome: $0.outcome) }
+                .map { Wakeup(task: $0.waiter, outcome: $0.outcome) }
             for wake in expected where awake.contains(wake.task) { outcomes[wake.task] = wake.outcome }
             let suspended = expected.filter { !awake.contains($0.task) }
             if actual != suspended { Issue.record("\(event): \(actual), not \(suspended)") }
@@ -391,7 +391,7 @@ struct PlainLimiter<Waiter: Sendable> {
                 else {
                     continue
                 }
-                let ended = naive.line.remove { $0.task == task }.map { Wake(task: $0.task, outcome: .cancelled) }
+                let ended = naive.line.remove { $0.task == task }.map { Wakeup(task: $0.task, outcome: .cancelled) }
                 compare(limiter.change { $0.end(&$1, ticket, .cancelled) }, ended + naive.settle(), "cancel")
             case 14:
                 guard let task = tickets.keys.sorted().suffix(60).randomElement(using: &random),
@@ -411,10 +411,10 @@ struct PlainLimiter<Waiter: Sendable> {
             case 16:
                 let limit = Int.random(in: 1...6, using: &random)
                 naive.limit = limit
-                let ended = naive.line.remove { $0.weight > limit }.map { Wake(task: $0.task, outcome: .tooHeavy) }
+                let ended = naive.line.remove { $0.weight > limit }.map { Wakeup(task: $0.task, outcome: .tooHeavy) }
                 compare(limiter.change { $0.resize(&$1, to: UInt64(limit)) }, ended + naive.settle(), "resize")
             case 17 where Int.random(in: 0..<10, using: &random) == 0:
-                let ended = naive.line.remove(where: \.isInterruptible).map { Wake(task: $0.task, outcome: .cancelled) }
+                let ended = naive.line.remove(where: \.isInterruptible).map { Wakeup(task: $0.task, outcome: .cancelled) }
                 compare(limiter.change { $0.cancelWaiting(&$1) }, ended + naive.settle(), "cancelWaiting")
             case 18:
                 let watch = limiter.change { $0.watch(&$1, task) }
