@@ -16,7 +16,7 @@ func withMortalServer(_ test: (_ url: String) async throws -> Void) async throws
 
 /// Kills the mortal server, as in a crash, or starts it again.
 func controlMortalServer(_ verb: String) async throws {
-    let ended = try await PostgrescontrolMortalServer(verb)
+    let ended = try await PostgresServers.control(verb)
     try #require(ended.status == 0, "\(verb): \(ended)")
 }
 
