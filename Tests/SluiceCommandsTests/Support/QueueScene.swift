@@ -2,6 +2,7 @@ import Foundation
 import LoopbackOrigin
 import SluiceCommands
 import SluiceFiles
+import TestSupport
 
 /// A queue, and a server that its downloads come from. Several commands use them, one after another.
 struct QueueScene: Sendable {
