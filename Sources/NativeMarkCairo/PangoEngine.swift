@@ -272,7 +272,9 @@ private struct PangoState: ~Copyable {
     private static let largestPiece = 32 << 10
 
     /// Pango shapes the rest of a long word again for each of its lines. So it gets only a few lines of such a word at a time.
-    private static func longestWord(forWidth width: Double) -> Int { Int(min(max(width, 1_024), 4_096)) }
+    private static func longestWord(forWidth width: Double) -> Int {
+        width.isNaN ? 1_024 : Int(min(max(width, 1_024), 4_096))
+    }
 
     mutating func lines(
         of paragraph: TextParagraph, width: Double, firstIndent: Double, engine: PangoEngine
