@@ -49,6 +49,8 @@ def rewritten(text: str) -> str:
     text = re.sub(r"\bcanImport\((Glibc|Musl|FoundationEssentials|FoundationNetworking)\)", "false", text)
     text = re.sub(r"^((?:\w+ )?import )(Glibc|Musl|FoundationEssentials|FoundationNetworking)$", r"\1\2OfLinux", text, flags=re.M)
     text = re.sub(r"^((?:\w+ )?import )(Foundation|Dispatch)$", r"\1Apple\2", text, flags=re.M)
+    # Objective-C's runtime isn't there.
+    text = text.replace("@objc ", "")
     # A C module exports the parts of the C library that it includes.
     text = re.sub(r"^((?:\w+ )?import )(CSluiceFiles|CSluiceHTTP)$", r"\1\2; \1Darwin", text, flags=re.M)
     return re.sub(r"\bCSluiceFiles\.(?!csluice)", "Darwin.", text)
@@ -75,14 +77,16 @@ def flags(names: set[str]) -> list[str]:
 
 
 def emit_stubs(compiler: Compiler) -> None:
-    more = {"AppKit": "TextAttributes.swift", "UIKit": "TextAttributes.swift", "SwiftUI": "SwiftUIApp.swift"}
-    kits = {kit: [f"{kit}.swift", more[kit]] for kit in compiler.platform.kits}
+    more = {"AppKit": [], "UIKit": ["UIKitValues.swift"], "SwiftUI": ["SwiftUIApp.swift"]}
+    kits = {kit: [f"{kit}.swift", *more[kit]] for kit in compiler.platform.kits}
     if compiler.platform.name == "watchOS":
-        kits["UIKit"] = ["UIKitOfWatch.swift"]
+        # UIKit has no views there.
+        kits["UIKit"] = more["UIKit"]
     stubs = {"DarwinStructures": ["DarwinStructures.swift"],
              "Darwin": sorted(str(path.relative_to(STUBS)) for path in STUBS.glob("Darwin/*.swift")),
              "AppleFoundation": ["AppleFoundation.swift"], "AppleDispatch": ["AppleDispatch.swift"],
-             "CoreGraphics": ["CoreGraphics.swift"], "ImageIO": ["ImageIO.swift"], "CryptoKit": ["CryptoKit.swift"], **kits}
+             "CoreGraphics": ["CoreGraphics.swift"], "CoreText": ["CoreText.swift"],
+             "ImageIO": ["ImageIO.swift"], "CryptoKit": ["CryptoKit.swift"], **kits}
     for module, files in stubs.items():
         # As in Apple's modules, except the C library: an enumeration may get more cases later, so a switch needs @unknown default, and each
         # declaration says when it was introduced.

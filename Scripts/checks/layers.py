@@ -44,7 +44,7 @@ BLOCKING = re.compile(
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 MAY_BLOCK = ("SluiceLock", "SluiceConcurrency", "SluiceFiles")
 # Methods of our types that have the names of system calls.
-OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
+OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection|UIApplication\.shared|NSWorkspace\.shared)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 # SQLite calls its busy handler on the thread that waits for the lock, and that thread has to pause. It belongs to GRDB's queue, not to the
 # cooperative pool.
 MAY_PAUSE = {"Sources/SluiceDatabase/LockWait.swift"}

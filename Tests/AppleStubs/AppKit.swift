@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of AppKit that NativeMark uses. See README.md.
 public import AppleFoundation
+@_exported public import CoreGraphics
 
 @available(macOS 10.15, *)
 open class NSImage: NSObject {}
@@ -14,6 +15,8 @@ open class NSColor: NSObject, @unchecked Sendable {
     public typealias Name = String
     open class var labelColor: NSColor { fatalError() }
     open class var controlAccentColor: NSColor { fatalError() }
+    open class var selectedTextBackgroundColor: NSColor { fatalError() }
+    open var cgColor: CGColor { fatalError() }
     open func usingColorSpace(_ space: NSColorSpace) -> NSColor? { nil }
     open var redComponent: CGFloat { 0 }
     open var greenComponent: CGFloat { 0 }
@@ -96,16 +99,10 @@ open class NSFont: NSObject, @unchecked Sendable {
     open class func systemFont(ofSize fontSize: CGFloat, weight: Weight, width: Width) -> NSFont { fatalError() }
     open class func monospacedSystemFont(ofSize fontSize: CGFloat, weight: Weight) -> NSFont { fatalError() }
     open var familyName: String? { nil }
+    open var ascender: CGFloat { 0 }
+    open var descender: CGFloat { 0 }
     open var fontDescriptor: NSFontDescriptor { fatalError() }
 }
-
-@available(macOS 10.15, *)
-open class NSTextAttachment: NSObject {
-    open var image: NSImage?
-}
-
-@available(macOS 10.15, *)
-open class NSTextStorage: NSMutableAttributedString {}
 
 @available(macOS 10.15, *)
 open class NSAppearance: NSObject {
@@ -123,46 +120,82 @@ open class NSAppearance: NSObject {
 }
 
 @available(macOS 10.15, *)
-@MainActor open class NSResponder: NSObject {}
+open class NSEvent: NSObject {
+    open var locationInWindow: CGPoint { .zero }
+}
+
+@available(macOS 10.15, *)
+@MainActor open class NSResponder: NSObject {
+    open var acceptsFirstResponder: Bool { false }
+    open func mouseDown(with event: NSEvent) {}
+    open func mouseDragged(with event: NSEvent) {}
+    open func mouseUp(with event: NSEvent) {}
+    open func selectAll(_ sender: Any?) {}
+}
+
+@available(macOS 10.15, *)
+@MainActor open class NSWindow: NSResponder {
+    @discardableResult open func makeFirstResponder(_ responder: NSResponder?) -> Bool { true }
+}
+
+@available(macOS 10.15, *)
+open class NSGraphicsContext: NSObject {
+    open class var current: NSGraphicsContext? { nil }
+    open var cgContext: CGContext { fatalError() }
+}
 
 @available(macOS 10.15, *)
 @MainActor open class NSView: NSResponder {
-    public struct AutoresizingMask: OptionSet, Sendable {
-        public let rawValue: UInt
-        public init(rawValue: UInt) { self.rawValue = rawValue }
-        public static let width = AutoresizingMask(rawValue: 2)
-        public static let height = AutoresizingMask(rawValue: 16)
-    }
-
     public init(frame frameRect: NSRect) {}
     public required init?(coder: NSCoder) {}
     open class var noIntrinsicMetric: CGFloat { -1 }
     open var intrinsicContentSize: NSSize { .zero }
     open var frame: NSRect = .zero
     open var bounds: NSRect = .zero
-    open var autoresizingMask: AutoresizingMask = []
+    open var isFlipped: Bool { false }
+    open var needsDisplay = false
+    open var window: NSWindow? { nil }
     open var effectiveAppearance: NSAppearance { fatalError() }
-    open func addSubview(_ view: NSView) {}
+    open func convert(_ point: CGPoint, from view: NSView?) -> CGPoint { point }
     open func invalidateIntrinsicContentSize() {}
     open func setFrameSize(_ newSize: NSSize) {}
     open func viewDidChangeEffectiveAppearance() {}
+    open func draw(_ dirtyRect: NSRect) {}
+    open func accessibilityChildren() -> [Any]? { nil }
+    open func setAccessibilityChildren(_ accessibilityChildren: [Any]?) {}
 }
 
 @available(macOS 10.15, *)
-@MainActor open class NSText: NSView {
-    open var isEditable = true
-    open var isSelectable = true
-    open var drawsBackground = true
+public enum NSAccessibility {
+    public struct Role: Hashable, Sendable {
+        public static let staticText = Role()
+        public static let link = Role()
+    }
 }
 
 @available(macOS 10.15, *)
-@MainActor open class NSTextView: NSText {
-    public init(frame frameRect: NSRect, textContainer container: NSTextContainer?) { super.init(frame: frameRect) }
-    public override init(frame frameRect: NSRect) { super.init(frame: frameRect) }
-    public required init?(coder: NSCoder) { super.init(coder: coder) }
-    open var textContainerInset: NSSize = .zero
-    open var textContainer: NSTextContainer? { nil }
-    open var textStorage: NSTextStorage? { nil }
-    open var textLayoutManager: NSTextLayoutManager? { nil }
-    open var linkTextAttributes: [NSAttributedString.Key: Any]? = [:]
+open class NSAccessibilityElement: NSObject {
+    public override init() {}
+    open func setAccessibilityParent(_ accessibilityParent: Any?) {}
+    open func setAccessibilityFrameInParentSpace(_ frame: NSRect) {}
+    open func setAccessibilityLabel(_ accessibilityLabel: String?) {}
+    open func setAccessibilityRole(_ accessibilityRole: NSAccessibility.Role?) {}
+    open func accessibilityPerformPress() -> Bool { false }
+}
+
+@available(macOS 10.15, *)
+open class NSPasteboard: NSObject {
+    public struct PasteboardType: Hashable, Sendable {
+        public static let string = PasteboardType()
+    }
+
+    open class var general: NSPasteboard { fatalError() }
+    @discardableResult open func clearContents() -> Int { 0 }
+    @discardableResult open func setString(_ string: String, forType dataType: PasteboardType) -> Bool { true }
+}
+
+@available(macOS 10.15, *)
+open class NSWorkspace: NSObject {
+    open class var shared: NSWorkspace { fatalError() }
+    @discardableResult open func open(_ url: URL) -> Bool { true }
 }

@@ -1,6 +1,12 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of SwiftUI that NativeMark and views of a queue use. See README.md.
 public import AppleFoundation
+@_exported public import CoreGraphics
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+#elseif os(macOS)
+public import AppKit
+#endif
 
 // MARK: Views
 
@@ -181,6 +187,9 @@ extension View {
         id value: T, priority: TaskPriority = .userInitiated,
         @_inheritActorContext _ action: @escaping @Sendable () async -> Void
     ) -> some View where T: Equatable { EmptyView() }
+    nonisolated public func accessibilityLabel(
+        _ label: Text
+    ) -> ModifiedContent<Self, AccessibilityAttachmentModifier> { fatalError() }
     nonisolated public func accessibilityAddTraits(
         _ traits: AccessibilityTraits
     ) -> ModifiedContent<Self, AccessibilityAttachmentModifier> { fatalError() }
@@ -469,6 +478,91 @@ public struct EnvironmentValues {
         get { fatalError() }
         set {}
     }
+    public var openURL: OpenURLAction {
+        get { fatalError() }
+        set {}
+    }
+}
+
+@available(macOS 11.0, iOS 14.0, tvOS 14.0, watchOS 7.0, *)
+@MainActor @preconcurrency public struct OpenURLAction {
+    public func callAsFunction(_ url: URL) {}
+}
+
+// MARK: Views of the platform
+
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
+public struct ProposedViewSize: Equatable, Sendable {
+    public var width: CGFloat?
+    public var height: CGFloat?
+}
+
+#if canImport(UIKit) && !os(watchOS)
+@available(iOS 13.0, tvOS 13.0, *)
+@MainActor @preconcurrency public struct UIViewRepresentableContext<Representable> {}
+
+@available(iOS 13.0, tvOS 13.0, *)
+@MainActor @preconcurrency public protocol UIViewRepresentable: View where Self.Body == Never {
+    associatedtype UIViewType: UIView
+    func makeUIView(context: Self.Context) -> Self.UIViewType
+    func updateUIView(_ uiView: Self.UIViewType, context: Self.Context)
+    @available(iOS 16.0, tvOS 16.0, *)
+    func sizeThatFits(_ proposal: ProposedViewSize, uiView: Self.UIViewType, context: Self.Context) -> CGSize?
+    typealias Context = UIViewRepresentableContext<Self>
+}
+
+@available(iOS 13.0, tvOS 13.0, *)
+extension UIViewRepresentable {
+    public var body: Never { fatalError() }
+}
+#elseif os(macOS)
+@available(macOS 10.15, *)
+@MainActor @preconcurrency public struct NSViewRepresentableContext<Representable> {}
+
+@available(macOS 10.15, *)
+@MainActor @preconcurrency public protocol NSViewRepresentable: View where Self.Body == Never {
+    associatedtype NSViewType: NSView
+    func makeNSView(context: Self.Context) -> Self.NSViewType
+    func updateNSView(_ nsView: Self.NSViewType, context: Self.Context)
+    @available(macOS 13.0, *)
+    func sizeThatFits(_ proposal: ProposedViewSize, nsView: Self.NSViewType, context: Self.Context) -> CGSize?
+    typealias Context = NSViewRepresentableContext<Self>
+}
+
+@available(macOS 10.15, *)
+extension NSViewRepresentable {
+    public var body: Never { fatalError() }
+}
+#endif
+
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
+public struct GraphicsContext {
+    public func withCGContext(content: (CGContext) throws -> Void) rethrows {}
+}
+
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
+public struct Canvas<Symbols>: View where Symbols: View {
+    public var body: Never { fatalError() }
+}
+
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
+extension Canvas where Symbols == EmptyView {
+    nonisolated public init(
+        opaque: Bool = false, renderer: @escaping (inout GraphicsContext, CGSize) -> Void
+    ) {}
+}
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+public struct GeometryProxy {
+    public var size: CGSize { .zero }
+}
+
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
+extension View {
+    nonisolated public func onGeometryChange<T>(
+        for type: T.Type, of transform: @escaping @Sendable (GeometryProxy) -> T,
+        action: @escaping (_ newValue: T) -> Void
+    ) -> some View where T: Equatable, T: Sendable { EmptyView() }
 }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)

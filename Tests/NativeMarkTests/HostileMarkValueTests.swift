@@ -182,6 +182,10 @@ import Testing
         HostileCall("TextParagraph.Run.init(range:style:placeholder:)") { values in
             _ = TextParagraph.Run(range: values.range(), style: .init(fontSize: values.double())).hashValue
         },
+        HostileCall("TextLayout.characters(from:to:)") { values in
+            let layout = TextLayout(StyledText(document(&values)), width: 100, engine: MonospacedEngine())
+            _ = layout.characters(from: values.int(), to: values.int())
+        },
         HostileCall("TextLayout.rectangles(of:)") { values in
             let layout = TextLayout(
                 StyledText(document(&values), style: .github), width: 100, engine: MonospacedEngine())

@@ -17,41 +17,47 @@ public import SwiftUI
 ///     }
 ///
 /// Each evaluation of the view styles the text, and the initializers that take a string also parse it. If the text is long, store a
-/// ``Document`` instead. Loading is cancelled when the view disappears or shows another document. Only leading borders are shown.
-/// First-line indents aren't shown.
+/// ``Document`` instead. Loading is cancelled when the view disappears or shows another document.
+///
+/// The view is a ``NativeMarkLabel``, and as wide as its place. On watchOS, which has no such views, links can't be opened.
 public struct NativeMarkText: View {
     /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
-    public typealias ImageLoader = @Sendable (StyledText.Image) async -> Image?
+    public typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
 
     private let document: Document
     private let linkSchemes: Set<String>
     private let load: ImageLoader?
+    private let lineLimit: Int?
 
     @Environment(\.colorScheme) private var colorScheme
     @Environment(\.colorSchemeContrast) private var contrast
     @Environment(\.dynamicTypeSize) private var dynamicTypeSize
     @Environment(\.nativeMarkStyle) private var style
     @Environment(\.nativeMarkHighlighter) private var highlighter
-    @State private var loaded: [String: Image] = [:]
+    @Environment(\.openURL) private var openURL
 
     /// Creates a view that shows a document.
     ///
     /// - Parameters:
     ///   - linkSchemes: The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
+    ///   - lineLimit: The number of lines that are shown, or `nil` for all. If there is more text, the last line ends with an ellipsis.
     ///   - images: Loads images, at most four concurrently. Without it, images aren't loaded.
     public init(
-        _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
+        _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, lineLimit: Int? = nil,
+        images: ImageLoader? = nil
     ) {
         self.document = document
         self.linkSchemes = linkSchemes
+        self.lineLimit = lineLimit
         load = images
     }
 
     /// Creates a view that shows Markdown. The text is parsed each time the view is created.
     public init(
-        _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
+        _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, lineLimit: Int? = nil,
+        images: ImageLoader? = nil
     ) {
-        self.init(Document(markdown), linkSchemes: linkSchemes, images: images)
+        self.init(Document(markdown), linkSchemes: linkSchemes, lineLimit: lineLimit, images: images)
     }
 
     /// Creates a view that shows a localized string in the user's language.
@@ -59,22 +65,102 @@ public struct NativeMarkText: View {
     /// Interpolated values are parsed as Markdown; see ``Document/escaped(_:)``.
     public init(
         localized resource: LocalizedStringResource, linkSchemes: Set<String> = StyledText.Link.openSchemes,
-        images: ImageLoader? = nil
+        lineLimit: Int? = nil, images: ImageLoader? = nil
     ) {
-        self.init(Document(localized: resource), linkSchemes: linkSchemes, images: images)
+        self.init(Document(localized: resource), linkSchemes: linkSchemes, lineLimit: lineLimit, images: images)
     }
 
     /// The content of the view.
     public var body: some View {
         let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize, contrast)
-        let text = StyledText(document, style: style, environment: environment, highlighter: highlighter)
-        NativeMarkParagraphs(text: text, layout: ParagraphLayout(text), images: loaded, linkSchemes: linkSchemes)
-            .task(id: document) {
-                guard let load else { return }
-                await text.loadImages(load) { index, image in loaded[text.images[index].source] = image }
+        #if os(watchOS)
+        NativeMarkCanvas(
+            text: StyledText(document, style: style, environment: environment, highlighter: highlighter),
+            lineLimit: lineLimit, load: load)
+        #else
+        NativeMarkLabelView { label in
+            // Each change lays out the text again.
+            if label.document != document || load != nil && label.imageLoader == nil {
+                label.imageLoader = nil
+                label.document = document
+                label.imageLoader = load
             }
+            if label.styleSheet != style { label.styleSheet = style }
+            if label.lineLimit != lineLimit { label.lineLimit = lineLimit }
+            label.environment = environment
+            label.linkSchemes = linkSchemes
+            label.highlighter = highlighter
+            label.onOpenLink = { openURL($0) }
+        }
+        #endif
     }
 }
+
+// MARK: - The label
+
+#if os(watchOS)
+/// Draws a text in a canvas.
+private struct NativeMarkCanvas: View {
+    let text: StyledText
+    let lineLimit: Int?
+    let load: NativeMarkText.ImageLoader?
+    @State private var content = LabelContent()
+    @State private var width = 0.0
+    @State private var loadedCount = 0
+
+    var body: some View {
+        let height = layout().size.height.rounded(.up)
+        Canvas { context, size in
+            context.withCGContext { content.draw(in: $0, width: Double(size.width)) }
+        }
+        .frame(maxWidth: .infinity)
+        .frame(height: CGFloat(height))
+        .onGeometryChange(for: CGFloat.self) {
+            $0.size.width
+        } action: {
+            width = Double($0)
+        }
+        .accessibilityLabel(Text(verbatim: text.string))
+        .task(id: text.images) {
+            content.loadImages(load) { loadedCount += 1 }
+        }
+    }
+
+    private func layout() -> TextLayout {
+        _ = loadedCount
+        content.show(text, lineLimit: lineLimit)
+        return content.layout(width: width)
+    }
+}
+#elseif canImport(UIKit)
+/// A label in SwiftUI.
+private struct NativeMarkLabelView: UIViewRepresentable {
+    let update: (NativeMarkLabel) -> Void
+
+    func makeUIView(context: Context) -> NativeMarkLabel { NativeMarkLabel(frame: .zero) }
+
+    func updateUIView(_ label: NativeMarkLabel, context: Context) { update(label) }
+
+    func sizeThatFits(_ proposal: ProposedViewSize, uiView label: NativeMarkLabel, context: Context) -> CGSize? {
+        guard let width = proposal.width, width.isFinite else { return nil }
+        return CGSize(width: width, height: label.sizeThatFits(CGSize(width: width, height: 0)).height)
+    }
+}
+#else
+/// A label in SwiftUI.
+private struct NativeMarkLabelView: NSViewRepresentable {
+    let update: (NativeMarkLabel) -> Void
+
+    func makeNSView(context: Context) -> NativeMarkLabel { NativeMarkLabel(frame: .zero) }
+
+    func updateNSView(_ label: NativeMarkLabel, context: Context) { update(label) }
+
+    func sizeThatFits(_ proposal: ProposedViewSize, nsView label: NativeMarkLabel, context: Context) -> CGSize? {
+        guard let width = proposal.width, width.isFinite else { return nil }
+        return CGSize(width: width, height: label.height(width: width))
+    }
+}
+#endif
 
 // MARK: - Environment
 
@@ -151,172 +237,6 @@ extension StyleSheet.SizeCategory {
     }
 }
 
-// MARK: - Paragraphs
-
-struct NativeMarkParagraphs: View {
-    let text: StyledText
-    let layout: ParagraphLayout
-    let images: [String: Image]
-    let linkSchemes: Set<String>
-
-    var body: some View {
-        VStack(alignment: .leading, spacing: 0) {
-            ForEach(layout.sections, id: \.lowerBound) { section in
-                let first = layout.paragraphs[section.lowerBound]
-                if first.table == nil {
-                    paragraph(first)
-                } else {
-                    table(layout.paragraphs[section])
-                }
-            }
-        }
-    }
-
-    private func paragraph(_ paragraph: ParagraphLayout.Paragraph) -> some View {
-        HStack(alignment: .firstTextBaseline, spacing: 0) {
-            ForEach(paragraph.markers.indices, id: \.self) { index in
-                let marker = paragraph.markers[index]
-                Text(string(marker.text, marker.style))
-                    .fixedSize()
-                    .frame(minWidth: paragraph.end(ofMarker: index) - marker.start, alignment: .leading)
-            }
-            content(of: paragraph.cells.first, paragraph)
-                .frame(maxWidth: .infinity, alignment: Alignment(paragraph.alignment))
-        }
-        .padding(.leading, paragraph.markers.isEmpty ? paragraph.indent : paragraph.start)
-        .padding(.trailing, paragraph.trailingIndent)
-        .padding(.top, paragraph.space)
-        .background(alignment: .topLeading) { NativeMarkSides(paragraph: paragraph) }
-        .accessibilityAddTraits(isHeading(paragraph) ? .isHeader : [])
-    }
-
-    private func table(_ rows: ArraySlice<ParagraphLayout.Paragraph>) -> some View {
-        Grid(alignment: .leadingFirstTextBaseline, horizontalSpacing: 16, verticalSpacing: 4) {
-            ForEach(rows.indices, id: \.self) { index in
-                GridRow {
-                    ForEach(rows[index].cells.indices, id: \.self) { column in
-                        content(of: rows[index].cells[column], rows[index])
-                            .padding(.top, rows[index].space)
-                            .gridColumnAlignment(HorizontalAlignment(rows[index].cells[column].alignment))
-                    }
-                }
-            }
-        }
-        .padding(.leading, rows.first?.indent ?? 0)
-        .background(alignment: .topLeading) { rows.first.map { NativeMarkSides(paragraph: $0) } }
-    }
-
-    private func content(of cell: ParagraphLayout.Cell?, _ paragraph: ParagraphLayout.Paragraph) -> some View {
-        Text(joining: texts(of: cell?.pieces ?? []))
-            .multilineTextAlignment(TextAlignment(paragraph.alignment))
-            .lineSpacing(paragraph.lineSpacing + extraSpacing(of: paragraph))
-    }
-
-    /// SwiftUI has no line height before iOS 26. The lines of system fonts are 1.2 em high, so a greater line height adds space between
-    /// lines.
-    private func extraSpacing(of paragraph: ParagraphLayout.Paragraph) -> Double {
-        let style = text.blocks[paragraph.block].style
-        return style.lineHeight.map { max($0 - 1.2, 0) * style.text.fontSize } ?? 0
-    }
-
-    private func isHeading(_ paragraph: ParagraphLayout.Paragraph) -> Bool {
-        if case .heading = text.blocks[paragraph.block].kind { true } else { false }
-    }
-
-    // MARK: Text
-
-    /// Returns a text for each image, and one for each stretch of text between images.
-    private func texts(of pieces: [ParagraphLayout.Piece]) -> [Text] {
-        var texts: [Text] = []
-        var string = AttributedString()
-        for piece in pieces {
-            let run = text.runs[piece.run]
-            if let image = run.image, let loaded = images[text.images[image].source] {
-                texts.append(Text(string))
-                string = AttributedString()
-                texts.append(Text(loaded).accessibilityLabel(Text(verbatim: text.images[image].alternativeText)))
-            } else {
-                let link = run.link.flatMap { text.links[$0].url(schemes: linkSchemes) }
-                string += self.string(String(text.string(of: piece)), run.style, link)
-            }
-        }
-        return texts + [Text(string)]
-    }
-
-    private func string(_ string: String, _ style: ResolvedTextStyle, _ link: URL? = nil) -> AttributedString {
-        var attributes = AttributeContainer()
-        attributes.addSwiftUI(style)
-        if let link { attributes[AttributeScopes.FoundationAttributes.LinkAttribute.self] = link }
-        return AttributedString(string, attributes: attributes)
-    }
-}
-
-private struct NativeMarkSides: View {
-    let paragraph: ParagraphLayout.Paragraph
-
-    var body: some View {
-        ZStack(alignment: .topLeading) {
-            if let background = paragraph.background {
-                Rectangle()
-                    .fill(Color(background.color) ?? .clear)
-                    .padding(.leading, background.start)
-                    .padding(.trailing, background.trailing)
-                    .padding(.top, background.joins ? 0 : paragraph.space)
-            }
-            ForEach(paragraph.bars.indices, id: \.self) { index in
-                let bar = paragraph.bars[index]
-                Rectangle()
-                    .fill(Color(bar.color) ?? .primary)
-                    .frame(width: bar.width)
-                    .padding(.leading, bar.start)
-                    .padding(.top, bar.joins ? 0 : paragraph.space)
-            }
-        }
-    }
-}
-
-extension Text {
-    /// Concatenates texts in pairs, because concatenating them one by one would nest as deeply as there are texts.
-    fileprivate init(joining texts: [Text]) {
-        var texts = texts
-        while texts.count > 1 {
-            texts = stride(from: 0, to: texts.count, by: 2).map {
-                $0 + 1 < texts.count ? texts[$0] + texts[$0 + 1] : texts[$0]
-            }
-        }
-        self = texts.first ?? Text(verbatim: "")
-    }
-}
-
-extension Alignment {
-    fileprivate init(_ alignment: StyleSheet.Alignment) {
-        switch alignment {
-        case .leading, .justified: self = .leading
-        case .center: self = .center
-        case .trailing: self = .trailing
-        }
-    }
-}
-
-extension TextAlignment {
-    fileprivate init(_ alignment: StyleSheet.Alignment) {
-        switch alignment {
-        case .leading, .justified: self = .leading
-        case .center: self = .center
-        case .trailing: self = .trailing
-        }
-    }
-}
-
-extension HorizontalAlignment {
-    fileprivate init(_ alignment: Document.Alignment) {
-        switch alignment {
-        case .none, .leading: self = .leading
-        case .center: self = .center
-        case .trailing: self = .trailing
-        }
-    }
-}
 // MARK: - Localized strings
 
 extension Document {

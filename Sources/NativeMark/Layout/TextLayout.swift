@@ -26,6 +26,8 @@ public struct TextLayout: Sendable {
     /// Whether there is more text than the line limit allows.
     public let isTruncated: Bool
     private let lines: [PlacedLine]
+    /// The lines of text, in the order of the document.
+    var placedLines: [PlacedLine] { lines }
     /// The number of lines of text, without those of markers.
     var lineCount: Int { lines.count }
 
@@ -85,6 +87,18 @@ public struct TextLayout: Sendable {
         if part.isImage { return part.source.lowerBound }
         if isBehind { return part.source.upperBound - (text.substring(part.source).last?.utf8.count ?? 0) }
         return part.source.lowerBound + max(offset - part.range.lowerBound, 0)
+    }
+
+    /// Returns the range from one character to another, with both of them, in UTF-8 offsets of ``StyledText/string``.
+    ///
+    ///     let selection = layout.characters(from: pressed, to: released)      // of two calls of characterIndex(at:)
+    ///     let boxes = layout.rectangles(of: selection)
+    public func characters(from one: Int, to other: Int) -> Range<Int> {
+        let utf8 = text.string.utf8
+        func limited(_ offset: Int) -> Int { min(max(offset, 0), utf8.count) }
+        let (start, last) = (limited(min(one, other)), limited(max(one, other)))
+        let end = text.string[utf8.index(utf8.startIndex, offsetBy: last)...].first?.utf8.count ?? 0
+        return start..<last + end
     }
 
     /// Returns the rectangles that a part of the text covers, in UTF-8 offsets of ``StyledText/string``.

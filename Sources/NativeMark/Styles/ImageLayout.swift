@@ -4,7 +4,7 @@ extension StyleSheet {
     ///     sheet.setting(inline: [.image: [.imageLayout(.init(.fitWidth, cornerRadius: .points(8)))]])
     ///     sheet.setting(inline: [.image: [.imageLayout(.init(.maximum(width: .points(300)), alignment: .center))]])
     ///
-    /// An image keeps its proportions. In a rule for blocks, the style applies to the images in them. Labels show images in their own size.
+    /// An image keeps its proportions. In a rule for blocks, the style applies to the images in them.
     public struct ImageLayout: Sendable, Hashable {
         /// The size of images.
         public var size: Size

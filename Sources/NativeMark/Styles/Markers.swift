@@ -22,8 +22,8 @@ extension StyleSheet {
     ///
     ///     sheet.setting(block: [.list(.bullets): [.marker(.bullets([.disc, .circle, "–"]))]])
     ///
-    /// Terminals and labels show a character of the same shape. There are no images, because showing a document with an untrusted sheet must
-    /// not load anything.
+    /// Terminals show a character of the same shape. There are no images, because showing a document with an untrusted sheet must not load
+    /// anything.
     public enum Bullet: Sendable, Hashable, ExpressibleByStringLiteral {
         /// A text of at most 64 Unicode scalars.
         case text(String)
@@ -45,7 +45,7 @@ extension StyleSheet {
     ///
     /// In an ordered list, it follows the number.
     public enum TaskMarker: Sendable, Hashable {
-        /// A checkbox in the color of the text, or in a color for each state. Terminals and labels show the characters `☐` and `☑`.
+        /// A checkbox in the color of the text, or in a color for each state. Terminals show the characters `☐` and `☑`.
         case checkbox(open: Color? = nil, done: Color? = nil)
         /// A text for each state. At most 64 Unicode scalars of each are shown.
         case texts(open: String, done: String)

@@ -79,7 +79,7 @@ extension StyleSheet {
     ///         .codeBackground, padding: .init(leading: .em(0.4), trailing: .em(0.4)), cornerRadius: .points(6))
     ///     sheet.setting(inline: [.code: [.inlineBackground(box)]])
     ///
-    /// Terminals and labels show only the color.
+    /// Terminals show only the color.
     public struct InlineBackground: Sendable, Hashable {
         /// The color of the box.
         public var color: Color

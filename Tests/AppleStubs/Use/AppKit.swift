@@ -4,6 +4,6 @@ import NativeMark
 
 @MainActor func environment(of view: NSView) -> StyleSheet.Environment { .init(view.effectiveAppearance) }
 
-@MainActor func textView(of document: Document) -> NSTextView { NativeMarkLabel(document).textView }
+@MainActor func view(of document: Document) -> NSView { NativeMarkLabel(document) }
 
 func brand(_ color: NSColor) -> StyleSheet.Color { .init(color) }

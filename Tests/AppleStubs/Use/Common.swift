@@ -18,15 +18,15 @@ struct Help: View {
     }
 }
 
-@Sendable private func loadImage(_ source: String) async -> Image? { nil }
+@Sendable private func loadImage(_ source: String) async -> CGImage? { nil }
 
 func document() -> [Document] {
     [Document(localized: "welcome"), Document(localized: "greeting", arguments: ["Ada"])]
 }
 
-func words(_ text: StyledText) -> (AttributedString, NSAttributedString) {
-    (AttributedString(text), NSAttributedString(text, image: { _ in nil }))
-}
+func words(_ text: StyledText) -> AttributedString { AttributedString(text) }
+
+func height(_ text: StyledText) -> Double { TextLayout(text, width: 320, engine: CoreTextEngine()).size.height }
 
 func environment(_ scheme: ColorScheme, _ size: DynamicTypeSize) -> StyleSheet.Environment { .init(scheme, size) }
 
@@ -38,6 +38,9 @@ func brand(_ color: Color) -> StyleSheet.Color { .init(color) }
     let label = NativeMarkLabel(document, styleSheet: .default)
     label.markdown = "Hello *world*"
     label.linkSchemes = ["https"]
-    label.image = { _ in nil }
+    label.lineLimit = 3
+    label.onOpenLink = { print($0) }
+    label.imageLoader = { await loadImage($0.source) }
+    NativeMarkLabel.defaultStyleSheet = .github
     return label
 }

@@ -4,6 +4,6 @@ import UIKit
 
 @MainActor func environment(of view: UIView) -> StyleSheet.Environment { .init(view.traitCollection) }
 
-@MainActor func textView(of document: Document) -> UITextView { NativeMarkLabel(document) }
+@MainActor func view(of document: Document) -> UIView { NativeMarkLabel(document) }
 
 func brand(_ color: UIColor) -> StyleSheet.Color { .init(color) }

@@ -331,11 +331,6 @@ import Foundation
             #expect(Set(controls).isSubset(of: color == .none ? [] : ["\u{1B}"]))
         }
         #expect(AttributedString(text).runs.count > 1)
-        let paragraphs = ParagraphText(text, ParagraphLayout(text)).paragraphs
-        for paragraph in paragraphs {
-            let lengths = [paragraph.firstIndent, paragraph.indent, paragraph.trailingIndent, paragraph.space]
-            #expect((lengths + [paragraph.lineHeight ?? 1]).allSatisfy { $0.isFinite && $0 >= 0 })
-        }
         let layout = TextLayout(
             text, width: Double(Int.random(in: 1...400, using: &random)), engine: MonospacedEngine(),
             imageSize: { _ in .init(width: 30, height: 20) })
