@@ -91,7 +91,8 @@ public struct TextLayout: Sendable {
 
     /// Returns the range from one character to another, with both of them, in UTF-8 offsets of ``StyledText/string``.
     ///
-    ///     let selection = layout.characters(from: pressed, to: released)      // of two calls of characterIndex(at:)
+    ///     let layout = TextLayout(text, width: 320, engine: engine)
+    ///     let selection = layout.characters(from: 3, to: 20)         // two results of characterIndex(at:)
     ///     let boxes = layout.rectangles(of: selection)
     public func characters(from one: Int, to other: Int) -> Range<Int> {
         let utf8 = text.string.utf8
