@@ -10,8 +10,11 @@ let only = Context.environment["SLUICE_ONLY"]
 let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
 let withAll = only == nil
-/// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq.
-let withPostgres = withAll && (Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").contains("PostgreSQL")
+/// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq, and `SLUICE_TRAITS=Cairo` those for drawing, which
+/// need libpango.
+let traits = (Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").map(String.init)
+let withPostgres = withAll && traits.contains("PostgreSQL")
+let withCairo = withAll && traits.contains("Cairo")
 
 var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -24,6 +27,7 @@ if withConcurrency { settings.append(.define("WITH_CONCURRENCY")) }
 if withFiles { settings.append(.define("WITH_FILES")) }
 if withAll { settings.append(.define("WITH_ALL")) }
 if withPostgres { settings.append(.define("WITH_POSTGRES")) }
+if withCairo { settings.append(.define("WITH_CAIRO")) }
 
 let concurrency: [Target.Dependency] = [
     .product(name: "SluiceConcurrency", package: "sluice"),
@@ -43,18 +47,20 @@ let upperLayers: [Target.Dependency] = [
     .product(name: "GRDB", package: "GRDB.swift"),
 ]
 let postgres: [Target.Dependency] = [.product(name: "SluicePostgres", package: "sluice")]
+let cairo: [Target.Dependency] = [.product(name: "NativeMarkCairo", package: "sluice")]
 
 let excluded =
     (withConcurrency ? [] : ["Rows/Broadcast", "Rows/Condition", "Rows/Limiter", "Rows/Queue"])
     + (withFiles ? [] : ["External", "Rows/Files"])
     + (withAll ? [] : ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"]) + (withPostgres ? [] : ["Rows/Postgres"])
+    + (withCairo ? [] : ["Rows/Drawing"])
     + (withAll || !withFiles ? [] : ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"])
 
 let package = Package(
     name: "sluice-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "sluice", path: "..", traits: withPostgres ? ["PostgreSQL"] : [.defaults]),
+        .package(name: "sluice", path: "..", traits: [.defaults]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ]
         + (withConcurrency
@@ -74,7 +80,7 @@ let package = Package(
             dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]
                 + (withConcurrency ? concurrency : [])
                 + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : [])
-                + (withPostgres ? postgres : []),
+                + (withPostgres ? postgres : []) + (withCairo ? cairo : []),
             exclude: excluded,
             swiftSettings: settings),
         // A loop of system calls in C: the peer of the rows that read whole files.
@@ -88,6 +94,13 @@ let package = Package(
                 .executableTarget(
                     name: "MarkdownToHTML", dependencies: [.product(name: "NativeMark", package: "sluice")],
                     swiftSettings: settings)
+            ] : [])
+        // The program that is compared with pandoc.
+        + (withCairo
+            ? [
+                .executableTarget(
+                    name: "MarkdownToPDF",
+                    dependencies: [.product(name: "NativeMark", package: "sluice")] + cairo, swiftSettings: settings)
             ] : []),
     swiftLanguageModes: [.v6]
 )

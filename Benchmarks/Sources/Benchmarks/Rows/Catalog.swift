@@ -1,8 +1,8 @@
 /// Every row, in the order of the table. Add a line here for a new group, and a line in its group for a new row.
 ///
-/// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL` adds one; see `Package.swift` of this package.
+/// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL,Cairo` adds two; see `Package.swift` of this package.
 enum Catalog {
-    static var rows: [Row] { concurrency + files + upperLayers + postgres }
+    static var rows: [Row] { concurrency + files + upperLayers + postgres + drawing }
 
     /// Returns whether the group of this row is built.
     static func isBuilt(_ name: String) -> Bool {
@@ -11,6 +11,7 @@ enum Catalog {
         case "limiter", "queue", "condition", "broadcast": withConcurrency
         case "files": withFiles
         case "postgres": withPostgres
+        case "drawing": withCairo
         default: withAll
         }
     }
@@ -45,5 +46,13 @@ enum Catalog {
     #else
     private static let withPostgres = false
     private static var postgres: [Row] { [] }
+    #endif
+
+    #if WITH_CAIRO
+    private static let withCairo = true
+    private static var drawing: [Row] { DrawingRows.all }
+    #else
+    private static let withCairo = false
+    private static var drawing: [Row] { [] }
     #endif
 }

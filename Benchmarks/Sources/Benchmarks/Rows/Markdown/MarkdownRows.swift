@@ -113,13 +113,13 @@ enum MarkdownRows {
         return text
     }
 
-    /// The Markdown files of this project, repeated up to a megabyte.
-    private static func documentation() throws -> String {
+    /// The Markdown files of this project, repeated up to a size.
+    static func documentation(_ size: Int = 1_000_000) throws -> String {
         var text = ""
         for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Benchmarks/README.md"] {
             let file = Programs.project.appending(path: name)
             text += String(decoding: try Data(contentsOf: file), as: UTF8.self) + "\n\n"
         }
-        return String(repeating: text, count: max(1, 1_000_000 / text.utf8.count))
+        return String(repeating: text, count: max(1, size / text.utf8.count))
     }
 }
