@@ -31,6 +31,8 @@ import AppKit
     /// Loads the images of the text, and calls a closure after each one.
     func loadImages(_ load: ImageLoader?, loaded: @escaping @MainActor () -> Void) {
         loading?.cancel()
+        let sources = Set(text.images.map(\.source))
+        images = images.filter { sources.contains($0.key) }
         guard let load, !text.images.isEmpty else { return }
         loading = Task { [weak self, text] in
             await text.loadImages({ image in await load(image).map(LoadedImage.init) }) { index, image in

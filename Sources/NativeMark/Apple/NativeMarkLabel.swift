@@ -64,7 +64,6 @@ public final class NativeMarkLabel: UIView {
         self.init(frame: .zero)
         self.styleSheet = styleSheet
         self.document = document
-        update()
     }
 
     /// Creates an empty label.
@@ -304,7 +303,6 @@ public final class NativeMarkLabel: NSView {
         self.init(frame: .zero)
         self.styleSheet = styleSheet
         self.document = document
-        update()
     }
 
     /// Creates an empty label.

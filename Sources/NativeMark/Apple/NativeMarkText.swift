@@ -89,7 +89,7 @@ public struct NativeMarkText: View {
             if label.lineLimit != lineLimit { label.lineLimit = lineLimit }
             label.environment = environment
             label.linkSchemes = linkSchemes
-            label.highlighter = highlighter
+            if highlighter != nil || label.highlighter != nil { label.highlighter = highlighter }
             label.onOpenLink = { openURL($0) }
         }
         #endif
@@ -109,7 +109,8 @@ private struct NativeMarkCanvas: View {
     @State private var loadedCount = 0
 
     var body: some View {
-        let height = layout().size.height.rounded(.up)
+        // The width isn't known before the first layout.
+        let height = width > 0 ? layout().size.height.rounded(.up) : 0
         Canvas { context, size in
             context.withCGContext { content.draw(in: $0, width: Double(size.width)) }
         }
