@@ -79,9 +79,14 @@ extension PangoEngine: TextEngine {
         state.withLock { $0.lines(of: paragraph, width: width, firstIndent: firstIndent, engine: self) }
     }
 
-    /// Returns the width of the longest word, and the width of the paragraph in one line.
-    public func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
-        state.withLock { $0.widths(of: paragraph) }
+    /// Returns the width of a paragraph in one line.
+    public func width(of paragraph: TextParagraph) -> Double {
+        state.withLock { $0.widths(of: paragraph, width: nil).reduce(0, +) }
+    }
+
+    /// Returns the width of the longest word.
+    public func minimumWidth(of paragraph: TextParagraph) -> Double {
+        state.withLock { $0.widths(of: paragraph, width: 1).max() ?? 0 }
     }
 
     /// Returns the height of the style's font above and below the baseline.
@@ -323,24 +328,25 @@ private struct PangoState: ~Copyable {
         return lines
     }
 
-    mutating func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
-        var (minimum, preferred) = (0.0, 0.0)
+    /// Returns the width of each piece of a paragraph, with lines that are as narrow as its words, or that end only where the text says so.
+    mutating func widths(of paragraph: TextParagraph, width: Int32?) -> [Double] {
+        var widths: [Double] = []
         var start = 0
         let end = paragraph.text.utf8.count
         repeat {
             let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: .infinity))
             let layout = layout(of: paragraph, range)
+            if let width {
+                pango_layout_set_wrap(layout, PANGO_WRAP_WORD)
+                pango_layout_set_width(layout, width)
+            }
             var extents = PangoRectangle()
             pango_layout_get_extents(layout, nil, &extents)
-            preferred += points(extents.width)
-            pango_layout_set_wrap(layout, PANGO_WRAP_WORD)
-            pango_layout_set_width(layout, 1)
-            pango_layout_get_extents(layout, nil, &extents)
-            minimum = max(minimum, points(extents.width))
+            widths.append(points(extents.width))
             g_object_unref(UnsafeMutableRawPointer(layout))
             start = range.upperBound
         } while start < end
-        return (minimum, max(minimum, preferred))
+        return widths
     }
 
     /// Returns where a piece of a long text ends: after a space if possible, and never in a character.
@@ -376,30 +382,33 @@ private struct PangoState: ~Copyable {
                 pango_layout_set_text(layout, characters.baseAddress.map { $0 + range.lowerBound }, Int32(range.count))
             }
         }
-        if let first = paragraph.runs.first {
-            // The height of a paragraph without text.
-            pango_layout_set_font_description(layout, description(of: first.style))
-        }
+        // The font of most of the text, and the height of a paragraph without text. Other fonts are attributes, which take time.
+        let font = paragraph.runs.first.map { description(of: $0.style) }
+        pango_layout_set_font_description(layout, font)
         let attributes = pango_attr_list_new()
         // Otherwise Pango adds a hyphen to a word that is too long for a line, as if it belonged to an address or a name.
         pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(0))
         for run in paragraph.runs where run.range.overlaps(range) {
             let part = run.range.clamped(to: range)
-            add(run, part.lowerBound - range.lowerBound..<part.upperBound - range.lowerBound, to: attributes)
+            add(run, part.lowerBound - range.lowerBound..<part.upperBound - range.lowerBound, to: attributes, font)
         }
         pango_layout_set_attributes(layout, attributes)
         pango_attr_list_unref(attributes)
         return layout
     }
 
-    private mutating func add(_ run: TextParagraph.Run, _ range: Range<Int>, to list: OpaquePointer?) {
+    /// Adds what distinguishes a run from text in the layout's font and the standard color.
+    private mutating func add(
+        _ run: TextParagraph.Run, _ range: Range<Int>, to list: OpaquePointer?, _ font: OpaquePointer?
+    ) {
         func add(_ attribute: UnsafeMutablePointer<PangoAttribute>?) {
             attribute?.pointee.start_index = UInt32(range.lowerBound)
             attribute?.pointee.end_index = UInt32(range.upperBound)
             pango_attr_list_insert(list, attribute)
         }
         let style = run.style
-        add(pango_attr_font_desc_new(description(of: style)))
+        let description = description(of: style)
+        if description != font { add(pango_attr_font_desc_new(description)) }
         if let placeholder = run.placeholder {
             let ascent = pangoUnits(placeholder.ascent ?? 0)
             var shape = PangoRectangle(x: 0, y: -ascent, width: pangoUnits(placeholder.advance), height: ascent)

@@ -53,7 +53,8 @@ import Testing
         HostileCall("PageSetup.points(_:)") { values in _ = PageSetup.points(values.text() + "mm") },
         HostileCall("PangoEngine.Fonts.init(default:serif:monospaced:files:)") { values in
             let fonts = PangoEngine.Fonts(default: values.text(), files: values.one(of: [[], [values.text()]]))
-            _ = try PangoEngine(fonts: fonts).widths(of: paragraph(&values))
+            let engine = try PangoEngine(fonts: fonts)
+            _ = (engine.width(of: paragraph(&values)), engine.minimumWidth(of: paragraph(&values)))
         },
         HostileCall("PangoEngine.init(fonts:language:)") { values in
             let engine = try PangoEngine(fonts: .init(), language: values.text())

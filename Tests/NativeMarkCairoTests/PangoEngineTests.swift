@@ -63,15 +63,15 @@ enum Fonts {
         #expect(abs(lines[0].ascent - metrics.ascent) < 0.1 && abs(lines[0].descent - metrics.descent) < 0.1)
     }
 
-    @Test func `a paragraph fits into its preferred width, and its words into the minimum`() {
+    @Test func `a paragraph fits into its width, and its words into the minimum`() {
         for text in ["Incomprehensibilities are words", "a", "one two three", "aaa\u{2028}bbbbbbbb"] {
             let paragraph = paragraph(text)
-            let widths = engine.widths(of: paragraph)
-            #expect(widths.minimum <= widths.preferred)
-            let lines = engine.lines(of: paragraph, width: widths.preferred, firstIndent: 0)
+            let (width, minimum) = (engine.width(of: paragraph), engine.minimumWidth(of: paragraph))
+            #expect(minimum <= width)
+            let lines = engine.lines(of: paragraph, width: width, firstIndent: 0)
             #expect(lines.count == text.split(separator: "\u{2028}").count, "\(text)")
             // No word is cut.
-            let narrow = engine.lines(of: paragraph, width: widths.minimum, firstIndent: 0)
+            let narrow = engine.lines(of: paragraph, width: minimum, firstIndent: 0)
             #expect(narrow.count <= text.split { $0 == " " || $0 == "\u{2028}" }.count, "\(text)")
         }
     }
@@ -160,7 +160,7 @@ enum Fonts {
     @Test func `text without a width has one line for each piece`() {
         let text = paragraph(String(repeating: "word ", count: 2_000))
         #expect(engine.lines(of: text, width: .infinity, firstIndent: 0).count == 1)
-        #expect(engine.widths(of: text).preferred > 20_000)
+        #expect(engine.width(of: text) > 20_000)
     }
 
     @Test func `characters without a glyph are noted with their scripts`() throws {

@@ -383,7 +383,9 @@ import Testing
             }
         }
 
-        func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) { (number, -number) }
+        func width(of paragraph: TextParagraph) -> Double { -number }
+
+        func minimumWidth(of paragraph: TextParagraph) -> Double { number }
 
         func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) { (number, -number) }
 

@@ -34,14 +34,15 @@ public struct CoreTextEngine: TextEngine {
         return lines
     }
 
-    /// Returns the width of the longest word, and the width of the paragraph in one line.
-    public func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
+    /// Returns the width of a paragraph in one line.
+    public func width(of paragraph: TextParagraph) -> Double { widest(of: paragraph, \.isNewline) }
+
+    /// Returns the width of the longest word.
+    public func minimumWidth(of paragraph: TextParagraph) -> Double { widest(of: paragraph, \.isWhitespace) }
+
+    private func widest(of paragraph: TextParagraph, _ isSeparator: (Character) -> Bool) -> Double {
         let text = CoreTextParagraph(paragraph)
-        func widest(_ ranges: [Range<Int>]) -> Double {
-            ranges.map { CoreTextLine(text, $0, stretchedTo: nil).width }.max() ?? 0
-        }
-        let preferred = widest(text.ranges(separatedBy: \.isNewline))
-        return (min(widest(text.ranges(separatedBy: \.isWhitespace)), preferred), preferred)
+        return text.ranges(separatedBy: isSeparator).map { CoreTextLine(text, $0, stretchedTo: nil).width }.max() ?? 0
     }
 
     /// Returns the height of the style's font above and below the baseline.

@@ -26,17 +26,7 @@ extension LayoutBuilder {
         let gap = Self.points(style.columnLine?.width ?? 0)
         let lines = edges.start + edges.end + gap * Double(columns - 1)
         let room = frame.right - frame.left - lines
-        var natural = contentWidths(rows.map(\.cells), count: columns)
-        let least = natural.minimum.reduce(0, +)
-        if least > room, room > 0 {
-            // A little smaller, so that rounding doesn't cut a word.
-            let factor = max(room / least * 0.999, Self.smallestScale)
-            for row in rows.indices {
-                for cell in rows[row].cells.indices { rows[row].cells[cell].scale(by: factor) }
-            }
-            natural = (natural.minimum.map { $0 * factor }, natural.preferred.map { $0 * factor })
-        }
-        let widths = columnWidths(natural.minimum, natural.preferred, room: room)
+        let widths = columnWidths(of: &rows, count: columns, room: room)
         let isRightToLeft = isRightToLeft[table]
         let total = lines + widths.reduce(0, +)
         let left = isRightToLeft ? max(frame.right - total, 0) : frame.left
@@ -147,22 +137,32 @@ extension LayoutBuilder {
     /// The text of a table that is too wide isn't smaller than this fraction of its size.
     private static let smallestScale = 0.5
 
-    /// Returns the widths of the columns for their longest words, and for their cells in one line.
-    private func contentWidths(_ rows: [[Cell]], count: Int) -> (minimum: [Double], preferred: [Double]) {
-        var minimum = Array(repeating: 0.0, count: count)
-        var preferred = minimum
-        for cells in rows {
-            for (column, cell) in cells.enumerated() {
-                let widths = engine.widths(of: cell.paragraph.paragraph)
-                let padding = cell.padding.leading + cell.padding.trailing
-                minimum[column] = max(minimum[column], widths.minimum + padding)
-                preferred[column] = max(preferred[column], widths.preferred + padding)
+    /// Returns the widths of the columns. Makes the text smaller if the longest words don't fit.
+    private func columnWidths(
+        of rows: inout [(block: Int, cells: [Cell])], count: Int, room: Double
+    ) -> [Double] {
+        func widest(_ width: (TextParagraph) -> Double) -> [Double] {
+            var widths = Array(repeating: 0.0, count: count)
+            for row in rows {
+                for (column, cell) in row.cells.enumerated() {
+                    let padding = cell.padding.leading + cell.padding.trailing
+                    widths[column] = max(widths[column], width(cell.paragraph.paragraph) + padding)
+                }
             }
+            return widths
         }
-        return (minimum, preferred)
-    }
-
-    private func columnWidths(_ minimum: [Double], _ preferred: [Double], room: Double) -> [Double] {
+        var preferred = widest(engine.width)
+        if preferred.reduce(0, +) <= room { return preferred }
+        var minimum = widest(engine.minimumWidth)
+        let wanted = minimum.reduce(0, +)
+        if wanted > room, room > 0 {
+            // A little smaller, so that rounding doesn't cut a word.
+            let factor = max(room / wanted * 0.999, Self.smallestScale)
+            for row in rows.indices {
+                for cell in rows[row].cells.indices { rows[row].cells[cell].scale(by: factor) }
+            }
+            (minimum, preferred) = (minimum.map { $0 * factor }, preferred.map { $0 * factor })
+        }
         let (least, most) = (minimum.reduce(0, +), preferred.reduce(0, +))
         if most <= room { return preferred }
         guard least < room else { return minimum.map { least > 0 ? max($0 * room / least, 1) : 1 } }

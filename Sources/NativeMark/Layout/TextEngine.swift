@@ -7,8 +7,11 @@ public protocol TextEngine: Sendable {
     /// Lines are at most `width` points wide, except a piece that can't be broken. The first line has `firstIndent` points less.
     func lines(of paragraph: TextParagraph, width: Double, firstIndent: Double) -> [any TextEngineLine]
 
-    /// Returns the width of the widest piece that can't be broken, and the width of the paragraph in one line.
-    func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double)
+    /// Returns the width of a paragraph in one line. A line break in the text begins another line.
+    func width(of paragraph: TextParagraph) -> Double
+
+    /// Returns the width of the widest piece of a paragraph that can't be broken. Only tables that are too wide ask for it.
+    func minimumWidth(of paragraph: TextParagraph) -> Double
 
     /// Returns the height above and below the baseline of text in a style.
     func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double)

@@ -112,9 +112,9 @@ private final class CountingEngine: TextEngine {
         return MonospacedEngine().lines(of: paragraph, width: width, firstIndent: firstIndent)
     }
 
-    func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
-        MonospacedEngine().widths(of: paragraph)
-    }
+    func width(of paragraph: TextParagraph) -> Double { MonospacedEngine().width(of: paragraph) }
+
+    func minimumWidth(of paragraph: TextParagraph) -> Double { MonospacedEngine().minimumWidth(of: paragraph) }
 
     func metrics(of style: ResolvedTextStyle) -> (ascent: Double, descent: Double) {
         MonospacedEngine().metrics(of: style)

@@ -47,11 +47,12 @@ struct MonospacedEngine: TextEngine {
         return lines
     }
 
-    func widths(of paragraph: TextParagraph) -> (minimum: Double, preferred: Double) {
-        let glyphs = glyphs(of: paragraph)
-        let words = glyphs.split { $0.character == " " }.map { $0.reduce(0) { $0 + $1.advance } }
-        let lines = glyphs.split { $0.character == "\u{2028}" }.map { $0.reduce(0) { $0 + $1.advance } }
-        return (words.max() ?? 0, lines.max() ?? 0)
+    func width(of paragraph: TextParagraph) -> Double { widest(of: paragraph, separator: "\u{2028}") }
+
+    func minimumWidth(of paragraph: TextParagraph) -> Double { widest(of: paragraph, separator: " ") }
+
+    private func widest(of paragraph: TextParagraph, separator: Character) -> Double {
+        glyphs(of: paragraph).split { $0.character == separator }.map { $0.reduce(0) { $0 + $1.advance } }.max() ?? 0
     }
 
     private func glyphs(of paragraph: TextParagraph) -> [Glyph] {
