@@ -4,7 +4,7 @@
 1. The samples of all articles: Markdown files in Sources, and other Markdown files with Swift code, such as README.md.
 2. The samples of all doc comments in Sources.
 3. Tests/Refusals: code that must not compile. Each file has a twin that must compile.
-4. The benchmark rows of PostgreSQL. CI doesn't run them, because it would have to build the release again with the trait.
+4. The benchmark rows of PostgreSQL and of drawing. CI doesn't run them, because it would have to build the release again with the traits.
 
     Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
@@ -55,8 +55,8 @@ LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
-ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Harness/*", "External/Children*", "External/Programs*",
-                             "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
+ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Drawing/*", "Rows/Markdown/*", "Harness/*",
+                             "External/Children*", "External/Programs*", "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]
 # Warnings that a sample may cause: an unused value, and the same file name as another file.
@@ -161,7 +161,7 @@ def of_rows(files: list[pathlib.Path]) -> list:
         features = [word for feature in FEATURES for word in ("-enable-upcoming-feature", feature)]
         result = subprocess.run(["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *features, *modules_of_build(SCRATCH),
                                  *map(str, files)], capture_output=True, text=True, cwd=ROOT)
-        return [f"the benchmark rows of PostgreSQL do not compile\n{result.stdout}{result.stderr}"] if result.returncode else []
+        return [f"the benchmark rows of a trait do not compile\n{result.stdout}{result.stderr}"] if result.returncode else []
 
     return [check]
 
@@ -223,6 +223,6 @@ elif not arguments.names:
     problems += [f"{module}: there are no samples in {kind}" for module in ([ONLY] if ONLY else LIBRARIES)
                  for kind in ("articles", "doc comments") if not counts[module][kind]]
     problems += [] if ONLY or refusals else ["Tests/Refusals: there are no refusals"]
-    problems += [] if ONLY or EMPTY or rows else ["Benchmarks: there are no rows of PostgreSQL"]
+    problems += [] if ONLY or EMPTY or rows else ["Benchmarks: there are no rows of a trait"]
 print("\n".join(problems) if problems else "All samples compile, all refusals are refused, and their twins compile.")
 sys.exit(1 if problems else 0)
