@@ -8,6 +8,6 @@ guard CommandLine.arguments.count == 3 else {
     exit(64)
 }
 let markdown = String(decoding: try Data(contentsOf: URL(filePath: CommandLine.arguments[1])), as: UTF8.self)
-FileManager.default.createFile(atPath: CommandLine.arguments[2], contents: nil)
+_ = FileManager.default.createFile(atPath: CommandLine.arguments[2], contents: nil)
 let file = try FileHandle(forWritingTo: URL(filePath: CommandLine.arguments[2]))
 try CairoDrawing(StyledText(Document(markdown), style: .github)).writePDF { try file.write(contentsOf: Data($0)) }
