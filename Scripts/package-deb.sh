@@ -71,7 +71,7 @@ cp /etc/resolv.conf "$system/etc/resolv.conf"
 # In a separate mount namespace, so that /proc is unmounted when it ends. Swift reads a program's arguments from /proc.
 unshare --mount bash -euo pipefail -c '
     mount -t proc proc "$1/proc"
-    chroot "$1" sh -euc "
+    env -u TMPDIR chroot "$1" sh -euc "
         export DEBIAN_FRONTEND=noninteractive
         apt-get install -y --no-install-recommends /tmp/*.deb >/tmp/apt.log 2>&1 || { tail -20 /tmp/apt.log; exit 1; }
         if command -v swift; then exit 1; fi
