@@ -230,7 +230,7 @@ def check_c_mistakes(platforms: list[Platform], directory: pathlib.Path, others:
 # MARK: Mistakes in the arms of `#if`
 
 # Modules that only Apple's platforms have.
-OF_APPLE = {"AppKit", "CoreGraphics", "CryptoKit", "Darwin", "ImageIO", "SwiftUI", "UIKit"}
+OF_APPLE = {"AppKit", "CoreGraphics", "CoreText", "CryptoKit", "Darwin", "ImageIO", "SwiftUI", "UIKit"}
 # Modules of this machine that Apple's platforms lack. Musl is the C library of other Linux systems, for which no check compiles.
 OF_LINUX = {"Glibc", "Musl", "FoundationEssentials", "FoundationNetworking"}
 FLAGS = {"DEBUG", "PostgreSQL"}

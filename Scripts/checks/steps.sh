@@ -3,7 +3,8 @@
 #     most_minutes=40
 #     step "tests" 10 swift test      # a name, a limit in minutes, and a command or a function
 #
-# A step that fails or exceeds its limit ends the script; with `keep_going` it is only recorded. All steps together may take `most_minutes`.
+# A step that fails or exceeds its limit ends the script; with `keep_going` it is only recorded. All steps together may take `most_minutes`,
+# and `step_if_time` leaves a step out that might not end before.
 # A table of the minutes is always printed.
 set -euo pipefail
 
@@ -54,6 +55,17 @@ step() {
         steps_failed+=("$name")
         [[ -n ${keep_going:-} ]] || exit 1
     fi
+}
+
+# A step that is left out on a machine so slow that it might not end in time. The table says so.
+step_if_time() {
+    local took=$((SECONDS - steps_began))
+    if ((took + $2 * 60 > most_minutes * 60)); then
+        steps_table+=$(printf '   -  min  %s: NOT RUN, because %d minutes have passed' "$1" $((took / 60)))$'\n'
+        printf '\n=== %s: not run, because %d minutes have passed\n' "$1" $((took / 60))
+        return
+    fi
+    step "$@"
 }
 
 print_steps() {

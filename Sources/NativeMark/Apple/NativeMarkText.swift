@@ -71,13 +71,16 @@ public struct NativeMarkText: View {
     }
 
     /// The content of the view.
-    public var body: some View {
-        let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize, contrast)
-        #if os(watchOS)
+    public var body: some View { content(in: .init(colorScheme, dynamicTypeSize, contrast)) }
+
+    #if os(watchOS)
+    private func content(in environment: StyleSheet.Environment) -> some View {
         NativeMarkCanvas(
             text: StyledText(document, style: style, environment: environment, highlighter: highlighter),
             lineLimit: lineLimit, load: load)
-        #else
+    }
+    #else
+    private func content(in environment: StyleSheet.Environment) -> some View {
         NativeMarkLabelView { label in
             // Each change lays out the text again.
             if label.document != document || load != nil && label.imageLoader == nil {
@@ -92,8 +95,8 @@ public struct NativeMarkText: View {
             if highlighter != nil || label.highlighter != nil { label.highlighter = highlighter }
             label.onOpenLink = { openURL($0) }
         }
-        #endif
     }
+    #endif
 }
 
 // MARK: - The label
