@@ -312,7 +312,9 @@ extension CachePolicy {
         var fields = head.fields
         fields[.age] = "\(head.freshness.age(at: now))"
         let hidden = head.control.noCacheFields
-        if !isValidated, !hidden.isEmpty { fields = HTTPFields(fields.filter { !hidden.contains($0.name.canonicalName) }) }
+        if !isValidated, !hidden.isEmpty {
+            fields = HTTPFields(fields.filter { !hidden.contains($0.name.canonicalName) })
+        }
         return fields
     }
 

@@ -35,7 +35,8 @@ import Testing
         let first = try line("first")
         try line("second")
 
-        #expect(wakes(limiter.change { $0.end(&$1, first, .cancelled) }) == [Wakeup(name: "first", outcome: .cancelled)])
+        #expect(
+            wakes(limiter.change { $0.end(&$1, first, .cancelled) }) == [Wakeup(name: "first", outcome: .cancelled)])
 
         #expect(leave() == [Wakeup(name: "second", outcome: .granted)])
     }
@@ -414,7 +415,9 @@ struct PlainLimiter<Waiter: Sendable> {
                 let ended = naive.line.remove { $0.weight > limit }.map { Wakeup(task: $0.task, outcome: .tooHeavy) }
                 compare(limiter.change { $0.resize(&$1, to: UInt64(limit)) }, ended + naive.settle(), "resize")
             case 17 where Int.random(in: 0..<10, using: &random) == 0:
-                let ended = naive.line.remove(where: \.isInterruptible).map { Wakeup(task: $0.task, outcome: .cancelled) }
+                let ended = naive.line.remove(where: \.isInterruptible).map {
+                    Wakeup(task: $0.task, outcome: .cancelled)
+                }
                 compare(limiter.change { $0.cancelWaiting(&$1) }, ended + naive.settle(), "cancelWaiting")
             case 18:
                 let watch = limiter.change { $0.watch(&$1, task) }
