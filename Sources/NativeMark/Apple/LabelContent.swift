@@ -1,5 +1,6 @@
 // Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(CoreText)
+public import CoreGraphics
 import CoreText
 import Foundation
 
@@ -9,10 +10,13 @@ import UIKit
 import AppKit
 #endif
 
+extension StyledText {
+    /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
+    public typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
+}
+
 /// What a label shows: a styled document, its images, and its layout for one width.
 @MainActor final class LabelContent {
-    typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
-
     private(set) var text = StyledText(Document(""))
     private var images: [String: CGImage] = [:]
     private var lineLimit: Int?
@@ -29,7 +33,7 @@ import AppKit
     }
 
     /// Loads the images of the text, and calls a closure after each one.
-    func loadImages(_ load: ImageLoader?, loaded: @escaping @MainActor () -> Void) {
+    func loadImages(_ load: StyledText.ImageLoader?, loaded: @escaping @MainActor () -> Void) {
         loading?.cancel()
         let sources = Set(text.images.map(\.source))
         images = images.filter { sources.contains($0.key) }

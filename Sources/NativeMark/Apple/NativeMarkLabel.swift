@@ -14,9 +14,6 @@ public import UIKit
 ///
 /// The whole text is laid out and drawn, so for long documents use ``DocumentLayout``.
 public final class NativeMarkLabel: UIView {
-    /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
-    public typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
-
     /// The style sheet of labels without one of their own. Set it when the app starts: labels that show text already don't change.
     public static var defaultStyleSheet = StyleSheet.default
 
@@ -39,7 +36,7 @@ public final class NativeMarkLabel: UIView {
     public var onOpenLink: ((URL) -> Void)?
     /// Loads images, at most four concurrently. An image has its own size, with a point for each pixel, unless the sheet's `imageLayout` says
     /// otherwise. Its alternative text is shown until it is loaded, and if loading fails.
-    public var imageLoader: ImageLoader? { didSet { loadImages() } }
+    public var imageLoader: StyledText.ImageLoader? { didSet { loadImages() } }
 
     private let content = LabelContent()
     /// What SwiftUI's environment says, instead of the view's own traits.
@@ -258,9 +255,6 @@ public import Foundation
 ///
 /// The whole text is laid out and drawn, so for long documents use ``DocumentLayout``.
 public final class NativeMarkLabel: NSView {
-    /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
-    public typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
-
     /// The style sheet of labels without one of their own. Set it when the app starts: labels that show text already don't change.
     public static var defaultStyleSheet = StyleSheet.default
 
@@ -283,7 +277,7 @@ public final class NativeMarkLabel: NSView {
     public var onOpenLink: ((URL) -> Void)?
     /// Loads images, at most four concurrently. An image has its own size, with a point for each pixel, unless the sheet's `imageLayout` says
     /// otherwise. Its alternative text is shown until it is loaded, and if loading fails.
-    public var imageLoader: ImageLoader? { didSet { loadImages() } }
+    public var imageLoader: StyledText.ImageLoader? { didSet { loadImages() } }
 
     private let content = LabelContent()
     /// What SwiftUI's environment says, instead of the view's own appearance.

@@ -21,12 +21,9 @@ public import SwiftUI
 ///
 /// The view is a ``NativeMarkLabel``, and as wide as its place. On watchOS, which has no such views, links can't be opened.
 public struct NativeMarkText: View {
-    /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
-    public typealias ImageLoader = @Sendable (StyledText.Image) async -> CGImage?
-
     private let document: Document
     private let linkSchemes: Set<String>
-    private let load: ImageLoader?
+    private let load: StyledText.ImageLoader?
     private let lineLimit: Int?
 
     @Environment(\.colorScheme) private var colorScheme
@@ -44,7 +41,7 @@ public struct NativeMarkText: View {
     ///   - images: Loads images, at most four concurrently. Without it, images aren't loaded.
     public init(
         _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, lineLimit: Int? = nil,
-        images: ImageLoader? = nil
+        images: StyledText.ImageLoader? = nil
     ) {
         self.document = document
         self.linkSchemes = linkSchemes
@@ -55,7 +52,7 @@ public struct NativeMarkText: View {
     /// Creates a view that shows Markdown. The text is parsed each time the view is created.
     public init(
         _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, lineLimit: Int? = nil,
-        images: ImageLoader? = nil
+        images: StyledText.ImageLoader? = nil
     ) {
         self.init(Document(markdown), linkSchemes: linkSchemes, lineLimit: lineLimit, images: images)
     }
@@ -65,7 +62,7 @@ public struct NativeMarkText: View {
     /// Interpolated values are parsed as Markdown; see ``Document/escaped(_:)``.
     public init(
         localized resource: LocalizedStringResource, linkSchemes: Set<String> = StyledText.Link.openSchemes,
-        lineLimit: Int? = nil, images: ImageLoader? = nil
+        lineLimit: Int? = nil, images: StyledText.ImageLoader? = nil
     ) {
         self.init(Document(localized: resource), linkSchemes: linkSchemes, lineLimit: lineLimit, images: images)
     }
@@ -106,7 +103,7 @@ public struct NativeMarkText: View {
 private struct NativeMarkCanvas: View {
     let text: StyledText
     let lineLimit: Int?
-    let load: NativeMarkText.ImageLoader?
+    let load: StyledText.ImageLoader?
     @State private var content = LabelContent()
     @State private var width = 0.0
     @State private var loadedCount = 0

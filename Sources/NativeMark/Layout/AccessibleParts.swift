@@ -18,7 +18,7 @@ extension TextLayout {
         var parts: [AccessiblePart] = []
         var links: [AccessiblePart] = []
         var (lastBlock, lastRun) = (-1, -1)
-        for line in placedLines {
+        for line in lines {
             if line.block == lastBlock {
                 parts[parts.count - 1].rectangle.formUnion(line.rectangle)
             } else {

@@ -25,11 +25,8 @@ public struct TextLayout: Sendable {
     private let text: StyledText
     /// Whether there is more text than the line limit allows.
     public let isTruncated: Bool
-    private let lines: [PlacedLine]
-    /// The lines of text, in the order of the document.
-    var placedLines: [PlacedLine] { lines }
-    /// The number of lines of text, without those of markers.
-    var lineCount: Int { lines.count }
+    /// The lines of text in the order of the document, without those of markers.
+    let lines: [PlacedLine]
 
     /// Lays out a text.
     ///

@@ -121,7 +121,7 @@ private func texts(_ pages: [LayoutPage]) -> [[String]] {
                 }
             }
             #expect(pages.flatMap { lines($0.commands) }.sorted() == lines(whole.commands).sorted(), "\(markdown)")
-            #expect(pages.flatMap(\.lines).count == whole.lineCount, "\(markdown)")
+            #expect(pages.flatMap(\.lines).count == whole.lines.count, "\(markdown)")
             var end = 0.0
             for page in pages {
                 #expect(page.top >= end - 1e-6 && page.bottom >= page.top)
@@ -145,7 +145,7 @@ private func texts(_ pages: [LayoutPage]) -> [[String]] {
         let sections = Array(LayoutSections(text, width: 200, engine: MonospacedEngine()))
         #expect(sections.count == 4)
         #expect(sections.map(\.commands.count).reduce(0, +) == whole.commands.count - 1)
-        #expect(sections.map(\.lines.count).reduce(0, +) == whole.lineCount)
+        #expect(sections.map(\.lines.count).reduce(0, +) == whole.lines.count)
         #expect(sections.last?.bottom == whole.size.height)
         #expect(sections.map(\.bottom) == sections.map(\.bottom).sorted())
     }
