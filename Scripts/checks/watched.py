@@ -6,8 +6,8 @@
 
 Runs the command with the variable `SLUICE_TEST_EVENTS`, which names the file of the test library's events (`swift test
 --event-stream-output-path`). If no test starts or ends for `--silence` seconds, it prints the tests that are running and the stacks of the
-test process's threads, ends the command, and exits with 124. Otherwise it exits with the command's status. A time limit for the whole step
-couldn't tell which test hangs.
+test process's threads, ends the command, and exits with 124. Otherwise it exits with the command's status, and repeats what failed at the
+end, where people look in a long log. A time limit for the whole step couldn't tell which test hangs.
 """
 import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
@@ -16,7 +16,7 @@ class Events:
     """Follows the file of events: one JSON object on each line."""
 
     def __init__(self, path: pathlib.Path):
-        self.path, self.offset, self.started = path, 0, {}
+        self.path, self.offset, self.started, self.failures = path, 0, {}, []
 
     def read(self) -> bool:
         """Reads what was added, and returns whether anything was."""
@@ -35,6 +35,11 @@ class Events:
                 self.started[key] = time.monotonic(), (payload.get("_testCase") or {}).get("displayName")
             elif payload.get("kind") in ("testEnded", "testCaseEnded", "testSkipped"):
                 self.started.pop(key, None)
+            elif payload.get("kind") == "issueRecorded" and not payload["issue"].get("isKnown"):
+                place = payload["issue"].get("sourceLocation") or {}
+                place = f"{pathlib.Path(place['fileID']).name}:{place['line']}" if place.get("fileID") else "no place is known"
+                text = "\n    ".join(message["text"] for message in payload["messages"])
+                self.failures.append(f"{place}, in {payload.get('testID', 'no test')}:\n    {text}"[:2000])
         return bool(complete)
 
     def running(self) -> list[str]:
@@ -124,6 +129,9 @@ def main() -> int:
                 except subprocess.TimeoutExpired:
                     pass
             return 124
+        events.read()
+        if status and events.failures:
+            print("\nwhat failed:", *events.failures, sep="\n", flush=True)
         return status if status >= 0 else 128 - status
 
 
