@@ -139,7 +139,7 @@ import Testing
                     _ = try? await database.run([PostgresStatement("SELECT pg_terminate_backend(pg_backend_pid())")])
                 }
                 let listener = try PostgresListener(PostgresDatabase(try PostgresServers.url), channel: "descriptors")
-                _ = try await listener.next(timeout: .seconds(10))
+                _ = try await listener.next(timeout: .seconds(600))
             }
             try await round()
             let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
@@ -303,7 +303,7 @@ private final class SilentServer: Sendable {
             try await withTable(url, configuration: .init(concurrency: 2)) {
                 (database, settings) async throws in
                 let listener = PostgresListener(database, channel: "mortal")
-                #expect(try await listener.next(timeout: .seconds(10)).isNewConnection)
+                #expect(try await listener.next(timeout: .seconds(600)).isNewConnection)
                 _ = try await database.run([Self.insert], in: settings)
                 let connection = try await PostgresConnection.open(database.address)
                 let statement = Task { try await connection.run([PostgresStatement("SELECT pg_sleep(60)")]) }
@@ -325,9 +325,9 @@ private final class SilentServer: Sendable {
                 try await controlMortalServer("start")
                 try await insert.value
                 #expect(try await database.count(settings) == 2)
-                #expect(try await listener.next(timeout: .seconds(60)).isNewConnection)
+                #expect(try await listener.next(timeout: .seconds(600)).isNewConnection)
                 _ = try await database.run([.notify("mortal", "again")])
-                #expect(try await listener.next(timeout: .seconds(60)).notifications.map(\.payload) == ["again"])
+                #expect(try await listener.next(timeout: .seconds(600)).notifications.map(\.payload) == ["again"])
                 listener.close()
             }
         }
@@ -341,8 +341,8 @@ private final class SilentServer: Sendable {
     @Test func `a notification ends a wait, and duplicates in one transaction arrive once`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            #expect(try await listener.next(timeout: .seconds(60)) == PostgresListener.Wakeup(isNewConnection: true))
-            let wait = Task { try await listener.next(timeout: .seconds(60)) }
+            #expect(try await listener.next(timeout: .seconds(600)) == PostgresListener.Wakeup(isNewConnection: true))
+            let wait = Task { try await listener.next(timeout: .seconds(600)) }
             _ = try await database.run([.notify(channel, "a"), .notify(channel, "a"), .notify(channel, "b")])
             #expect(try await wait.value.notifications.map(\.payload) == ["a", "b"])
             listener.close()
@@ -352,7 +352,7 @@ private final class SilentServer: Sendable {
     @Test func `a rolled back transaction sends no notification, and a wait times out`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            _ = try await listener.next(timeout: .seconds(60))
+            _ = try await listener.next(timeout: .seconds(600))
             await #expect(throws: PostgresError.self) {
                 try await database.run([.notify(channel), PostgresStatement("SELECT 1 / 0")])
             }
@@ -364,15 +364,15 @@ private final class SilentServer: Sendable {
     @Test func `cancelling a wait loses no notification`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            _ = try await listener.next(timeout: .seconds(60))
+            _ = try await listener.next(timeout: .seconds(600))
             for round in 0..<30 {
-                let wait = Task { try await listener.next(timeout: .seconds(60)) }
+                let wait = Task { try await listener.next(timeout: .seconds(600)) }
                 await suspend(times: round % 8)
                 wait.cancel()
                 _ = await wait.result
             }
             _ = try await database.run([.notify(channel, "after")])
-            #expect(try await listener.next(timeout: .seconds(60)).notifications.map(\.payload) == ["after"])
+            #expect(try await listener.next(timeout: .seconds(600)).notifications.map(\.payload) == ["after"])
             listener.close()
         }
     }
@@ -380,14 +380,14 @@ private final class SilentServer: Sendable {
     @Test func `a terminated session is replaced, and the next wait reports a new connection`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            _ = try await listener.next(timeout: .seconds(60))
+            _ = try await listener.next(timeout: .seconds(600))
             let terminate = PostgresStatement(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query = $1",
+                "SELECT pg_terminate_backend(pid, 600000) FROM pg_stat_activity WHERE query = $1",
                 [.text("LISTEN \(PostgresStatement.quoted(channel))")])
             #expect(try await database.run([terminate])[0].count == 1)
-            #expect(try await listener.next(timeout: .seconds(60)).isNewConnection)
+            #expect(try await listener.next(timeout: .seconds(600)).isNewConnection)
             _ = try await database.run([.notify(channel, "new")])
-            #expect(try await listener.next(timeout: .seconds(60)).notifications.map(\.payload) == ["new"])
+            #expect(try await listener.next(timeout: .seconds(600)).notifications.map(\.payload) == ["new"])
             listener.close()
         }
     }
@@ -395,7 +395,7 @@ private final class SilentServer: Sendable {
     @Test func `notifications arrive over a direct connection, but not through pgbouncer`() async throws {
         try await withDatabase { (database) async throws in
             let listener = PostgresListener(database, channel: channel)
-            #expect(try await listener.receivesNotifications(timeout: .seconds(60)))
+            #expect(try await listener.receivesNotifications(timeout: .seconds(600)))
             #expect(try await listener.next(timeout: .milliseconds(10)) == PostgresListener.Wakeup())
             listener.close()
         }

@@ -73,8 +73,8 @@ import Testing
             let engine = Monitor<FileIO?>(nil)
             /// Blocks the only thread of the engine.
             @Sendable func spin(until condition: () -> Bool) {
-                let deadline = ContinuousClock.now + .seconds(30)
-                while !condition(), ContinuousClock.now < deadline { sched_yield() }
+                let deadline = ContinuousClock.now + .seconds(600)
+                while !condition(), ContinuousClock.now < deadline { usleep(1_000) }
             }
             @Sendable func isOtherWaiting() -> Bool { engine.state?.statistics.waitingCount ?? 0 > 0 }
             var calls = SystemCalls.system

@@ -122,7 +122,7 @@ import Testing
                     _ = try await database.run([.notify(channel, "end")])
                     var count = 0
                     while true {
-                        for one in try await connection.notifications(timeout: .seconds(10)) {
+                        for one in try await connection.notifications(timeout: .seconds(600)) {
                             if one.payload == "end" { return count }
                             count += 1
                         }
