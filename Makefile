@@ -22,7 +22,7 @@ demo: packages
 	swift run sluice demo
 
 test: packages
-	swift test $(if $(TRAITS),--traits $(TRAITS)) \
+	swift test $(if $(TRAITS),--traits $(TRAITS)) $(if $(SLUICE_TEST_FILTER),--filter "$$SLUICE_TEST_FILTER") \
 	    $(if $(SLUICE_TEST_EVENTS),--event-stream-version 0 --event-stream-output-path '$(SLUICE_TEST_EVENTS)')
 
 install: packages

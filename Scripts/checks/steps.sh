@@ -18,6 +18,10 @@ export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
 # For a command on a different package than the last one built into this directory. SwiftPM would reuse that package's build plan.
 export other_package=--disable-build-manifest-caching
 
+# What a step wants to say in the table.
+export SLUICE_REMARKS
+SLUICE_REMARKS=$(mktemp)
+
 steps_began=$SECONDS
 steps_table=""
 steps_failed=()
@@ -71,6 +75,8 @@ step_if_time() {
 print_steps() {
     local status=$? took=$((SECONDS - steps_began))
     printf '\n%s%4d.%d min in all\n' "$steps_table" $((took / 60)) $((took % 60 * 10 / 60))
+    cat "$SLUICE_REMARKS"
+    rm -f "$SLUICE_REMARKS"
     if ((${#steps_failed[@]})); then
         printf 'FAILED: %s\n' "$(IFS=,; echo "${steps_failed[*]}")"
         status=1
