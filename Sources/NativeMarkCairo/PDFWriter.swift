@@ -9,6 +9,9 @@ final class PDFWriter {
     private let pages: LayoutPages
     private let write: (UnsafeRawBufferPointer) throws -> Void
     private var writeError: (any Error)?
+    /// Cairo writes a few bytes at a time.
+    private var buffer: [UInt8] = []
+    private static let bufferSize = 64 << 10
     private let anchors: DocumentAnchors
     /// The levels of the open headings, and their items of the outline.
     private var outline: [(level: Int, item: Int32)] = []
@@ -32,25 +35,31 @@ final class PDFWriter {
         let cairo = cairo_create(surface)!
         defer { cairo_destroy(cairo) }
         let canvas = drawing.canvas(cairo)
-        for page in pages {
+        try PagesAhead(pages).forEach { page in
             try Task.checkCancellation()
             draw(page, on: canvas, surface)
             cairo_show_page(cairo)
             try checkWrites(cairo_status(cairo))
         }
         cairo_surface_finish(surface)
+        _ = flush()
         try checkWrites(cairo_surface_status(surface))
     }
 
     private func write(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> cairo_status_t {
         guard writeError == nil else { return CAIRO_STATUS_WRITE_ERROR }
+        buffer += UnsafeBufferPointer(start: bytes, count: count)
+        return buffer.count < Self.bufferSize ? CAIRO_STATUS_SUCCESS : flush()
+    }
+
+    private func flush() -> cairo_status_t {
+        defer { buffer.removeAll(keepingCapacity: true) }
         do {
-            try write(UnsafeRawBufferPointer(start: bytes, count: count))
-            return CAIRO_STATUS_SUCCESS
+            if writeError == nil, !buffer.isEmpty { try buffer.withUnsafeBytes(write) }
         } catch {
             writeError = error
-            return CAIRO_STATUS_WRITE_ERROR
         }
+        return writeError == nil ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR
     }
 
     private func checkWrites(_ status: cairo_status_t) throws {

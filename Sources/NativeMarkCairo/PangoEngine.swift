@@ -81,12 +81,12 @@ extension PangoEngine: TextEngine {
 
     /// Returns the width of a paragraph in one line.
     public func width(of paragraph: TextParagraph) -> Double {
-        state.withLock { $0.widths(of: paragraph, width: nil).reduce(0, +) }
+        state.withLock { $0.width(of: paragraph) }
     }
 
     /// Returns the width of the longest word.
     public func minimumWidth(of paragraph: TextParagraph) -> Double {
-        state.withLock { $0.widths(of: paragraph, width: 1).max() ?? 0 }
+        state.withLock { $0.minimumWidth(of: paragraph) }
     }
 
     /// Returns the height of the style's font above and below the baseline.
@@ -198,6 +198,7 @@ private struct PangoState: ~Copyable {
     private var descriptions: [FontKey: OpaquePointer] = [:]
     private var heights: [FontKey: (ascent: Double, descent: Double)] = [:]
     private(set) var missing: Set<Unicode.Scalar> = []
+    private var measured = MeasuredParagraphs()
 
     private struct FontKey: Hashable {
         var family: String?
@@ -284,6 +285,11 @@ private struct PangoState: ~Copyable {
     mutating func lines(
         of paragraph: TextParagraph, width: Double, firstIndent: Double, engine: PangoEngine
     ) -> [any TextEngineLine] {
+        if firstIndent == 0, !paragraph.isJustified, let layout = measured.take(paragraph, for: width) {
+            noteMissingCharacters(of: layout)
+            return Self.lines(
+                of: layout, PangoPiece(layout: layout, engine: engine, start: 0, paragraph: paragraph))
+        }
         var lines: [any TextEngineLine] = []
         var start = 0
         let end = paragraph.text.utf8.count
@@ -328,21 +334,44 @@ private struct PangoState: ~Copyable {
         return lines
     }
 
-    /// Returns the width of each piece of a paragraph, with lines that are as narrow as its words, or that end only where the text says so.
-    mutating func widths(of paragraph: TextParagraph, width: Int32?) -> [Double] {
+    // MARK: Widths
+
+    mutating func width(of paragraph: TextParagraph) -> Double {
+        if let layout = measuredLayout(of: paragraph) { return points(layout.width) }
+        return widths(of: paragraph, lineWidth: nil).reduce(0, +)
+    }
+
+    mutating func minimumWidth(of paragraph: TextParagraph) -> Double {
+        // A soft hyphen at the end of a line is a hyphen, which only a layout with such lines has.
+        if !paragraph.text.unicodeScalars.contains("\u{AD}"), let layout = measuredLayout(of: paragraph) {
+            return layout.widestWord
+        }
+        return widths(of: paragraph, lineWidth: 1).max() ?? 0
+    }
+
+    /// Returns the paragraph in one line, or `nil` if it is too long for one layout.
+    private mutating func measuredLayout(of paragraph: TextParagraph) -> OneLineLayout? {
+        if let known = measured[paragraph] { return known }
+        let count = paragraph.text.utf8.count
+        guard count <= Self.longestWord(forWidth: .infinity) else { return nil }
+        let layout = OneLineLayout(layout(of: paragraph, 0..<count))
+        measured[paragraph] = layout
+        return layout
+    }
+
+    /// Returns the width of each piece of a long paragraph, with lines of a width, or that end only where the text says so.
+    private mutating func widths(of paragraph: TextParagraph, lineWidth: Int32?) -> [Double] {
         var widths: [Double] = []
         var start = 0
         let end = paragraph.text.utf8.count
         repeat {
             let range = start..<Self.endOfPiece(from: start, in: paragraph.text, Self.longestWord(forWidth: .infinity))
             let layout = layout(of: paragraph, range)
-            if let width {
+            if let lineWidth {
                 pango_layout_set_wrap(layout, PANGO_WRAP_WORD)
-                pango_layout_set_width(layout, width)
+                pango_layout_set_width(layout, lineWidth)
             }
-            var extents = PangoRectangle()
-            pango_layout_get_extents(layout, nil, &extents)
-            widths.append(points(extents.width))
+            widths.append(points(OneLineLayout(layout).width))
             g_object_unref(UnsafeMutableRawPointer(layout))
             start = range.upperBound
         } while start < end
@@ -475,6 +504,98 @@ private struct PangoState: ~Copyable {
                 if let scalar = Unicode.Scalar(glyph & 0x0FFF_FFFF) { missing.insert(scalar) }
             }
         } while pango_layout_iter_next_run(iterator) != 0
+    }
+}
+
+// MARK: - Measured paragraphs
+
+/// A layout whose lines end only where the text says so.
+private struct OneLineLayout {
+    let layout: OpaquePointer
+    /// In Pango's units.
+    let width: Int32
+
+    init(_ layout: OpaquePointer) {
+        self.layout = layout
+        var extents = PangoRectangle()
+        pango_layout_get_extents(layout, nil, &extents)
+        width = extents.width
+    }
+
+    /// The width of the widest piece between two places where a line may end, without the spaces at its end.
+    var widestWord: Double {
+        var clusters: [(index: Int, width: Int32)] = []
+        let iterator = pango_layout_get_iter(layout)
+        defer { pango_layout_iter_free(iterator) }
+        repeat {
+            var extents = PangoRectangle()
+            pango_layout_iter_get_cluster_extents(iterator, nil, &extents)
+            clusters.append((Int(pango_layout_iter_get_index(iterator)), abs(extents.width)))
+        } while pango_layout_iter_next_cluster(iterator) != 0
+        clusters.sort { $0.index < $1.index }
+
+        var count: Int32 = 0
+        guard let text = pango_layout_get_text(layout), let breaks = pango_layout_get_log_attrs_readonly(layout, &count)
+        else { return points(width) }
+        var (widest, word, spaces) = (0, 0, 0)
+        // Pango counts characters in one and bytes in the other.
+        var (offset, character) = (0, 0)
+        for cluster in clusters {
+            while offset < cluster.index {
+                offset += 1
+                if UInt8(bitPattern: text[offset]) & 0xC0 != 0x80 { character += 1 }
+            }
+            guard character < Int(count) else { break }
+            if breaks[character].is_line_break != 0 { (word, spaces) = (0, 0) }
+            if breaks[character].is_white != 0 {
+                spaces += Int(cluster.width)
+            } else {
+                word += spaces + Int(cluster.width)
+                spaces = 0
+                widest = max(widest, word)
+            }
+        }
+        // The first letter of a line may be a little wider than after a space.
+        return min(Double(widest) / Double(PANGO_SCALE) + 0.25, points(width))
+    }
+}
+
+/// The paragraphs that were measured last, such as the cells of a table. If the table has room for a paragraph's only line, its layout is
+/// used again.
+private struct MeasuredParagraphs: ~Copyable {
+    private var layouts: [TextParagraph: OneLineLayout] = [:]
+
+    /// A layout takes about 5 KB.
+    private static let limit = 1_000
+
+    subscript(paragraph: TextParagraph) -> OneLineLayout? {
+        get { layouts[paragraph] }
+        set {
+            if layouts.count >= Self.limit { removeAll() }
+            layouts[paragraph] = newValue
+        }
+    }
+
+    /// Returns the layout of a paragraph if it fits into a width. The caller releases it.
+    mutating func take(_ paragraph: TextParagraph, for width: Double) -> OpaquePointer? {
+        guard !layouts.isEmpty else { return nil }
+        guard let layout = layouts.removeValue(forKey: paragraph) else {
+            // The table has ended, or its text got smaller.
+            removeAll()
+            return nil
+        }
+        if width.isInfinite && width > 0 || layout.width <= pangoUnits(width) + 1 { return layout.layout }
+        g_object_unref(UnsafeMutableRawPointer(layout.layout))
+        return nil
+    }
+
+    private mutating func removeAll() {
+        for layout in layouts.values { g_object_unref(UnsafeMutableRawPointer(layout.layout)) }
+        layouts = [:]
+    }
+
+    deinit {
+        for layout in layouts.values { g_object_unref(UnsafeMutableRawPointer(layout.layout)) }
     }
 }
 
