@@ -2,7 +2,7 @@ public import SluiceHTTP
 
 /// A transport whose responses come from a cache, for code that takes any `Transport`, such as a download queue.
 ///
-///     let cache = try await ResourceCache(
+///     let cache = ResourceCache(
 ///         directory: directory, configuration: .init(retries: RetryPolicy(maximumRetries: 0)))
 ///     let transport = CachingTransport(cache)
 ///     let response = try await transport.open(TransportRequest(url))

@@ -17,21 +17,23 @@ public import Foundation
 ///         let image = try await cache.data(for: url)
 ///     }
 ///
-/// Without a scope, call ``shutdown()``:
+/// An app creates one cache and uses it until it ends. The directory is opened by the first request that needs it:
 ///
-///     let cache = try await ResourceCache(directory: directory)
+///     let cache = ResourceCache(directory: .cachesDirectory.appending(path: "images"))
 ///     let image = try await cache.data(for: url)
-///     try await cache.shutdown()
+///
+/// To learn early whether the directory is usable, call ``open()``. To end running work and close the directory, call ``shutdown()``.
 ///
 /// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111); see
-/// ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
+/// ``Configuration/Policy``. ``data(for:headerFields:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
 /// ``response(for:mode:)`` returns any response. The cache checks the length of each file it reads, and its SHA-256 on the first read
 /// (``Configuration/verification``), and fetches damaged resources again. The article <doc:RequestPath> describes the stages of a request.
 ///
 /// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers waiting for it are
 ///   cancelled. A response that has arrived completely is stored even then. No partial files or reserved space are left behind.
 /// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
-///   network can answer: the request returns the bytes, and ``ResourceCache/Statistics/diskFailures`` counts the failure.
+///   network can answer: the request returns the bytes, and ``ResourceCache/Statistics/diskFailures`` counts the failure. This includes a
+///   directory that can't be opened. It is tried again by a request at least a second later.
 /// - Processes: Several processes can share a directory. No process reads or removes a file that another one is writing. Each process has
 ///   its own memory stage and also keeps small bodies from the disk in memory, so it may return a fresh response that another process has
 ///   removed.
@@ -48,7 +50,8 @@ public final class ResourceCache: Sendable {
     typealias Visit = ResourceMemory<ResponsesInMemory>.Visit
 
     let memory: ResourceMemory<ResponsesInMemory>
-    let disk: DiskStore
+    /// The disk stage, which opens when it is first needed.
+    let stage: DiskStage
     /// Keys whose out-of-date rows couldn't be removed from the index.
     let unremoved = Lock<Set<ResourceKey>>([])
     let flights = SingleFlight<ResponseKey, Answer>()
@@ -68,7 +71,8 @@ public final class ResourceCache: Sendable {
     /// Keyed by host.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
-    let policy: CachePolicy
+    /// The rules, without the directory's salt.
+    private let rules: CachePolicy
     let counters = Lock(ResourceCache.Statistics())
     let clock: any Clock<Duration>
     let now: @Sendable () -> HTTPDate
@@ -76,60 +80,73 @@ public final class ResourceCache: Sendable {
     private let isShutDown = Atomic(false)
     private let (ended, end) = Condition.makeCondition()
 
-    /// Opens the cache in a directory. A missing directory is created, accessible only to the current user.
+    /// Creates a cache in a directory. The first request that needs the directory opens it. If it is missing, it is created, accessible only
+    /// to the current user.
     ///
     /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files. The
     /// cache doesn't shut down `transport`.
     ///
     /// - Precondition: The configuration's concurrencies are at least 1, and none of its sizes is negative.
-    /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
-    ///   created.
     public convenience init(
         directory: URL, configuration: Configuration = .init(),
         transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared
-    ) async throws {
-        try await self.init(
+    ) {
+        self.init(
             directory: directory, configuration: configuration, transport: transport, files: files,
             clock: ContinuousClock(), now: { HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) })
     }
 
-    package convenience init(
+    package init(
         directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate,
-        largestInIndex: Int? = nil
-    ) async throws {
-        configuration.check()
-        let disk = try await DiskStore.open(
-            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
-            largestInIndex: largestInIndex ?? DiskStore.largestInIndex, verification: configuration.verification,
-            files: files)
-        self.init(
-            directory: directory, configuration: configuration, transport: transport, disk: disk, clock: clock, now: now
-        )
-    }
-
-    /// This initializer doesn't throw, because Swift 6.3 crashes when it optimizes the destruction of a partly
-    /// initialized object with an atomic value.
-    private init(
-        directory: URL, configuration: Configuration, transport: any Transport, disk: DiskStore,
-        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
+        largestInIndex: Int = DiskStore.largestInIndex
     ) {
+        configuration.check()
         self.configuration = configuration
         self.directory = directory
-        self.disk = disk
         self.transport = transport
         self.clock = clock
         self.now = now
+        stage = DiskStage(now: now, whenClosed: Self.shutDown(directory)) {
+            try await DiskStore.open(
+                in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
+                largestInIndex: largestInIndex, verification: configuration.verification, files: files)
+        }
         memory = ResourceMemory(maximumCost: configuration.maximumMemorySize)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
-        policy = CachePolicy(
+        rules = CachePolicy(
             maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.wholeSeconds),
-            isImmutable: configuration.policy == .immutable, salt: disk.salt)
+            isImmutable: configuration.policy == .immutable)
         #if canImport(Darwin)
         let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }
         memoryPressure.withLock { $0 = source }
         #endif
+    }
+
+    /// The disk stage. The first task that needs it opens it.
+    var disk: DiskStore { get async throws { try await stage.store } }
+
+    /// The rules. Their salt is that of the directory, once it is open. Until then, responses are only in memory, without salt.
+    var policy: CachePolicy {
+        guard let disk = stage.storeIfOpen else { return rules }
+        var policy = rules
+        policy.salt = disk.salt
+        return policy
+    }
+
+    /// Opens the directory now instead of when a request first needs it.
+    ///
+    ///     let cache = ResourceCache(directory: directory)
+    ///     try await cache.open()
+    ///
+    /// Has no effect if the directory is open.
+    ///
+    /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened, or `shutDown` after ``shutdown()``;
+    ///   `FileError` if the directory can't be created; `CancellationError`. A later call tries again.
+    public func open() async throws {
+        if hasShutDown { throw Self.shutDown(directory) }
+        try await stage.open()
     }
 
     /// Shuts the cache down: ends running fetches, validations and decoders, waits until running writes are complete, and closes the index.
@@ -144,7 +161,7 @@ public final class ResourceCache: Sendable {
         await validations.end()
         await transfers.end()
         await decodings.end()
-        try await disk.close()
+        try await stage.close()
     }
 
     /// Waits up to `limit` for background validations to end, and then cancels the rest.
@@ -171,7 +188,7 @@ public final class ResourceCache: Sendable {
         }
     }
 
-    /// The counts of hits, fetches and failures since the cache was opened.
+    /// The counts of hits, fetches and failures since the cache was created.
     public var statistics: ResourceCache.Statistics { counters.withLock { $0 } }
 
     func count(_ change: (inout ResourceCache.Statistics) -> Void) {
@@ -181,7 +198,7 @@ public final class ResourceCache: Sendable {
     var hasShutDown: Bool { isShutDown.load(ordering: .acquiring) }
 
     static func shutDown(_ url: URL) -> TransferError {
-        TransferError(.shutDown, url: url, message: "The cache has been shut down.", remedy: "Open a new cache.")
+        TransferError(.shutDown, url: url, message: "The cache has been shut down.", remedy: "Create a new cache.")
     }
 
     func checkOpen(for url: URL) throws {
@@ -193,16 +210,17 @@ extension ResourceCache {
     /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
     ///
     /// - Precondition: The configuration's concurrencies are at least 1, and none of its sizes is negative.
-    /// - Throws: The error of `body`, or an error from opening the cache or from ``ResourceCache/shutdown()``.
+    /// - Throws: The error of `body`, or an error from ``ResourceCache/open()`` or ``ResourceCache/shutdown()``.
     public static func withCache<Result>(
         directory: URL, configuration: Configuration = .init(),
         transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
         _ body: (ResourceCache) async throws -> Result
     ) async throws -> Result {
-        let cache = try await ResourceCache(
+        let cache = ResourceCache(
             directory: directory, configuration: configuration, transport: transport, using: files)
         return try await scoped {
-            try await body(cache)
+            try await cache.open()
+            return try await body(cache)
         } finally: {
             try await cache.shutdown()
         }
@@ -212,7 +230,7 @@ extension ResourceCache {
 // MARK: - Stored responses, without requests
 
 extension ResourceCache {
-    /// Returns whether ``data(for:)`` would return a stored response without a request. Checks the memory and the index, but not the file.
+    /// Returns whether ``data(for:headerFields:)`` would return a stored response without a request. Checks the memory and the index, but not the file.
     ///
     /// - Throws: An error from the index.
     public func contains(_ url: URL) async throws -> Bool {

@@ -62,7 +62,7 @@ extension ResourceCache {
     /// Returns the states of a resource while it is looked up and fetched, for a user interface. For images and other decoded values, see
     /// ``DecodedCache/states(of:)``.
     ///
-    /// Each iteration of the sequence is one request, as with ``data(for:)``.
+    /// Each iteration of the sequence is one request, as with ``data(for:headerFields:)``.
     public func states(of url: URL) -> ResourceStates<Data> {
         ResourceStates(
             valueInMemory: { self.freshInMemory(url)?.body },

@@ -51,7 +51,7 @@ import Testing
                 var configuration = ResourceCache.Configuration()
                 configuration.maximumDiskEntrySize = -1
                 let directory = FileManager.default.temporaryDirectory.appending(path: "never-created-\(UUID())")
-                _ = try await ResourceCache(directory: directory, configuration: configuration)
+                _ = ResourceCache(directory: directory, configuration: configuration)
             }
         ),
         (
@@ -99,8 +99,10 @@ import Testing
         HostileCall("ResourceCache.init(directory:configuration:transport:using:)") { values in
             // Below a file, so that nothing is created.
             let directory = URL(filePath: "/dev/null").appending(path: values.text())
-            _ = try await ResourceCache(
+            let cache = ResourceCache(
                 directory: directory, configuration: configuration(&values), transport: ScriptedTransport([:]))
+            _ = try? await cache.open()
+            _ = try? await cache.data(for: values.url())
         },
         HostileCall("ResourceCache.withCache(directory:configuration:transport:using:_:)") { values in
             let directory = URL(filePath: "/dev/null").appending(path: values.text())
@@ -132,16 +134,11 @@ import Testing
                 cache.trimMemory(toFraction: fraction >= 0 ? min(1, fraction) : 0)
             }
         },
-        HostileCall("ResourceCache.data(for:)") { values in
+        HostileCall("ResourceCache.data(for:headerFields:)") { values in
             let (url, answer) = (values.url(), answer(&values))
             try await withCache(configuration(&values), [url: [answer]]) { cache in
                 for _ in 0..<3 { _ = try? await cache.data(for: url) }
-            }
-        },
-        HostileCall("ResourceCache.data(for:headerFields:)") { values in
-            let (url, answer) = (values.url(), answer(&values))
-            try await withCache([url: [answer]]) {
-                _ = try await $0.data(for: url, headerFields: [.acceptLanguage: values.text()])
+                for _ in 0..<3 { _ = try? await cache.data(for: url, headerFields: [.acceptLanguage: values.text()]) }
             }
         },
         HostileCall("ResourceCache.response(for:mode:)") { values in

@@ -18,7 +18,6 @@ struct GalleryApp: App {
                     NavigationStack { GuideView() }
                 }
             }
-            .task { await model.openImages() }
         }
     }
 }

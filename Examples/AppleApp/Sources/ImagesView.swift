@@ -11,14 +11,10 @@ struct ImagesView: View {
 
     var body: some View {
         ScrollView {
-            if let images = model.images {
-                LazyVGrid(columns: [GridItem(.adaptive(minimum: 160))]) {
-                    ForEach(urls, id: \.self) { CachedImage(url: $0, images: images) }
-                }
-                .padding()
-            } else {
-                ProgressView()
+            LazyVGrid(columns: [GridItem(.adaptive(minimum: 160))]) {
+                ForEach(urls, id: \.self) { CachedImage(url: $0, images: model.images) }
             }
+            .padding()
         }
         .navigationTitle("Images")
     }

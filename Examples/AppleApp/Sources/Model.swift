@@ -9,8 +9,8 @@ final class Model {
     let downloads: DownloadCoordinator
     /// The part of the queue that the views show.
     let list: DownloadList
-    /// The image cache; `nil` until it is open.
-    private(set) var images: DecodedCache<PlatformImage>?
+    let images = ResourceCache(directory: .cachesDirectory.appending(path: "images"))
+        .platformImages(maximumPixelSize: 1024)
     /// The latest problem, for an alert.
     private(set) var problem: String?
     /// Whether the alert is shown.
@@ -32,17 +32,6 @@ final class Model {
         // Runs until the app ends. If the queue can't continue, for example because the disk is full, the list shows a failure until it
         // can.
         downloads.start()
-    }
-
-    /// Opens the cache. Each window calls this method.
-    func openImages() async {
-        guard images == nil else { return }
-        do {
-            let cache = try await ResourceCache(directory: .cachesDirectory.appending(path: "images"))
-            images = cache.platformImages(maximumPixelSize: 1024)
-        } catch {
-            problem = error.localizedDescription
-        }
     }
 
     // MARK: What the user does

@@ -10,12 +10,12 @@ public import Foundation
 
 /// A cache of values that are decoded from resources, such as images. It keeps the values in memory instead of the bytes.
 ///
-///     let cache = try await ResourceCache(directory: directory)
+///     let cache = ResourceCache(directory: directory)
 ///     let thumbnails = cache.decoded(cost: \.byteCount) { data in try Thumbnail(data) }      // DecodedCache<Thumbnail>
 ///     let thumbnail = try await thumbnails.value(for: url)
 ///
 /// A value is looked up in memory first. If it isn't there, its bytes come from the disk or the network, as described in
-/// ``ResourceCache/data(for:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images, see
+/// ``ResourceCache/data(for:headerFields:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images, see
 /// ``ImageCache``.
 ///
 /// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the
@@ -125,7 +125,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         guard let decoded = memory.value(for: key),
             resources.policy.isFresh(decoded.head, at: resources.now())
         else { return nil }
-        if let row = decoded.row { resources.disk.uses.note(row) }
+        if let row = decoded.row { resources.stage.storeIfOpen?.uses.note(row) }
         return decoded.value
     }
 

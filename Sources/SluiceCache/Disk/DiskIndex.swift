@@ -208,6 +208,20 @@ enum DiskIndex {
         return head.isSuperseded(by: stored.head, at: now)
     }
 
+    /// Returns the keys of the ready rows that belong to at least one of these groups, of whatever origin. Reads all rows.
+    static func keys(inGroups groups: Set<String>, in database: Database) throws -> Set<ResourceKey> {
+        let sql = "SELECT CAST(key AS TEXT), fields FROM entry WHERE state = 0 AND fields LIKE '%cache-groups:%'"
+        var keys: Set<ResourceKey> = []
+        let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
+        while let row = try rows.next() {
+            guard let fields = String.fromDatabaseValue(row[1]).flatMap({ HTTPFields(lines: $0) }),
+                !fields.cacheGroups.isDisjoint(with: groups)
+            else { continue }
+            keys.insert(ResourceKey(text: String.fromDatabaseValue(row[0]) ?? ""))
+        }
+        return keys
+    }
+
     static func ready(_ row: Row, _ policy: CachePolicy) -> Ready? {
         guard let bytes = Int.fromDatabaseValue(row[1]), bytes >= 0,
             let digest = Data.fromDatabaseValue(row[2]), digest.count == 32,

@@ -135,6 +135,11 @@ final class DiskStore: Sendable {
         }
     }
 
+    /// Returns the keys of the stored responses that belong to at least one of these groups, of whatever origin. Reads the whole index.
+    func keys(inGroups groups: Set<String>) async throws -> Set<ResourceKey> {
+        try await database.read { try DiskIndex.keys(inGroups: groups, in: $0) }
+    }
+
     /// Returns the body if it has the row's length and digest; ``verification`` says when the digest is checked. An error, for example
     /// because the file can't be read, doesn't mean that the response is damaged.
     func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<Data> {
@@ -221,6 +226,22 @@ final class DiskStore: Sendable {
         else { return nil }
         uses.note(row.id)
         return (row, body)
+    }
+
+    /// Returns the only row of a key, if its body is in a file that this process has verified. The index isn't read, as in
+    /// ``verifiedBody(for:where:)``.
+    func verifiedFile(of key: ResourceKey) -> DiskIndex.Ready? {
+        guard !uses.isDue, let (row, _) = verified.row(for: key), row.body == nil else { return nil }
+        return row
+    }
+
+    /// Returns a part of a verified file if it is in the page cache. Doesn't wait.
+    func part(_ bytes: Range<Int64>, of row: DiskIndex.Ready) -> Data? {
+        guard let path = verified.path(of: row.id), let first = Int(exactly: bytes.lowerBound),
+            let part = files.contentsWithoutWaiting(ofPath: path, size: row.bytes, part: first..<first + bytes.count)
+        else { return nil }
+        uses.note(row.id)
+        return part
     }
 
     private static let meansDamage: Set<FileError.Code> = [

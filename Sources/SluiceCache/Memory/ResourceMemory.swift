@@ -136,6 +136,15 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         _ = state.withLock { $0.keep(visit.key, visit.version, candidates) }
     }
 
+    /// Returns the keys whose value matches, and those of running visits if `nil` matches.
+    func keys(where matches: @Sendable (Value?) -> Bool) -> Set<ResourceKey> {
+        state.withLock { state in
+            var keys: Set<ResourceKey> = matches(nil) ? Set(state.visited.keys) : []
+            for (key, item) in state.values.items where matches(item.value) { keys.insert(key) }
+            return keys
+        }
+    }
+
     // MARK: Changes
 
     /// Removes the value. No running visit may store anything.
@@ -217,7 +226,7 @@ extension ResourceCache {
     /// A memory hit counts as a use of the entry on disk. The next transaction writes it to the index.
     func noteMemoryHit(_ response: StoredResponse) {
         count { $0.memoryHits += 1 }
-        if let row = response.row { disk.uses.note(row) }
+        if let row = response.row { stage.storeIfOpen?.uses.note(row) }
     }
 
     /// Stores a whole response that a visit found, beside the other variants of its URL.

@@ -117,8 +117,9 @@ extension CachePolicy {
             return false
         }
         if head.fields.variesByEverything { return false }
-        // Without a valid range, a 206 could be mistaken for a whole response (section 3.3). A 200 with a range may be a part.
-        if status == 206 ? head.part == nil : head.fields[.contentRange] != nil { return false }
+        // Without a valid range, a 206 could be mistaken for a whole response (section 3.3). In other responses, the field has no meaning
+        // (RFC 9110, section 14.4).
+        if status == 206, head.part == nil { return false }
         return Self.cacheableStatuses.contains(status) || control.isPublic || control.isPrivate
             || head.hasExplicitFreshness
     }
@@ -349,7 +350,9 @@ extension CachePolicy {
     /// A successful request with an unsafe method invalidates its URL, and the URLs of the same origin that its response names. A response
     /// to `POST` may be stored.
     private func unsafe(_ record: ExchangeRecord) -> Outcome {
-        var outcome = Outcome(delivery: .response, invalidations: invalidations(by: record))
+        var outcome = Outcome(
+            delivery: .response, invalidations: invalidations(by: record),
+            groupInvalidations: groupInvalidations(by: record))
         if record.isComplete, let head = head(of: record), mayStore(head, for: record.request) {
             outcome.addition = Outcome.Addition(head: head, body: [.response])
         }

@@ -110,6 +110,8 @@ struct CachePolicy: Sendable {
         var addition: Addition?
         /// The URLs whose stored responses must all be removed. If the URL of the request is among them, remove them before the addition.
         var invalidations: Set<ResourceKey> = []
+        /// The groups of the request's origin whose stored responses must all be removed.
+        var groupInvalidations: Set<String> = []
     }
 }
 
@@ -167,7 +169,7 @@ extension CachePolicy {
 
     /// Returns whether stored responses can answer the request. All other methods go to the server, including `POST`, although a `GET` may
     /// use the response to a `POST` (RFC 9110, section 9.3.3).
-    private func isAnswerable(_ request: TransportRequest) -> Bool {
+    func isAnswerable(_ request: TransportRequest) -> Bool {
         request.method == .get || request.method == .head
     }
 
@@ -248,19 +250,48 @@ extension CachePolicy {
         _ request: TransportRequest, _ stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
         let fields = request.headerFields
-        guard request.method == .get, fields[.range] == nil, fields[.ifModifiedSince] == nil else { return .fetch }
+        guard request.method == .get, fields[.ifModifiedSince] == nil else { return .fetch }
         if fields[.ifNoneMatch] == nil,
             let part = stored.first(where: { $0.variant.matches(fields, policy: self) && $0.part != nil }),
-            let range = part.part, range.lowerBound == 0, let validator = Validator(part.fields, now: part.received)
+            let rest = rest(of: part, for: request), let validator = Validator(part.fields, now: part.received)
         {
             var fields = fields
-            fields[.range] = "bytes=\(range.upperBound)-"
+            fields[.range] = rest
             fields[.ifRange] = validator.field
             return .complete(fields)
         }
+        guard fields[.range] == nil else { return .fetch }
         let tags = stored.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
             .compactMap { EntityTag(of: $0.fields) }
         return tags.isEmpty ? .fetch : union(of: fields, with: tags).map { .validate($0) } ?? .fetch
+    }
+}
+
+// MARK: - The rest of a stored part (RFC 9111, section 3.4)
+
+extension CachePolicy {
+    /// Returns the range that completes a stored part to what a request asks for, or `nil` if that isn't one range next to the part.
+    ///
+    /// ```text
+    /// stored     ░░░░████████░░░░        stored     ░░░░████████
+    /// request        ·███████████        request    ████████████
+    /// missing                ████        missing    ████
+    /// ```
+    private func rest(of head: StoredResponse.Head, for request: TransportRequest) -> String? {
+        guard let part = head.part else { return nil }
+        guard request.headerFields[.range] != nil else {
+            if part.lowerBound == 0 { return "bytes=\(part.upperBound)-" }
+            return part.upperBound == head.total ? "bytes=0-\(part.lowerBound - 1)" : nil
+        }
+        guard let range = RequestedRange(request.headerFields), ifRangeHolds(request, head) else { return nil }
+        guard let wanted = head.total.map({ range.bytes(of: $0) }) ?? range.bytes else {
+            // Without the length, only the start of an open range is known.
+            guard head.total == nil, case .from(let first, .max) = range else { return nil }
+            return part.contains(first) ? "bytes=\(part.upperBound)-" : nil
+        }
+        if part.contains(wanted.lowerBound) { return "bytes=\(part.upperBound)-\(wanted.upperBound - 1)" }
+        if part.contains(wanted.upperBound - 1) { return "bytes=\(wanted.lowerBound)-\(part.lowerBound - 1)" }
+        return nil
     }
 }
 

@@ -46,6 +46,9 @@ struct Freshness: Sendable, Hashable {
         initialAge + max(0, now.secondsSince1970 - received)
     }
 
+    /// How many seconds longer the response is fresh. Negative if it is stale.
+    func timeLeft(at now: HTTPDate) -> Int64 { lifetime - age(at: now) }
+
     /// Whether the age is known. It isn't if the clock was set back to before the time of arrival.
     func isAgeKnown(at now: HTTPDate) -> Bool {
         now.secondsSince1970 >= received

@@ -18,6 +18,7 @@ struct Answer: Sendable {
     var stored: Stored?
     /// The number of attempts.
     var attempts = 1
+    var status = CacheStatus()
 
     struct Stored: Sendable {
         var head: StoredResponse.Head
@@ -35,7 +36,14 @@ struct Answer: Sendable {
 
 extension Answer {
     init(_ transfer: SharedTransfer, _ reader: SharedBodyReader) {
-        self.init(response: transfer.response, stream: .transfer(transfer, reader))
+        self.init(response: transfer.response, stream: .transfer(transfer, reader), status: transfer.status)
+    }
+
+    /// Returns the answer for a caller that waited for the exchange of another one.
+    func collapsed() -> Answer {
+        var answer = self
+        answer.status.isCollapsed = status.forwarding != nil
+        return answer
     }
 
     /// Returns the response with its whole body.
@@ -60,9 +68,10 @@ extension Answer {
     }
 
     func streamed(for url: URL) -> StreamedResponse {
-        StreamedResponse(
-            status: response.status, headerFields: response.headerFields, body: body(of: url),
-            source: response.source)
+        var fields = response.headerFields
+        fields.append(status)
+        return StreamedResponse(
+            status: response.status, headerFields: fields, body: body(of: url), source: response.source)
     }
 
     /// Returns the answer with its own reader. A shared answer's reader is released along with the answer. If it stayed at the beginning, a

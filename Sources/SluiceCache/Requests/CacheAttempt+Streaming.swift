@@ -18,7 +18,7 @@ import Foundation
 extension CacheAttempt {
     private enum Opened: Sendable {
         case whole(Received)
-        case arriving(CachedResponse, SharedBody)
+        case arriving(CachedResponse, SharedBody, isStored: Bool)
     }
 
     enum Sent: Sendable {
@@ -27,7 +27,9 @@ extension CacheAttempt {
     }
 
     /// Sends a request in a separate task, which ends when the body has arrived or its last reader has left.
-    func stream(_ sent: HTTPFields, _ stored: [Candidate]) async throws -> Sent {
+    func stream(
+        _ sent: HTTPFields, _ stored: [Candidate], _ forwarding: CacheStatus.Forwarding
+    ) async throws -> Sent {
         let (promise, resolver) = Promise<Opened, any Error>.makePromise()
         let task = cache.transfers.start(UUID(), priority: Task.currentPriority) {
             do {
@@ -45,8 +47,9 @@ extension CacheAttempt {
         }
         switch opened {
         case .whole(let received): return .whole(received)
-        case .arriving(let response, let body):
-            let transfer = SharedTransfer(response, body, task)
+        case .arriving(let response, let body, let isStored):
+            let status = CacheStatus(forwarding: forwarding, isStored: isStored)
+            let transfer = SharedTransfer(response, status, body, task)
             if !request.isAlone {
                 cache.running.insert(transfer, for: request.key.of(visit))
                 if body.hasEnded { cache.running.remove(body, for: request.key.of(visit)) }
@@ -74,7 +77,7 @@ extension CacheAttempt {
         let writer = await beginWriting(outcome.addition?.head, announced: response.contentLength)
         let body = SharedBody(spoolingTo: writer?.file, of: request.url)
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
-        resolver.succeed(.arriving(head, body))
+        resolver.succeed(.arriving(head, body, isStored: writer != nil))
         await receiveAndStore(response, record, into: body, writer, stored)
         if !request.isAlone { cache.running.remove(body, for: request.key.of(visit)) }
     }

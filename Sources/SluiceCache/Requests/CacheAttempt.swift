@@ -37,7 +37,7 @@ struct CacheAttempt: Sendable {
     var policy: CachePolicy { cache.policy }
 
     func answer() async throws -> Answer {
-        if let answer = inMemory() { return answer }
+        if let answer = withoutWaiting() { return answer }
         var stored = try await lookUp()
         while true {
             let index: Int
@@ -51,9 +51,12 @@ struct CacheAttempt: Sendable {
                 (index, served, background) = (chosen, answer, fields)
             case .fetch: return try await send(request.headerFields, stored)
             case .validate(let fields), .complete(let fields): return try await send(fields, stored)
-            case .fail: return Answer(response: CachedResponse(504, [:], Data(), .cache))
+            case .fail:
+                return Answer(
+                    response: CachedResponse(504, [:], Data(), .cache), status: CacheStatus(detail: "only-if-cached"))
             }
-            if let answer = try await answer(served, from: &stored[index]) {
+            if var answer = try await answer(served, from: &stored[index]) {
+                answer.status = .hit(stored[index].head, at: cache.now())
                 noteUse(of: stored[index], from: answer.response.source, total: stored.count)
                 if let background { validateInBackground(background) }
                 return answer
@@ -65,10 +68,13 @@ struct CacheAttempt: Sendable {
 
     private func send(_ fields: HTTPFields, _ stored: [Candidate]) async throws -> Answer {
         var (fields, stored, isAgain) = (fields, stored, false)
+        let forwarding =
+            request.isAlone
+            ? .bypass : policy.forwarding(of: request.transport, stored: stored.map(\.head), at: cache.now())
         while true {
             let received: Received
             if request.arrives {
-                switch try await stream(fields, stored) {
+                switch try await stream(fields, stored, forwarding) {
                 case .arriving(let answer): return answer
                 case .whole(let whole): received = whole
                 }
@@ -80,7 +86,10 @@ struct CacheAttempt: Sendable {
                     }
                 }
             }
-            if let answer = try await apply(received, to: &stored, isAgain: isAgain) { return answer }
+            if var answer = try await apply(received, to: &stored, isAgain: isAgain) {
+                answer.status.forwarding = forwarding
+                return answer
+            }
             (fields, stored, isAgain) = (request.headerFields, [], true)
         }
     }
@@ -101,9 +110,12 @@ struct CacheAttempt: Sendable {
         var stored = try await lookUp()
         let stale = policy.staleResponse(
             for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now(), isOffline: true)
-        guard let (index, served) = stale, let answer = try await answer(served, from: &stored[index]) else {
+        guard let (index, served) = stale, var answer = try await answer(served, from: &stored[index]) else {
             throw error
         }
+        var status = CacheStatus.hit(stored[index].head, at: cache.now())
+        (status.isHit, status.forwarding) = (false, .stale)
+        answer.status = status
         return answer
     }
 }
@@ -112,7 +124,24 @@ struct CacheAttempt: Sendable {
 
 // In memory and on disk. Disk errors count as disk failures, and the request continues without the disk.
 extension CacheAttempt {
-    /// Returns an answer from memory. This needs no index.
+    /// Returns an answer that needs neither the index nor the network.
+    func withoutWaiting() -> Answer? { inMemory() ?? inVerifiedFile() }
+
+    /// Returns a part of a file that this process has verified, if the part is in the page cache.
+    private func inVerifiedFile() -> Answer? {
+        guard !request.isAlone, request.headerFields[.range] != nil, !cache.isOutOfDate(key),
+            let disk = cache.stage.storeIfOpen, let row = disk.verifiedFile(of: key),
+            case .serve(_, let served) = policy.decision(
+                for: request.transport, mode: request.mode, stored: [row.head], at: cache.now()),
+            !served.bytes.isEmpty, served.bytes.count < row.head.length, let body = disk.part(served.bytes, of: row)
+        else { return nil }
+        cache.count { $0.diskHits += 1 }
+        return Answer(
+            response: CachedResponse(served.status, served.fields, body, .disk),
+            stored: .init(head: row.head, row: row.id), status: .hit(row.head, at: cache.now()))
+    }
+
+    /// Returns an answer from memory.
     private func inMemory() -> Answer? {
         guard !request.isAlone, let all = cache.memory.value(for: key), all.areAll else { return nil }
         let kept = all.responses
@@ -122,7 +151,9 @@ extension CacheAttempt {
             let response = served.response(from: kept[index].body, .memory)
         else { return nil }
         cache.noteMemoryHit(kept[index])
-        return Answer(response: response, stored: .init(head: kept[index].head, row: kept[index].row))
+        return Answer(
+            response: response, stored: .init(head: kept[index].head, row: kept[index].row),
+            status: .hit(kept[index].head, at: cache.now()))
     }
 
     /// Returns all stored responses for the URL. Throws only `CancellationError`.
@@ -187,12 +218,31 @@ extension CacheAttempt {
             return try await opened(served, stored, source ?? .disk)
         }
         let source = source ?? (stored.body == nil ? .disk : .memory)
+        if let part = try await partOfFile(served, stored, source) { return part }
         // A 304 and the response to HEAD need no body.
         let needsNone = served.bytes.isEmpty && stored.head.length > 0
         let body = needsNone ? Data() : try await body(of: &stored)
         return served.response(from: body, source).map {
             Answer(response: $0, stored: .init(head: stored.head, row: stored.row?.id))
         }
+    }
+
+    /// Returns the answer from a part of a large file, without reading the rest, or `nil` if this isn't such an answer, or the file is lost.
+    private func partOfFile(
+        _ served: CachePolicy.Served, _ stored: Candidate, _ source: CachedResponse.Source
+    ) async throws -> Answer? {
+        guard stored.body == nil, let row = stored.row, row.body == nil, stored.head.length > SharedBodyState.piece,
+            !served.bytes.isEmpty, served.bytes.count < stored.head.length,
+            let file = try await read(row, cache.disk.openBody)
+        else { return nil }
+        var (body, rest) = (Data(), served.bytes)
+        while !rest.isEmpty {
+            body += try await file.readBody(rest, of: request.url)
+            rest = served.bytes.lowerBound + Int64(body.count)..<rest.upperBound
+        }
+        return Answer(
+            response: CachedResponse(served.status, served.fields, body, source),
+            stored: .init(head: stored.head, row: row.id))
     }
 
     /// Returns the answer from a large file, or `nil` if the file is lost.
@@ -305,13 +355,22 @@ extension CacheAttempt {
     /// Returns the visit in which the response itself may be stored.
     private func invalidating(by record: CachePolicy.ExchangeRecord) async -> ResourceCache.Visit {
         let keys = policy.invalidations(by: record)
-        guard !keys.isEmpty else { return visit }
+        var groups = policy.groupInvalidations(by: record)
+        guard !keys.isEmpty || !groups.isEmpty else { return visit }
         for key in keys {
             do {
+                groups.formUnion(try await cache.groups(of: key))
                 try await cache.invalidate(key)
             } catch {
+                cache.forget(key)
+                cache.noteRemoval(of: key, hasFailed: true)
                 cache.noteDiskFailure(error)
             }
+        }
+        do {
+            try await cache.invalidate(groups, of: request.url.origin)
+        } catch {
+            cache.noteDiskFailure(error)
         }
         return cache.memory.visit(key)
     }
@@ -391,8 +450,12 @@ extension CacheAttempt {
                     record.response.status.code, record.response.headerFields, received.body, .network))
         }
         if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
+            answer?.status.isStored = true
             if case .stored = outcome.delivery {} else { answer?.stored = kept }
         }
+        let status = record.response.status.code
+        if let answered = answer?.response.status.code, answered != status { answer?.status.serverStatus = status }
+        if let head = answer?.stored?.head { answer?.status.ttl = head.freshness.timeLeft(at: cache.now()) }
         if let failure = received.failure { throw failure }
         return answer
     }

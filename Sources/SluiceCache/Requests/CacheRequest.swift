@@ -23,13 +23,13 @@ struct CacheRequest: Sendable {
 
     init(
         _ transport: TransportRequest, mode: ResourceCache.LookupMode = .useCache, keepsInMemory: Bool = true,
-        isAlone: Bool = false, isStreamed: Bool = false
+        isStreamed: Bool = false
     ) {
         self.transport = transport
         self.mode = mode
         self.keepsInMemory = keepsInMemory
         let hasBody = transport.body != nil && (transport.method == .get || transport.method == .head)
-        self.isAlone = isAlone || transport.url.holdsCredentials || hasBody
+        isAlone = transport.url.holdsCredentials || hasBody
         self.isStreamed = isStreamed
     }
 

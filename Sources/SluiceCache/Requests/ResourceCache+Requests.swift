@@ -12,35 +12,28 @@ public import Foundation
 extension ResourceCache {
     /// Returns the bytes of a resource, from the cache or from its server.
     ///
-    /// Concurrent requests for the URL share one exchange, including requests from ``response(for:mode:)`` without header fields. A URL
-    /// with a user name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
+    ///     let logo = try await cache.data(for: url)
+    ///     let profile = try await cache.data(for: url, headerFields: [.authorization: token])
+    ///
+    /// The header fields are part of the request, as in ``response(for:mode:)``: a stored response is used only for requests to which the
+    /// server would give the same response (`Vary`), and one to a request with `Authorization` only for requests with the same credentials.
+    /// To keep a response out of the cache, send `Cache-Control: no-store`.
+    ///
+    /// Concurrent requests with the same URL and fields share one exchange, including those of ``response(for:mode:)``. A URL with a user
+    /// name or password is fetched for this caller only, and its response isn't stored.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately. The fetch continues for other callers that wait for it.
     /// - Failure: A `TransferError`, including for a status other than 200 and 203, and for a body with a content coding.
-    public func data(for url: URL) async throws -> Data {
+    public func data(for url: URL, headerFields: HTTPFields = [:]) async throws -> Data {
         try checkOpen(for: url)
-        if let response = freshInMemory(url) {
-            noteMemoryHit(response)
-            return response.body
+        if headerFields.isEmpty {
+            if let response = freshInMemory(url) {
+                noteMemoryHit(response)
+                return response.body
+            }
+            if let body = freshInVerifiedRow(url) { return body }
         }
-        if let body = freshInVerifiedRow(url) { return body }
-        return try await dataAnswer(to: CacheRequest(TransportRequest(url))).data
-    }
-
-    /// Returns the bytes of a resource, requested with the given header fields and for this caller only.
-    ///
-    ///     let page = try await cache.data(for: url, headerFields: [.authorization: token])
-    ///
-    /// The cache doesn't look up the response, share it with concurrent callers or store it. Limits and retries apply. If the response may
-    /// be stored as HTTP's rules allow, use ``response(for:mode:)`` instead. Without fields, the method is the same as ``data(for:)``.
-    ///
-    /// - Cancellation: The call throws `CancellationError` immediately, and the exchange ends.
-    /// - Failure: A `TransferError`, as with ``data(for:)``.
-    public func data(for url: URL, headerFields: HTTPFields) async throws -> Data {
-        guard !headerFields.isEmpty else { return try await data(for: url) }
-        try checkOpen(for: url)
-        let request = CacheRequest(TransportRequest(url, headerFields: headerFields), isAlone: true)
-        return try await data(of: attempts(request, memory.visit(ResourceKey(url))), url)
+        return try await dataAnswer(to: CacheRequest(TransportRequest(url, headerFields: headerFields))).data
     }
 
     /// Returns the response to a request, from the cache or from its server.
@@ -48,6 +41,7 @@ extension ResourceCache {
     ///     var request = TransportRequest(url, headerFields: [.acceptLanguage: "de"])
     ///     let page = try await cache.response(for: request)
     ///     print(page.status, page.headerFields[.age] ?? "new", page.source)
+    ///     print(page.headerFields[.init("Cache-Status")!] ?? "")      // Sluice; hit; ttl=376
     ///
     /// Any status is a response, not an error. The method, the header fields and their `Cache-Control` have their usual meaning in HTTP
     /// (RFC 9111): a successful `POST`, `PUT` or `DELETE` removes the stored responses of its URL, `HEAD` and `Range` are answered from a
@@ -67,8 +61,10 @@ extension ResourceCache {
         for request: TransportRequest, mode: LookupMode = .useCache
     ) async throws -> CachedResponse {
         try checkOpen(for: request.url)
-        return try await answer(to: CacheRequest(request, mode: mode))
-            .whole(of: request.url, upTo: configuration.maximumResponseSize)
+        let answer = try await answer(to: CacheRequest(request, mode: mode))
+        var response = try await answer.whole(of: request.url, upTo: configuration.maximumResponseSize)
+        response.headerFields.append(answer.status)
+        return response
     }
 
     /// Returns the response to a request, with a body that the caller reads as it arrives.
@@ -136,7 +132,8 @@ public struct CachedResponse: Sendable {
 
     /// The status, such as 200.
     public var status: HTTPResponse.Status
-    /// The header fields. A stored response has its `Age`.
+    /// The header fields. A stored response has its `Age`, and each response a `Cache-Status`, which says how the cache handled the request
+    /// (RFC 9211).
     public var headerFields: HTTPFields
     /// The bytes of the body.
     public var body: Data
@@ -155,7 +152,8 @@ public struct CachedResponse: Sendable {
 public struct StreamedResponse: Sendable {
     /// The status, such as 200.
     public var status: HTTPResponse.Status
-    /// The header fields. A stored response has its `Age`.
+    /// The header fields. A stored response has its `Age`, and each response a `Cache-Status`, which says how the cache handled the request
+    /// (RFC 9211).
     public var headerFields: HTTPFields
     /// The bytes of the body. Releasing the body before you have read all of it ends the exchange, unless another caller is reading it.
     public var body: ResponseBody
@@ -175,10 +173,12 @@ extension ResourceCache {
         // Keep the generation from being reused while a caller waits.
         defer { withExtendedLifetime(visit) {} }
         guard request.isShared else { return try await attempts(request, visit) }
+        let attempt = CacheAttempt(cache: self, request: request, visit: visit, isLast: true)
+        if let answer = attempt.withoutWaiting() { return answer }
         let key = request.key.of(visit)
         if let (transfer, reader) = running.makeReader(for: key) {
             count { $0.coalesced += 1 }
-            return Answer(transfer, reader)
+            return Answer(transfer, reader).collapsed()
         }
         let began = Began()
         do {
@@ -188,8 +188,9 @@ extension ResourceCache {
                 began.isSet.store(true, ordering: .releasing)
                 return try await self.attempts(request, visit)
             }
-            if !began.isSet.load(ordering: .acquiring) { count { $0.coalesced += 1 } }
-            return answer.forOneCaller()
+            if began.isSet.load(ordering: .acquiring) { return answer.forOneCaller() }
+            count { $0.coalesced += 1 }
+            return answer.forOneCaller().collapsed()
         } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
             // Another caller wanted the whole body.
             return try await attempts(request, visit)
@@ -249,7 +250,7 @@ extension ResourceCache {
         // Begin the visit first, so that an invalidation whose removal fails after the check ends it.
         let visit = memory.visit(key)
         guard !isOutOfDate(key) else { return nil }
-        let found = disk.verifiedBody(for: key) {
+        let found = stage.storeIfOpen?.verifiedBody(for: key) {
             $0.head.isUsableAsData && policy.isFresh($0.head, at: now())
         }
         guard let (row, body) = found else { return nil }

@@ -75,9 +75,8 @@ struct CacheLocation: Sendable {
             maximumDiskSize: limit, maximumDiskEntrySize: entryLimit, maximumResponseSize: Int(entryLimit),
             // The download queue retries.
             retries: RetryPolicy(maximumRetries: 0))
-        let cache = try await naming {
-            try await ResourceCache(directory: directory, configuration: configuration, transport: transport)
-        }
+        let cache = ResourceCache(directory: directory, configuration: configuration, transport: transport)
+        try await naming { try await cache.open() }
         let result = await Result { try await body(cache) }
         if case .success = result { await cache.finishValidations(within: Self.validationTime) }
         let closing = await Result { try await naming { try await cache.shutdown() } }

@@ -75,7 +75,9 @@ extension FileIO {
     /// Works only in directories that are known to be local, because opening a file on NFS or FUSE waits for another machine or process.
     /// Works only for regular files, and only if the read confirms the size that fstat returned. Otherwise returns `nil`, and another lane
     /// starts over. A FIFO is returned open, because opening it may have released a writer that was waiting for a reader.
-    func contentsInline(of path: String, limit: Int) -> FileContents? {
+    ///
+    /// - Parameter part: The bytes to read of a file with `limit` bytes, or `nil` for a whole file with at most `limit` bytes.
+    func contentsInline(of path: String, limit: Int, part: Range<Int>? = nil) -> FileContents? {
         guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }
         var data: Data?
         defer {
@@ -104,7 +106,12 @@ extension FileIO {
             runDetached { [system] in system.closeQuietly(descriptor) }
             return nil
         }
-        data = contentsInline(descriptor, status, limit: limit)
+        data =
+            if let part {
+                partInline(descriptor, status, part, of: limit)
+            } else {
+                contentsInline(descriptor, status, limit: limit)
+            }
         // Not counted in openCount: all threads would contend for that counter's cache line.
         _ = system.calls.close(descriptor)
         return data.map { .whole($0) }
@@ -122,6 +129,19 @@ extension FileIO {
             return max(0, result)
         }
         return result == size ? buffer.data() : nil
+    }
+
+    private func partInline(_ descriptor: CInt, _ status: RawStatus, _ part: Range<Int>, of size: Int) -> Data? {
+        guard status.isRegularFile, Int(clamping: status.size) == size, part.upperBound <= size, !part.isEmpty,
+            part.count <= Self.maximumInline
+        else { return nil }
+        var buffer = ReadBuffer(expected: part.count)
+        var result = 0
+        buffer.append(atMost: part.count) { free in
+            result = system.retrying { system.calls.inline.read(descriptor, free, Int64(part.lowerBound)) }
+            return max(0, result)
+        }
+        return result == part.count ? buffer.data() : nil
     }
 }
 

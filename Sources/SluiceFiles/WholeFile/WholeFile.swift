@@ -241,6 +241,12 @@ extension FileIO {
         return data
     }
 
+    /// Reads a part of a regular file that has `size` bytes on the calling thread, if the part is in memory. Otherwise returns `nil`.
+    package func contentsWithoutWaiting(ofPath path: String, size: Int, part: Range<Int>) -> Data? {
+        guard case .whole(let data) = contentsInline(of: path, limit: size, part: part) else { return nil }
+        return data
+    }
+
     /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a partial file while the
     /// bytes are being written, or if the process is killed. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if
     /// the name is taken.

@@ -111,18 +111,20 @@ import Testing
                     policy: living.policy)
                 let response = StoredResponse(head: head, body: pattern(1000))
                 let digest = await sha256(response.body)
-                let inserted = try await living.disk.makeRoom(for: 1000, key) { [slot = living.disk.slot] in
+                let disk = try await living.disk
+                let inserted = try await disk.makeRoom(for: 1000, key) { [slot = disk.slot] in
                     try DiskIndex.insertWriting(
                         response.head, bytes: response.body.count, digest: digest, key: key, writer: slot.number,
                         now: 1, in: $0)
                 }.inserted
                 let row = try #require(inserted)
-                let file = living.disk.file(row, key)
+                let file = disk.file(row, key)
                 try FileManager.default.createDirectory(
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: false)
                 try pattern(1000).write(to: file)
 
-                try await withCache(in: directory, transport) { #expect($0.disk.slot.number == 1) }
+                let number = try await withCache(in: directory, transport) { try await $0.disk.slot.number }
+                #expect(number == 1)
                 #expect(bodies(in: directory).count == 1)
                 let rows = try await living.disk.database.read {
                     try Int.fetchOne($0, sql: "SELECT count(*) FROM entry")

@@ -143,7 +143,7 @@ import Testing
     @Test func `an index that breaks fails no request`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            let cache = try await ResourceCache(directory: directory, transport: transport)
+            let cache = ResourceCache(directory: directory, transport: transport)
             try await cache.disk.database.write { try $0.execute(sql: "DROP TABLE entry") }
             try await expect(pattern(1000), from: cache, url("a"))
             try await expect(pattern(1000), from: cache, url("a"))

@@ -327,7 +327,7 @@ import Testing
             try await withCache(in: directory, transport) { cache in
                 // A file's name contains its row number.
                 for (name, row) in [("a", 1), ("b", 2), ("c", 3)] {
-                    let file = cache.disk.file(Int64(row), ResourceKey(url(name)))
+                    let file = try await cache.disk.file(Int64(row), ResourceKey(url(name)))
                     try FileManager.default.createDirectory(
                         at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                     try pattern(1000).write(to: file)
@@ -339,7 +339,7 @@ import Testing
                     try String.fetchAll($0, sql: "SELECT variant FROM entry ORDER BY key")
                 }
                 #expect(variants == ["", "accept-language\ncookie\n", ""])
-                #expect(cache.disk.salt.count == 16)
+                #expect(try await cache.disk.salt.count == 16)
                 try await expectConsistent(cache, entries: 3)
             }
         }
@@ -351,7 +351,7 @@ import Testing
             let transport = ClosureTransport { _, _ in .bytes(pattern(2)) }
             try await withCache(in: directory, transport, largestInIndex: 2048) { cache in
                 for (name, row) in [("a", 1), ("b", 2)] {
-                    let file = cache.disk.file(Int64(row), ResourceKey(url(name)))
+                    let file = try await cache.disk.file(Int64(row), ResourceKey(url(name)))
                     try FileManager.default.createDirectory(
                         at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                     try pattern(1000).write(to: file)

@@ -38,7 +38,8 @@ import Testing
                 try await withCache(
                     in: directory, transport, configuration, files: files, largestInIndex: largestInIndex
                 ) { second in
-                    #expect(first.disk.slot.number == 0 && second.disk.slot.number == 1)
+                    #expect(try await first.disk.slot.number == 0)
+                    #expect(try await second.disk.slot.number == 1)
                     try await withThrowingTaskGroup { group in
                         for number in 0..<200 {
                             let cache = number % 2 == 0 ? first : second

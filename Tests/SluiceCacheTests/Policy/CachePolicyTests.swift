@@ -332,7 +332,14 @@ struct PolicyScenario {
             case .again, .interim: nil
             }
         entries[key] = old.indices.filter { !outcome.removals.contains($0) }.map { old[$0] }
-        for key in outcome.invalidations { entries[key.text] = nil }
+        var groups = outcome.groupInvalidations
+        for key in outcome.invalidations {
+            for entry in entries[key.text] ?? [] { groups.formUnion(entry.head.fields.cacheGroups) }
+            entries[key.text] = nil
+        }
+        for (key, members) in entries where URL(string: key)?.origin == request.url.origin {
+            if members.contains(where: { !$0.head.fields.cacheGroups.isDisjoint(with: groups) }) { entries[key] = nil }
+        }
         if let added {
             guard added.body.count == Int(added.head.length) else {
                 throw Failure(text: "step \(number): the stored body has \(added.body.count) bytes")

@@ -353,6 +353,43 @@ let validationCases = #"""
 
 /// What requests with unsafe methods remove (RFC 9111, section 4.4).
 let invalidationCases = #"""
+    # 9875 3 The response to an unsafe request invalidates groups
+    GET /a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x", "y"}
+    GET /b -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "y";p="q, r"}
+    GET /c -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "z"}
+    POST /d -> fetch <- 200 {Cache-Group-Invalidation: "v", "y"}
+    GET /a -> fetch
+    GET /b -> fetch
+    GET /c -> serve => 200 "3"
+
+    # 9875 2.2.1 An invalidated response takes its groups along
+    GET /a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x"}
+    GET /b -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x"}
+    PUT /a -> fetch <- 204
+    GET /b -> fetch
+
+    # 9875 3 A response to $ invalidates no group
+    for: GET /b -> fetch <- 200 ;; HEAD /b -> fetch <- 200 ;; POST /b -> fetch <- 500
+    GET /a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x"}
+    $ {Cache-Group-Invalidation: "x"}
+    GET /a -> serve => 200 "1"
+
+    # 9875 2.1 A group of another origin is another group
+    GET http://other.test/a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x"}
+    POST /b -> fetch <- 200 {Cache-Group-Invalidation: "x"}
+    GET http://other.test/a -> serve => 200 "1"
+
+    # 9875 2 A group has the name in quotes, and no other: $
+    for: "X" ;; " x" ;; "x\\\\" ;; x ;; "x ;; "y" "x" ;; "x", y ;; ""
+    GET /a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x"}
+    POST /b -> fetch <- 200 {Cache-Group-Invalidation: $}
+    GET /a -> serve => 200 "1"
+
+    # 9651 3.3.3 A name may have escaped characters
+    GET /a -> fetch <- 200 {Cache-Control: max-age=60 | Cache-Groups: "x\"\\y"}
+    POST /b -> fetch <- 200 {Cache-Group-Invalidation: "x\"\\y"}
+    GET /a -> fetch
+
     # 4.4 A successful $ invalidates its URL
     for: POST ;; PUT ;; DELETE ;; PATCH ;; FOO
     GET /a -> fetch <- 200 {Cache-Control: max-age=60}
@@ -499,9 +536,9 @@ let rangeCases = #"""
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | ETag: "a" | $}
     GET {Range: bytes=0-2} -> fetch
 
-    # 3.3 A 200 with a range may be a part, and isn't stored
+    # 9110 14.4 In a response with status 200, a range has no meaning
     GET {Range: bytes=0-2} -> fetch <- 200 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10}
-    GET -> fetch
+    GET -> serve => 200 "012"
 
     # 3.3 A part with no-store isn't stored
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: no-store, max-age=60 | Content-Range: bytes 0-2/10}
@@ -560,20 +597,61 @@ let rangeCases = #"""
     GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | Last-Modified: Sun, 06 Nov 1994 07:49:37 GMT | Date: @0}
     GET -> complete {Range: bytes=5- | If-Range: Sun, 06 Nov 1994 07:49:37 GMT} <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | Last-Modified: Sun, 06 Nov 1994 07:49:37 GMT | Date: @0} => 200 "0123456789"
 
-    # 3.4 A part that doesn't begin at the start isn't completed
+    # 3.4 A part that ends at the end is completed
     GET {Range: bytes=5-9} -> fetch <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | ETag: "a"}
+    GET -> complete {Range: bytes=0-4 | If-Range: "a"} <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"} => 200 "0123456789"
+    GET -> serve => 200 "0123456789"
+
+    # 3.4 A part in the middle isn't completed
+    GET {Range: bytes=3-5} -> fetch <- 206 "345" {Cache-Control: max-age=60 | Content-Range: bytes 3-5/10 | ETag: "a"}
     GET -> fetch
+
+    # 3.4 A part without the length of the whole isn't completed from its end
+    GET {Range: bytes=5-9} -> fetch <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/* | ETag: "a"}
+    GET -> fetch
+
+    # 3.4 A range that begins in a part needs only the rest: $
+    for: bytes=4-7 :: bytes=6-7 ;; bytes=3-9 :: bytes=6-9 ;; bytes=5- :: bytes=6-9 ;; bytes=-7 :: bytes=6-9
+    GET {Range: bytes=3-5} -> fetch <- 206 "345" {Cache-Control: max-age=60 | Content-Range: bytes 3-5/10 | ETag: "a"}
+    GET {Range: $} -> complete {Range: $$ | If-Range: "a"}
+
+    # 3.4 A range that ends in a part needs only the rest: $
+    for: bytes=0-5 :: bytes=0-2 ;; bytes=1-3 :: bytes=1-2 ;; bytes=2-4 :: bytes=2-2
+    GET {Range: bytes=3-5} -> fetch <- 206 "345" {Cache-Control: max-age=60 | Content-Range: bytes 3-5/10 | ETag: "a"}
+    GET {Range: $} -> complete {Range: $$ | If-Range: "a"}
+
+    # 3.4 A range that isn't next to a part, or on both of its sides, is requested as it is: $
+    for: bytes=0-1 ;; bytes=6-9 ;; bytes=0-9 ;; bytes=-1 ;; bytes=7-
+    GET {Range: bytes=3-5} -> fetch <- 206 "345" {Cache-Control: max-age=60 | Content-Range: bytes 3-5/10 | ETag: "a"}
+    GET {Range: $} -> fetch
+
+    # 3.4 A completed range is the answer, and is stored
+    GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"}
+    GET {Range: bytes=3-7} -> complete {Range: bytes=5-7 | If-Range: "a"} <- 206 "567" {Cache-Control: max-age=60 | Content-Range: bytes 5-7/10 | ETag: "a"} => 206 "34567" {Content-Range: bytes 3-7/10 | Content-Length: 5}
+    GET {Range: bytes=0-7} -> serve => 206 "01234567"
+
+    # 3.4 An open range of an unknown length needs only the rest
+    GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/* | ETag: "a"}
+    GET {Range: bytes=2-} -> complete {Range: bytes=5- | If-Range: "a"} <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | ETag: "a"} => 206 "23456789" {Content-Range: bytes 2-9/10}
+
+    # 3.4 If the resource has changed, a range is not completed
+    GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"}
+    GET {Range: bytes=3-7} -> complete {Range: bytes=5-7 | If-Range: "a"} <- 200 "abcdefghij" {Cache-Control: max-age=60 | ETag: "b"} => 200 "abcdefghij"
+
+    # 3.4 A client's own If-Range must hold for the part
+    GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"}
+    GET {Range: bytes=3-7 | If-Range: "b"} -> fetch
 
     # 3.4 Parts with the same strong tag are combined: 2-4 and $
     for: 3-7 :: "34567" ;; 5-7 :: "567" ;; 4-7 :: "4567" ;; 2-7 :: "234567"
     GET {Range: bytes=2-4} -> fetch <- 206 "234" {Cache-Control: max-age=60 | Content-Range: bytes 2-4/10 | ETag: "a"}
-    GET {Range: bytes=$} -> fetch <- 206 $$ {Cache-Control: max-age=60 | Content-Range: bytes $/10 | ETag: "a"}
+    GET (reload) {Range: bytes=$} -> fetch <- 206 $$ {Cache-Control: max-age=60 | Content-Range: bytes $/10 | ETag: "a"}
     GET {Range: bytes=2-7} -> serve => 206 "234567" {Content-Range: bytes 2-7/10}
     GET {Range: bytes=3-6} -> serve => 206 "3456" {Content-Range: bytes 3-6/10}
 
     # 3.4 An earlier part is combined
     GET {Range: bytes=5-9} -> fetch <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | ETag: "a"}
-    GET {Range: bytes=0-5} -> fetch <- 206 "012345" {Cache-Control: max-age=60 | Content-Range: bytes 0-5/10 | ETag: "a"}
+    GET (reload) {Range: bytes=0-5} -> fetch <- 206 "012345" {Cache-Control: max-age=60 | Content-Range: bytes 0-5/10 | ETag: "a"}
     GET -> serve => 200 "0123456789"
 
     # 3.4 A part within another updates it
@@ -591,7 +669,7 @@ let rangeCases = #"""
     for: ETag: "b" ;; ETag: W/"a" ;; X: 1
     GET {Range: bytes=0-4} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a"}
     GET {Range: bytes=5-9} -> fetch <- 206 "abcde" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | $}
-    GET {Range: bytes=0-9} -> fetch
+    GET (cacheOnly) {Range: bytes=0-9} -> fail
     GET {Range: bytes=5-9} -> serve => 206 "abcde"
 
     # 3.4 Parts with the same weak tag aren't combined
@@ -625,7 +703,7 @@ let rangeCases = #"""
     # 3.3 A truncated part is a shorter part
     GET {Range: bytes=2-8} -> fetch <- cut 206 "234" {Cache-Control: max-age=60 | Content-Range: bytes 2-8/10 | ETag: "a"}
     GET {Range: bytes=2-4} -> serve => 206 "234" {Content-Range: bytes 2-4/10}
-    GET {Range: bytes=2-8} -> fetch
+    GET {Range: bytes=2-8} -> complete {Range: bytes=5-8 | If-Range: "a"}
 
     # 3.3 A truncated completion leaves a longer part
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10 | ETag: "a"}
@@ -657,6 +735,6 @@ let rangeCases = #"""
     # 4.1 Parts of different variants aren't combined
     GET {Range: bytes=0-4 | X-A: 1} -> fetch <- 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 0-4/10 | ETag: "a" | Vary: X-A}
     GET {Range: bytes=5-9 | X-A: 2} -> fetch <- 206 "56789" {Cache-Control: max-age=60 | Content-Range: bytes 5-9/10 | ETag: "a" | Vary: X-A}
-    GET {Range: bytes=0-9 | X-A: 1} -> fetch
+    GET (cacheOnly) {Range: bytes=0-9 | X-A: 1} -> fail
     GET {Range: bytes=0-4 | X-A: 1} -> serve => 206 "01234"
     """#

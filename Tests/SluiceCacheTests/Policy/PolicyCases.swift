@@ -102,6 +102,15 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: private="X-A", max-age=60 | X-A: 1}
     GET -> serve => 200 {X-A: 1}
 
+    # 9213 3.1 A private cache ignores fields for shared caches: $
+    for: CDN-Cache-Control: max-age=60 ;; Surrogate-Control: max-age=60
+    GET -> fetch <- 200 {$}
+    GET -> fetch
+
+    # 9213 3.1 A field for shared caches changes nothing
+    GET -> fetch <- 200 {Cache-Control: max-age=60 | CDN-Cache-Control: no-store}
+    GET -> serve => 200 "1"
+
     # 3.5 A response to a request with Authorization is stored for the user
     GET {Authorization: Basic YTpi} -> fetch <- 200 {Cache-Control: max-age=60}
     GET {Authorization: Basic YTpi} -> serve => 200 "1"

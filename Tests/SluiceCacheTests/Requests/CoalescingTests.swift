@@ -203,7 +203,7 @@ import Testing
             }
             // There is one permit. `a` fails, and waits for its second attempt on a clock that the test controls.
             let clock = HeldClock()
-            let cache = try await ResourceCache(
+            let cache = ResourceCache(
                 directory: directory, configuration: .init(concurrency: 1), transport: transport, files: .shared,
                 clock: clock, now: WallClock().now)
             let tasks = (0..<10).map { _ in Task { try await cache.data(for: url("a")) } }

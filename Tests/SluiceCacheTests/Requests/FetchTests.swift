@@ -137,7 +137,7 @@ import TestSupport
                 await began.open()
                 return OriginResponse(announcedLength: 1000, steps: [.send(Array(pattern(10))), .stall])
             } during: { origin in
-                let cache = try await ResourceCache(directory: directory)
+                let cache = ResourceCache(directory: directory)
                 let url = try URL(fetchable: origin.url("/a"))
                 let callers = (0..<5).map { _ in Task { try await cache.data(for: url) } }
                 await began.pass()

@@ -14,6 +14,40 @@ import Testing
         TransportRequest(url("a"), method: method, headerFields: fields)
     }
 
+    @Test func `a part of a large file is read without the rest`() async throws {
+        let size = 3 << 20
+        let transport = ClosureTransport { _, _ in .bytes(pattern(size)) }
+        try await withDirectory { directory in
+            try await withCache(in: directory, transport) { try await expect(pattern(size), from: $0, url("a")) }
+            try await withCache(in: directory, transport) { cache in
+                func expectPart(_ range: String, _ bytes: Range<Int>) async throws {
+                    let response = try await cache.response(for: Self.request([.range: range]))
+                    #expect(response.status == .partialContent && response.source == .disk)
+                    #expect(same(response.body, pattern(size)[bytes]), "\(range)")
+                    let expected = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(size)"
+                    #expect(response.headerFields[.contentRange] == expected)
+                    let streamed = try await cache.bytes(for: Self.request([.range: range]))
+                    #expect(same(try await streamed.body.collect(upTo: size), pattern(size)[bytes]), "\(range)")
+                }
+                // The first one verifies the file.
+                for _ in 0..<2 {
+                    try await expectPart("bytes=0-9", 0..<10)
+                    try await expectPart("bytes=1000000-1065535", 1_000_000..<1_065_536)
+                    try await expectPart("bytes=-500", size - 500..<size)
+                    try await expectPart("bytes=1-", 1..<size)
+                }
+                #expect(cache.statistics.diskHits == 16 && transport.requests.values.count == 1)
+                #expect(cache.memory.count == 0, "the whole body isn't read")
+
+                let file = try await file(of: url("a"), in: cache)
+                try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(size - 1))
+                let response = try await cache.response(for: Self.request([.range: "bytes=0-9"]))
+                #expect(response.status == .ok && same(response.body, pattern(size)))
+                #expect(cache.statistics.damaged == 1 && transport.requests.values.count == 2)
+            }
+        }
+    }
+
     @Test func `language variants are stored side by side and found after reopening`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { request, number in
@@ -292,7 +326,7 @@ import Testing
             for language in ["de", "en"] {
                 _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
             }
-            try Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
+            try await Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
             let german = Self.request([.acceptLanguage: "de"])
             #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
             #expect(cache.statistics.damaged == 1)

@@ -210,7 +210,7 @@ import TestSupport
             }
             // The instant clock's sleep ends immediately; the endless clock's never does.
             let clock: any Clock<Duration> = endsInTime ? EndlessClock() : InstantClock()
-            let cache = try await ResourceCache(
+            let cache = ResourceCache(
                 directory: directory, configuration: .init(), transport: transport, files: .shared, clock: clock,
                 now: wall.now)
             _ = try await cache.data(for: url("a"))

@@ -82,12 +82,12 @@ func withCache<R>(
     files: FileIO = .shared, clock: InstantClock = InstantClock(), wall: WallClock = WallClock(),
     largestInIndex: Int = 0, _ body: (ResourceCache) async throws -> R
 ) async throws -> R {
-    let cache = try await ResourceCache(
+    let cache = ResourceCache(
         directory: directory, configuration: configuration, transport: transport, files: files, clock: clock,
-        now: wall.now, largestInIndex: largestInIndex
-    )
+        now: wall.now, largestInIndex: largestInIndex)
     return try await scoped {
-        try await body(cache)
+        try await cache.open()
+        return try await body(cache)
     } finally: {
         try await cache.shutdown()
     }
@@ -137,7 +137,7 @@ func expectConsistent(
     var expected: [String: Int] = [:]
     for row in rows {
         #expect(row.state == 0, "row \(row.id)", sourceLocation: sourceLocation)
-        let path = cache.disk.file(row.id, ResourceKey(text: row.key)).path
+        let path = try await cache.disk.file(row.id, ResourceKey(text: row.key)).path
         if row.hasFile { expected[path.split(separator: "/").suffix(2).joined(separator: "/")] = row.bytes }
     }
     #expect(bodies(in: cache.directory) == expected, sourceLocation: sourceLocation)
@@ -152,7 +152,7 @@ func file(of url: URL, in cache: ResourceCache) async throws -> URL {
     let id = try await cache.disk.database.read {
         try Int64.fetchOne($0, sql: "SELECT id FROM entry WHERE key = ? AND state = 0", arguments: [key.text])
     }
-    return cache.disk.file(try #require(id), key)
+    return try await cache.disk.file(try #require(id), key)
 }
 
 /// Returns the error of a request that should fail.

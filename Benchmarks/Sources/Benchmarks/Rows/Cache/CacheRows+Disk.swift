@@ -1,6 +1,7 @@
 import Foundation
 import SluiceCache
 import SluiceFiles
+import SluiceHTTP
 
 /// Hits on disk: the cache keeps nothing in memory. The directory is on a disk, with all files cached by the system. A body of 1 KiB is in the
 /// index and has no file.
@@ -8,7 +9,7 @@ extension CacheRows {
     static var onDisk: [Row] {
         [1 << 10, 4 << 10, 64 << 10, 1 << 20].flatMap { size in
             [againstFiles(size), againstPython("hishel", size), againstPython("diskcache", size)]
-        } + [1 << 10, 4 << 10, 1 << 20].map(first)
+        } + [1 << 10, 4 << 10, 1 << 20].map(first) + [partOfFile]
     }
 
     private static func name(_ size: Int) -> String {
@@ -46,6 +47,53 @@ extension CacheRows {
                             return try await once.hits()
                         }
                     }, { try await once.reads(of: files) })
+            }
+        }
+    }
+
+    /// The peer opens the file, reads the part and closes the file, without a cache.
+    private static var partOfFile: Row {
+        Row(
+            "cache/64 KiB of a stored response of 100 MB", .microseconds, against: "open, pread, close",
+            figure: .atMost(2)
+        ) { stage, rounds in
+            try await stage.withDirectoryOnDisk { directory in
+                let configuration = ResourceCache.Configuration(maximumMemorySize: 0, maximumDiskEntrySize: 200_000_000)
+                let cache = ResourceCache(
+                    directory: directory.appending(path: "cache"), configuration: configuration)
+                let url = URL(string: "https://example.com/album/7.flac")!
+                let (size, part) = (100_000_000, 64 << 10)
+                try check(try await cache.store(Data(repeating: 7, count: size), for: url) ? 1 : 0, 1)
+                let files = try FileManager.default.subpathsOfDirectory(atPath: cache.directory.path)
+                    .filter { $0.contains("/") }
+                try check(files.count, 1)
+                let path = cache.directory.appending(path: files[0]).path
+                let starts = (0..<stage.count(200, quick: 50)).map { $0 * 487_001 % (size - part) }
+                try await rounds(
+                    {
+                        try await timed(starts.count, bytes: starts.count * part, expecting: starts.count * part) {
+                            var count = 0
+                            for start in starts {
+                                var request = TransportRequest(url)
+                                request.headerFields[.range] = "bytes=\(start)-\(start + part - 1)"
+                                count += try await cache.response(for: request).body.count
+                            }
+                            return count
+                        }
+                    },
+                    {
+                        try await timed(starts.count, bytes: starts.count * part, expecting: starts.count * part) {
+                            var count = 0
+                            for start in starts {
+                                let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+                                defer { close(descriptor) }
+                                var data = Data(count: part)
+                                count += data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, part, start) }
+                            }
+                            return count
+                        }
+                    })
+                try await cache.shutdown()
             }
         }
     }

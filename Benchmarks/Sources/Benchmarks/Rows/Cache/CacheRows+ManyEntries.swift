@@ -87,7 +87,7 @@ private struct FullDirectory {
     func start() async throws -> Sample {
         var cache: ResourceCache?
         let sample = try await timed(1, expecting: Self.size) {
-            let opened = try await ResourceCache(directory: directory, configuration: configuration)
+            let opened = ResourceCache(directory: directory, configuration: configuration)
             cache = opened
             return try await opened.data(for: Self.url(0)).count
         }
