@@ -32,6 +32,7 @@ IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|
 
 # `FileHandle` is only in Foundation, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Descriptors.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
+                          "Sources/NativeMarkCairo/PagesAhead.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
 # Files that another target compiles too. An editor that replaces a link with a copy would leave one of them untested.
@@ -44,7 +45,7 @@ BLOCKING = re.compile(
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 MAY_BLOCK = ("SluiceLock", "SluiceConcurrency", "SluiceFiles")
 # Methods of our types that have the names of system calls.
-OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection|UIApplication\.shared|NSWorkspace\.shared)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
+OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|stage|cache|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection|UIApplication\.shared|NSWorkspace\.shared)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 # SQLite calls its busy handler on the thread that waits for the lock, and that thread has to pause. It belongs to GRDB's queue, not to the
 # cooperative pool.
 MAY_PAUSE = {"Sources/SluiceDatabase/LockWait.swift"}

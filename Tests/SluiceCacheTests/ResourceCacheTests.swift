@@ -168,7 +168,9 @@ import Testing
     @Test func `a file that isn't an index is an error that names it`() async throws {
         try await withDirectory { directory in
             try Data(repeating: 0x41, count: 5000).write(to: directory.appending(path: "index.db"))
-            let error = await #expect(throws: TransferError.self) { try await ResourceCache(directory: directory).open() }
+            let error = await #expect(throws: TransferError.self) {
+                try await ResourceCache(directory: directory).open()
+            }
             let text = "\(try #require(error))"
             #expect(text.contains("index.db") && text.contains("Move the file away"))
             let inTheWay = directory.appending(path: "index.db/cache")

@@ -40,7 +40,7 @@ final class DiskStage: Sendable {
         get async throws {
             if let store = opened.load() { return store }
             if let failure = state.withLock({ $0.failure }), failure.time == now() { throw failure.error }
-            return try await open()
+            return try await self.open()
         }
     }
 
@@ -67,6 +67,6 @@ final class DiskStage: Sendable {
     func close() async throws {
         state.withLock { $0.isClosed = true }
         // Waits for a running attempt. A new one doesn't open the store anymore.
-        try await Task { try? await open() }.value?.close()
+        try await Task { try? await self.open() }.value?.close()
     }
 }
