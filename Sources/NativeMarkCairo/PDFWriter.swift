@@ -88,14 +88,16 @@ final class PDFWriter {
             canvas.set(color)
             cairo_paint(canvas.cairo)
         }
-        canvas.draw(page, setup) { command, draw in
-            guard case .text(_, _, let block) = command else { return draw() }
-            tags.move(to: block, of: drawing.text, cairo: canvas.cairo)
-            draw()
+        drawing.engine.exclusively {
+            canvas.draw(page, setup) { command, draw in
+                guard case .text(_, _, let block) = command else { return draw() }
+                tags.move(to: block, of: drawing.text, cairo: canvas.cairo)
+                draw()
+            }
+            tags.close(cairo: canvas.cairo)
+            addLinks(of: page, canvas.cairo)
+            addTargets(of: page, canvas.cairo, surface)
         }
-        tags.close(cairo: canvas.cairo)
-        addLinks(of: page, canvas.cairo)
-        addTargets(of: page, canvas.cairo, surface)
         if let command = drawing.numberCommand(page.number, setup) { canvas.draw(command) }
     }
 

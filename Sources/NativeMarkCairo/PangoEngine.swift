@@ -2,6 +2,15 @@
 import CPangoCairo
 public import NativeMark
 import SluiceLock
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// A text engine that shapes text with Pango and the fonts that Fontconfig finds.
 ///
@@ -36,6 +45,14 @@ public final class PangoEngine: Sendable {
     }
 
     private let state: Lock<PangoState>
+    /// The thread that runs a closure of ``exclusively(_:)``, or 0.
+    private let owner = Atomic<UInt>(0)
+    /// The layouts of lines that nobody needs anymore. They are released together, by a thread that has the engine anyway.
+    private let unneeded = Lock<[Unneeded]>([])
+
+    private struct Unneeded: @unchecked Sendable {
+        var layout: OpaquePointer
+    }
 
     /// Creates an engine.
     ///
@@ -66,8 +83,46 @@ public final class PangoEngine: Sendable {
 
     /// Runs a closure while no other task uses Pango with this engine.
     func withPango<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try state.withLock { _ in try body() }
+        if owner.load(ordering: .relaxed) == Self.thread { return try body() }
+        return try state.withLock { _ in try body() }
     }
+
+    /// Runs a closure that uses many lines, such as those of a page, while no other thread uses the engine. Waiting for each line would take
+    /// longer than drawing it. The closure must not ask the engine for new lines.
+    func exclusively(_ body: () throws -> Void) rethrows {
+        try state.withLock { _ in
+            owner.store(Self.thread, ordering: .relaxed)
+            defer { owner.store(0, ordering: .relaxed) }
+            releaseUnneeded()
+            try body()
+        }
+    }
+
+    private static var thread: UInt {
+        #if canImport(Darwin)
+        UInt(bitPattern: pthread_self())
+        #else
+        UInt(pthread_self())
+        #endif
+    }
+
+    func release(_ layout: OpaquePointer) {
+        let isFull = unneeded.withLock {
+            $0.append(Unneeded(layout: layout))
+            return $0.count >= 1_000
+        }
+        if isFull { withPango { releaseUnneeded() } }
+    }
+
+    private func releaseUnneeded() {
+        let layouts = unneeded.withLock { layouts in
+            defer { layouts = [] }
+            return layouts
+        }
+        for one in layouts { g_object_unref(UnsafeMutableRawPointer(one.layout)) }
+    }
+
+    deinit { releaseUnneeded() }
 }
 
 extension PangoEngine: TextEngine {
@@ -165,10 +220,7 @@ final class PangoPiece: @unchecked Sendable {
         decorations = paragraph.runs.filter { $0.style.isUnderlined || $0.style.isStruckThrough }
     }
 
-    deinit {
-        let layout = layout
-        engine.withPango { g_object_unref(UnsafeMutableRawPointer(layout)) }
-    }
+    deinit { engine.release(layout) }
 
     /// Runs a closure with a line of the layout, while no other task uses Pango with the engine.
     func withLine<Result>(

@@ -128,7 +128,9 @@ extension URL {
             case .createNew: O_RDWR | O_CREAT | O_EXCL
             }
         return try await files.run { _ in
-            RandomAccessFile(OpenFile(try files.system.openSeekable(path, flags, permissions.rawValue), files))
+            let opened = try files.system.openSeekable(path, flags, permissions.rawValue)
+            files.inline.learn(path, opened.descriptor, opened.status, files.system)
+            return RandomAccessFile(OpenFile(opened, files))
         }
     }
 }
