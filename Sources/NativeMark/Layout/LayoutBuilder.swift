@@ -419,11 +419,12 @@ struct LayoutBuilder {
         let room = max(right - left, 1)
         let firstIndent = firstIndent < room ? firstIndent : 0
         let lines = engine.lines(of: paragraph.paragraph, width: room, firstIndent: firstIndent)
-        let largest = paragraph.paragraph.runs.reduce(style.text.fontSize) { max($0, $1.style.fontSize) }
+        let size = style.text.fontSize * paragraph.scale
+        let largest = paragraph.paragraph.runs.reduce(size) { max($0, $1.style.fontSize) }
         let height = style.lineHeight.map { $0 * largest }
         for (number, line) in lines.enumerated() {
             guard number == 0 || isInRow || hasRoomForLine() else { return }
-            if number > 0 { y += Self.points(style.lineSpacing) }
+            if number > 0 { y += Self.points(style.lineSpacing * paragraph.scale) }
             let top = y
             put(
                 line,

@@ -177,6 +177,8 @@ struct LayoutParagraph: Sendable {
     private(set) var images: [Image] = []
     /// The alignment of the images, if there is nothing else in the paragraph.
     var alignment: StyleSheet.Alignment?
+    /// The size of the text compared with its style. The text of a table that is too wide is smaller.
+    private(set) var scale = 1.0
 
     struct Image: Sendable {
         /// The index in ``StyledText/images``.
@@ -248,6 +250,7 @@ struct LayoutParagraph: Sendable {
 
     /// Makes the text and everything in it smaller or larger.
     mutating func scale(by factor: Double) {
+        scale *= factor
         for index in paragraph.runs.indices {
             paragraph.runs[index].style.scale(by: factor)
             paragraph.runs[index].placeholder?.advance *= factor

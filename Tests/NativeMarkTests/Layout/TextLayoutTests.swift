@@ -359,6 +359,18 @@ private func shown(_ layout: TextLayout) -> [String] {
         #expect(widths(12).count > 4 && widths(12).allSatisfy { $0.size == 5 })
     }
 
+    @Test(arguments: [StyleSheet.BlockStyle.lineHeight(2), .lineSpacing(.points(10))])
+    func `the lines of smaller text in a table are closer together`(style: StyleSheet.BlockStyle) {
+        let layout = layout(
+            "| aaaa bbbb | cccc |\n|---|---|", width: 12, block: [.tableCell: [Self.padding, style]]
+        ).layout
+        let baselines = layout.commands.compactMap { command in
+            if case .text(_, let origin, _) = command { origin.y } else { nil as Double? }
+        }
+        // The text has half of its size.
+        #expect(baselines[1] - baselines[0] == 10)
+    }
+
     private static let sample = "| a | b |\n|---|---|\n| c | d |\n| e | f |"
 
     @Test(
