@@ -61,14 +61,17 @@ step() {
     fi
 }
 
-# A step that is left out on a machine so slow that it might not end in time. The table says so.
+# A step that is left out on a machine so slow that it might not end in time. The table says so, and `left_out` isn't
+# empty.
 step_if_time() {
     local took=$((SECONDS - steps_began))
     if ((took + $2 * 60 > most_minutes * 60)); then
         steps_table+=$(printf '   -  min  %s: NOT RUN, because %d minutes have passed' "$1" $((took / 60)))$'\n'
         printf '\n=== %s: not run, because %d minutes have passed\n' "$1" $((took / 60))
+        left_out=1
         return
     fi
+    left_out=""
     step "$@"
 }
 
