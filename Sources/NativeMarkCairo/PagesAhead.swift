@@ -4,10 +4,6 @@ import NativeMark
 
 /// The pages of a document, which another thread lays out while the caller draws those before them.
 ///
-///     try PagesAhead(pages).forEach { page in
-///         draw(page)
-///     }
-///
 /// Layout takes about as long as drawing, so this halves the time on two processors. The engine's lock keeps both apart where they use the
 /// same fonts. Few pages wait, so memory stays bounded.
 final class PagesAhead: @unchecked Sendable {

@@ -19,7 +19,7 @@ public import Foundation
 ///
 /// An app creates one cache and uses it until it ends. The directory is opened by the first request that needs it:
 ///
-///     let cache = ResourceCache(directory: .cachesDirectory.appending(path: "images"))
+///     let cache = ResourceCache(directory: directory)
 ///     let image = try await cache.data(for: url)
 ///
 /// To learn early whether the directory is usable, call ``open()``. To end running work and close the directory, call ``shutdown()``.

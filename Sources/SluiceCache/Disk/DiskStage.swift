@@ -5,9 +5,6 @@ import Synchronization
 
 /// The disk store of a cache, which opens when it is first needed.
 ///
-///     let stage = DiskStage(now: now, whenClosed: error) { try await DiskStore.open(…) }
-///     let found = try await stage.store.find(key, policy)
-///
 /// Tasks that need the store while it opens wait for the same attempt. After a failed attempt, the next one is made a second later at the
 /// earliest, because each may wait for a locked index; until then, the store's error is the answer.
 final class DiskStage: Sendable {
