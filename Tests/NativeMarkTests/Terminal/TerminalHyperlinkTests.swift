@@ -1,7 +1,19 @@
-import NativeMark
 import Testing
 
+@testable import NativeMark
+
 @Suite struct `Hyperlinks of a terminal` {
+    @Test func `have a target that isn't too long, before and after it is percent-encoded`() {
+        func target(_ character: Character, count: Int) -> String? {
+            LinkTarget.hyperlink("ab:" + String(repeating: character, count: count))
+        }
+        #expect(target("x", count: LinkTarget.longestHyperlink - 3) != nil)
+        #expect(target("x", count: LinkTarget.longestHyperlink - 2) == nil)
+        // Six bytes for two.
+        #expect(target("é", count: 300) == "ab:" + String(repeating: "%C3%A9", count: 300))
+        #expect(target("é", count: 400) == nil)
+    }
+
     private static func detect(_ environment: [String: String], isTerminal: Bool = true) -> Bool {
         let usual = ["TERM": "xterm-256color"].merging(environment) { $1 }
         return TerminalRenderer.supportsHyperlinks(environment: usual, isTerminal: isTerminal)
