@@ -34,26 +34,24 @@ extension HTTPFields {
         return strings
     }
 
-    /// Returns the text of a string in quotes, in which only `"` and `\` are escaped.
+    /// Returns the text of a string in quotes, in which only `"` and `\` are escaped. They stay escaped: equal strings are written alike.
     private static func string(_ value: String) -> String? {
         let bytes = value.utf8
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
-        var text: [UInt8] = []
+        let text = bytes.dropFirst().dropLast()
         var isEscaped = false
-        for byte in bytes.dropFirst().dropLast() {
+        for byte in text {
             guard (0x20...0x7E).contains(byte) else { return nil }
             if isEscaped {
                 guard byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { return nil }
                 isEscaped = false
             } else if byte == UInt8(ascii: "\\") {
                 isEscaped = true
-                continue
             } else if byte == UInt8(ascii: "\"") {
                 return nil
             }
-            text.append(byte)
         }
-        return isEscaped ? nil : String(decoding: text, as: UTF8.self)
+        return isEscaped ? nil : String(Substring(text))
     }
 }
 

@@ -155,6 +155,17 @@ import Testing
         }
     }
 
+    @Test func `stay if the response to a safe request names them`() async throws {
+        let transport = ClosureTransport { request, number in
+            let name: HTTPField.Name = number == 1 ? .cacheGroups : .cacheGroupInvalidation
+            return .bytes(pattern(1000), [.cacheControl: "max-age=60", name: "\"x\""])
+        }
+        try await withCache(transport) { cache in
+            for name in ["a", "b"] { _ = try await cache.data(for: url(name)) }
+            #expect(try await cache.contains(url("a")))
+        }
+    }
+
     @Test func `belong to one origin`() async throws {
         try await Self.cache { cache, isStored in
             let other = try #require(URL(string: "http://other.test/1x"))
