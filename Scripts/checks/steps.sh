@@ -61,8 +61,7 @@ step() {
     fi
 }
 
-# A step that is left out on a machine so slow that it might not end in time. The table says so, and `left_out` isn't
-# empty.
+# A step that is left out on a machine so slow that it might not end in time. The table says so, and `left_out` isn't empty.
 step_if_time() {
     local took=$((SECONDS - steps_began))
     if ((took + $2 * 60 > most_minutes * 60)); then

@@ -50,6 +50,7 @@ public final class PangoEngine: Sendable {
     /// The layouts of lines that nobody needs anymore. They are released together, by a thread that has the engine anyway.
     private let unneeded = Lock<[Unneeded]>([])
 
+    /// Whoever releases the layout holds the lock of ``state``.
     private struct Unneeded: @unchecked Sendable {
         var layout: OpaquePointer
     }

@@ -15,8 +15,8 @@ public import Foundation
 ///     let thumbnail = try await thumbnails.value(for: url)
 ///
 /// A value is looked up in memory first. If it isn't there, its bytes come from the disk or the network, as described in
-/// ``ResourceCache/data(for:headerFields:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images, see
-/// ``ImageCache``.
+/// ``ResourceCache/data(for:headerFields:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images,
+/// see ``ImageCache``.
 ///
 /// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the
 /// server confirms it, the value stays and isn't decoded again. Anything that removes or replaces the response in the cache, such as a

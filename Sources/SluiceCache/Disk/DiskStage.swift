@@ -12,6 +12,7 @@ final class DiskStage: Sendable {
     private let closed: TransferError
     private let openStore: @Sendable () async throws -> DiskStore
     private let opened = AtomicLazyReference<DiskStore>()
+    /// Not an `AsyncLazy`, whose waiting tasks would each try again after an error.
     private let attempts = SingleFlight<Int, DiskStore>()
     private let state = Lock(State())
 

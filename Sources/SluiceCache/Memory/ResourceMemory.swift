@@ -136,13 +136,9 @@ final class ResourceMemory<Value: Sendable>: Sendable {
         _ = state.withLock { $0.keep(visit.key, visit.version, candidates) }
     }
 
-    /// Returns the keys whose value matches, and those of running visits if `nil` matches.
-    func keys(where matches: @Sendable (Value?) -> Bool) -> Set<ResourceKey> {
-        state.withLock { state in
-            var keys: Set<ResourceKey> = matches(nil) ? Set(state.visited.keys) : []
-            for (key, item) in state.values.items where matches(item.value) { keys.insert(key) }
-            return keys
-        }
+    /// All values, and the resources with running visits. Takes time in proportion to their number.
+    var contents: (values: [(key: ResourceKey, value: Value)], visited: [ResourceKey]) {
+        state.withLock { ($0.values.items.map { ($0.key, $0.value.value) }, Array($0.visited.keys)) }
     }
 
     // MARK: Changes

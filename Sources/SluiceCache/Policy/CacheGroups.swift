@@ -85,12 +85,13 @@ extension ResourceCache {
     /// Removes the stored responses of groups. Reads the whole index, because servers seldom ask for this.
     func invalidate(_ groups: Set<String>, of origin: String) async throws {
         guard !groups.isEmpty else { return }
-        // Responses that are arriving may belong to a group, too, so none of the origin are stored.
-        let inMemory = memory.keys { responses in
-            responses.map { $0.responses.contains { !$0.head.fields.cacheGroups.isDisjoint(with: groups) } } ?? true
-        }
         let isOfOrigin = { (key: ResourceKey) in URL(string: key.text)?.origin == origin }
-        for key in inMemory where isOfOrigin(key) { forget(key) }
+        let (values, visited) = memory.contents
+        let members = values.filter { _, kept in
+            kept.responses.contains { !$0.head.fields.cacheGroups.isDisjoint(with: groups) }
+        }
+        // Responses that are arriving may belong to a group, too, so none of the origin are stored.
+        for key in visited + members.map(\.key) where isOfOrigin(key) { forget(key) }
         for key in try await disk.keys(inGroups: groups) where isOfOrigin(key) { try await invalidate(key) }
     }
 }

@@ -18,7 +18,7 @@ struct Answer: Sendable {
     var stored: Stored?
     /// The number of attempts.
     var attempts = 1
-    var status = CacheStatus()
+    var cacheStatus = CacheStatus()
 
     struct Stored: Sendable {
         var head: StoredResponse.Head
@@ -36,13 +36,13 @@ struct Answer: Sendable {
 
 extension Answer {
     init(_ transfer: SharedTransfer, _ reader: SharedBodyReader) {
-        self.init(response: transfer.response, stream: .transfer(transfer, reader), status: transfer.status)
+        self.init(response: transfer.response, stream: .transfer(transfer, reader), cacheStatus: transfer.cacheStatus)
     }
 
     /// Returns the answer for a caller that waited for the exchange of another one.
     func collapsed() -> Answer {
         var answer = self
-        answer.status.isCollapsed = status.forwarding != nil
+        answer.cacheStatus.isCollapsed = cacheStatus.forwarding != nil
         return answer
     }
 
@@ -69,7 +69,7 @@ extension Answer {
 
     func streamed(for url: URL) -> StreamedResponse {
         var fields = response.headerFields
-        fields.append(status)
+        fields.append(cacheStatus)
         return StreamedResponse(
             status: response.status, headerFields: fields, body: body(of: url), source: response.source)
     }

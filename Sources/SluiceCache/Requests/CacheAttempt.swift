@@ -53,10 +53,11 @@ struct CacheAttempt: Sendable {
             case .validate(let fields), .complete(let fields): return try await send(fields, stored)
             case .fail:
                 return Answer(
-                    response: CachedResponse(504, [:], Data(), .cache), status: CacheStatus(detail: "only-if-cached"))
+                    response: CachedResponse(504, [:], Data(), .cache),
+                    cacheStatus: CacheStatus(detail: "only-if-cached"))
             }
             if var answer = try await answer(served, from: &stored[index]) {
-                answer.status = .hit(stored[index].head, at: cache.now())
+                answer.cacheStatus = .hit(stored[index].head, at: cache.now())
                 noteUse(of: stored[index], from: answer.response.source, total: stored.count)
                 if let background { validateInBackground(background) }
                 return answer
@@ -87,7 +88,7 @@ struct CacheAttempt: Sendable {
                 }
             }
             if var answer = try await apply(received, to: &stored, isAgain: isAgain) {
-                answer.status.forwarding = forwarding
+                answer.cacheStatus.forwarding = forwarding
                 return answer
             }
             (fields, stored, isAgain) = (request.headerFields, [], true)
@@ -115,7 +116,7 @@ struct CacheAttempt: Sendable {
         }
         var status = CacheStatus.hit(stored[index].head, at: cache.now())
         (status.isHit, status.forwarding) = (false, .stale)
-        answer.status = status
+        answer.cacheStatus = status
         return answer
     }
 }
@@ -138,7 +139,7 @@ extension CacheAttempt {
         cache.count { $0.diskHits += 1 }
         return Answer(
             response: CachedResponse(served.status, served.fields, body, .disk),
-            stored: .init(head: row.head, row: row.id), status: .hit(row.head, at: cache.now()))
+            stored: .init(head: row.head, row: row.id), cacheStatus: .hit(row.head, at: cache.now()))
     }
 
     /// Returns an answer from memory.
@@ -153,7 +154,7 @@ extension CacheAttempt {
         cache.noteMemoryHit(kept[index])
         return Answer(
             response: response, stored: .init(head: kept[index].head, row: kept[index].row),
-            status: .hit(kept[index].head, at: cache.now()))
+            cacheStatus: .hit(kept[index].head, at: cache.now()))
     }
 
     /// Returns all stored responses for the URL. Throws only `CancellationError`.
@@ -357,13 +358,15 @@ extension CacheAttempt {
         let keys = policy.invalidations(by: record)
         var groups = policy.groupInvalidations(by: record)
         guard !keys.isEmpty || !groups.isEmpty else { return visit }
+        do {
+            for key in keys { groups.formUnion(try await cache.groups(of: key)) }
+        } catch {
+            cache.noteDiskFailure(error)
+        }
         for key in keys {
             do {
-                groups.formUnion(try await cache.groups(of: key))
                 try await cache.invalidate(key)
             } catch {
-                cache.forget(key)
-                cache.noteRemoval(of: key, hasFailed: true)
                 cache.noteDiskFailure(error)
             }
         }
@@ -450,12 +453,12 @@ extension CacheAttempt {
                     record.response.status.code, record.response.headerFields, received.body, .network))
         }
         if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
-            answer?.status.isStored = true
+            answer?.cacheStatus.isStored = true
             if case .stored = outcome.delivery {} else { answer?.stored = kept }
         }
         let status = record.response.status.code
-        if let answered = answer?.response.status.code, answered != status { answer?.status.serverStatus = status }
-        if let head = answer?.stored?.head { answer?.status.ttl = head.freshness.timeLeft(at: cache.now()) }
+        if let answered = answer?.response.status.code, answered != status { answer?.cacheStatus.serverStatus = status }
+        if let head = answer?.stored?.head { answer?.cacheStatus.ttl = head.freshness.timeLeft(at: cache.now()) }
         if let failure = received.failure { throw failure }
         return answer
     }

@@ -63,7 +63,7 @@ extension ResourceCache {
         try checkOpen(for: request.url)
         let answer = try await answer(to: CacheRequest(request, mode: mode))
         var response = try await answer.whole(of: request.url, upTo: configuration.maximumResponseSize)
-        response.headerFields.append(answer.status)
+        response.headerFields.append(answer.cacheStatus)
         return response
     }
 

@@ -78,13 +78,13 @@ final class SharedBody: Sendable {
 /// A running transfer. It is cancelled when its last reader is gone.
 final class SharedTransfer: Sendable {
     let response: CachedResponse
-    let status: CacheStatus
+    let cacheStatus: CacheStatus
     private let body: SharedBody
     private let task: Task<Void, Never>
 
-    init(_ response: CachedResponse, _ status: CacheStatus, _ body: SharedBody, _ task: Task<Void, Never>) {
+    init(_ response: CachedResponse, _ cacheStatus: CacheStatus, _ body: SharedBody, _ task: Task<Void, Never>) {
         self.response = response
-        self.status = status
+        self.cacheStatus = cacheStatus
         self.body = body
         self.task = task
     }

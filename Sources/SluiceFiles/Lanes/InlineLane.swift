@@ -75,9 +75,29 @@ extension FileIO {
     /// Works only in directories that are known to be local, because opening a file on NFS or FUSE waits for another machine or process.
     /// Works only for regular files, and only if the read confirms the size that fstat returned. Otherwise returns `nil`, and another lane
     /// starts over. A FIFO is returned open, because opening it may have released a writer that was waiting for a reader.
-    ///
-    /// - Parameter part: The bytes to read of a file with `limit` bytes, or `nil` for a whole file with at most `limit` bytes.
-    func contentsInline(of path: String, limit: Int, part: Range<Int>? = nil) -> FileContents? {
+    func contentsInline(of path: String, limit: Int) -> FileContents? {
+        readInline(path) { descriptor, size in
+            // The end of an empty file can't be confirmed, because reading a page that isn't in memory returns no bytes either.
+            guard size > 0, size <= Self.maximumInline, size <= limit else { return nil }
+            // Room for one extra byte. If the read returns exactly as many bytes as fstat reported, both agree on the end.
+            let data = readOnce(descriptor, at: 0, upToCount: size + 1)
+            return data.count == size ? data : nil
+        }
+    }
+
+    /// Reads a part of a file that has `size` bytes, as ``contentsInline(of:limit:)`` reads a whole file.
+    func contentsInline(of path: String, size: Int, part: Range<Int>) -> FileContents? {
+        readInline(path) { descriptor, found in
+            guard found == size, part.upperBound <= size, !part.isEmpty, part.count <= Self.maximumInline else {
+                return nil
+            }
+            let data = readOnce(descriptor, at: part.lowerBound, upToCount: part.count)
+            return data.count == part.count ? data : nil
+        }
+    }
+
+    /// Opens a file, and calls `read` with its descriptor and its size if it is a regular file.
+    private func readInline(_ path: String, _ read: (_ descriptor: CInt, _ size: Int) -> Data?) -> FileContents? {
         guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }
         var data: Data?
         defer {
@@ -106,42 +126,19 @@ extension FileIO {
             runDetached { [system] in system.closeQuietly(descriptor) }
             return nil
         }
-        data =
-            if let part {
-                partInline(descriptor, status, part, of: limit)
-            } else {
-                contentsInline(descriptor, status, limit: limit)
-            }
+        if status.isRegularFile { data = read(descriptor, Int(clamping: status.size)) }
         // Not counted in openCount: all threads would contend for that counter's cache line.
         _ = system.calls.close(descriptor)
         return data.map { .whole($0) }
     }
 
-    private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
-        let size = Int(clamping: status.size)
-        // The end of an empty file can't be confirmed, because reading a page that isn't in memory returns no bytes either.
-        guard status.isRegularFile, size > 0, size <= Self.maximumInline, size <= limit else { return nil }
-        var buffer = ReadBuffer(expected: size + 1)
-        // Room for one extra byte. If the read returns exactly as many bytes as fstat reported, both agree on the end.
-        var result = 0
-        buffer.append(atMost: size + 1) { free in
-            result = system.retrying { system.calls.inline.read(descriptor, free, 0) }
-            return max(0, result)
+    /// Returns fewer bytes, or none, if they aren't in memory.
+    private func readOnce(_ descriptor: CInt, at offset: Int, upToCount count: Int) -> Data {
+        var buffer = ReadBuffer(expected: count)
+        buffer.append(atMost: count) { free in
+            max(0, system.retrying { system.calls.inline.read(descriptor, free, Int64(offset)) })
         }
-        return result == size ? buffer.data() : nil
-    }
-
-    private func partInline(_ descriptor: CInt, _ status: RawStatus, _ part: Range<Int>, of size: Int) -> Data? {
-        guard status.isRegularFile, Int(clamping: status.size) == size, part.upperBound <= size, !part.isEmpty,
-            part.count <= Self.maximumInline
-        else { return nil }
-        var buffer = ReadBuffer(expected: part.count)
-        var result = 0
-        buffer.append(atMost: part.count) { free in
-            result = system.retrying { system.calls.inline.read(descriptor, free, Int64(part.lowerBound)) }
-            return max(0, result)
-        }
-        return result == part.count ? buffer.data() : nil
+        return buffer.data()
     }
 }
 

@@ -243,7 +243,7 @@ extension FileIO {
 
     /// Reads a part of a regular file that has `size` bytes on the calling thread, if the part is in memory. Otherwise returns `nil`.
     package func contentsWithoutWaiting(ofPath path: String, size: Int, part: Range<Int>) -> Data? {
-        guard case .whole(let data) = contentsInline(of: path, limit: size, part: part) else { return nil }
+        guard case .whole(let data) = contentsInline(of: path, size: size, part: part) else { return nil }
         return data
     }
 
