@@ -19,7 +19,11 @@ let postgres = "PostgreSQL"
 /// `swift build --traits Cairo` compiles NativeMark's drawing with Cairo and links libpango. Without it, NativeMarkCairo is empty.
 let cairo = "Cairo"
 
-/// `SLUICE_TRAITS=PostgreSQL,Cairo` turns traits on by default. The checks use it for packages that depend on this one, such as the
+/// `swift build --traits GdkPixbuf` compiles the cache's image decoding on Linux and links libgdk_pixbuf. Without it, `PlatformImage` exists
+/// only on Apple platforms.
+let gdkPixbuf = "GdkPixbuf"
+
+/// `SLUICE_TRAITS=PostgreSQL,Cairo,GdkPixbuf` turns traits on by default. The checks use it for packages that depend on this one, such as the
 /// examples: `--traits` doesn't apply to dependencies, and our modules would be compiled again for them.
 let defaultTraits = Set((Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").map(String.init))
 
@@ -38,6 +42,7 @@ let package = Package(
     traits: [
         .trait(name: postgres, description: "The download queue on PostgreSQL, which needs libpq."),
         .trait(name: cairo, description: "Markdown as PDF, PNG and SVG, which needs libpango."),
+        .trait(name: gdkPixbuf, description: "Decoded and scaled images on Linux, which need libgdk-pixbuf."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
@@ -93,10 +98,15 @@ package.targets = [
     .target(name: "SluiceHTTP", dependencies: ["SluiceLock", "SluiceFiles", "CSluiceHTTP", httpTypes]),
     // Not a product: the layers above open SQLite with it.
     .target(name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
+    // Unused without its trait, because a trait doesn't remove targets.
+    .systemLibrary(
+        name: "CGdkPixbuf", pkgConfig: "gdk-pixbuf-2.0",
+        providers: [.apt(["libgdk-pixbuf-2.0-dev"]), .brew(["gdk-pixbuf"])]),
     .target(
         name: "SluiceCache",
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, sqlite,
+            .target(name: "CGdkPixbuf", condition: .when(platforms: [.linux], traits: [gdkPixbuf])),
         ]),
     .target(
         name: "SluiceDownloads",

@@ -25,7 +25,7 @@ part() {
 
 cold_build() {
     rm -rf "$SLUICE_SCRATCH"
-    swift build --build-tests --traits PostgreSQL,Cairo --scratch-path "$SLUICE_SCRATCH"
+    swift build --build-tests --traits PostgreSQL,Cairo,GdkPixbuf --scratch-path "$SLUICE_SCRATCH"
 }
 
 # The last three rounds run with a load on each processor.
@@ -41,7 +41,7 @@ tests_ten_times() {
             done
         fi
         echo "round $round, with ${#loads[@]} busy processes"
-        SLUICE_MODEL_STEPS=10000 Scripts/checks/postgres.sh swift test --traits PostgreSQL,Cairo --scratch-path "$SLUICE_SCRATCH"
+        SLUICE_MODEL_STEPS=10000 Scripts/checks/postgres.sh swift test --traits PostgreSQL,Cairo,GdkPixbuf --scratch-path "$SLUICE_SCRATCH"
     done
 }
 

@@ -9,7 +9,7 @@ step "layers"           2 Scripts/checks/layers.py
 step "spelling"         2 spelling
 step "links"            2 Scripts/checks/links.py
 # As in .ci/run, whose debug builds have the traits.
-export SLUICE_TRAITS=PostgreSQL,Cairo
+export SLUICE_TRAITS=PostgreSQL,Cairo,GdkPixbuf
 step "debug build"     40 swift build --build-tests
 step "tests"           12 Scripts/checks/postgres.sh swift test
 step "system calls"     4 Scripts/checks/system-calls.py

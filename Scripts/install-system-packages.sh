@@ -15,6 +15,9 @@ build=(
 checks=(
     # For the package trait Cairo, which the checks' debug builds have, and for its tests.
     "/usr/include/pango-1.0/pango/pangocairo.h libpango1.0-dev pango-devel"
+    # For the package trait GdkPixbuf, and for the WebP images of its tests.
+    "/usr/include/gdk-pixbuf-2.0/gdk-pixbuf/gdk-pixbuf.h libgdk-pixbuf-2.0-dev gdk-pixbuf2-devel"
+    "/usr/lib/*/gdk-pixbuf-2.0/2.10.0/loaders/libpixbufloader-webp.so|/usr/lib64/gdk-pixbuf-2.0/2.10.0/loaders/libpixbufloader-webp.so webp-pixbuf-loader webp-pixbuf-loader"
     "/usr/bin/pkg-config pkg-config pkgconf-pkg-config"
     "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf|/usr/share/fonts/dejavu-sans-mono-fonts fonts-dejavu-core dejavu-fonts-all"
     "/usr/share/fonts/truetype/dejavu/DejaVuSans-Oblique.ttf|/usr/share/fonts/dejavu-sans-fonts fonts-dejavu-extra dejavu-fonts-all"

@@ -249,7 +249,7 @@ class Arm:
     def is_of_linux(self) -> bool:
         """Whether this machine compiles the arm. Its builds have every combination of our own flags."""
         conditions = [condition for condition in self.conditions if re.search(r"\b(os|canImport)\(", condition)]
-        return all(holds(condition, "Linux", OF_LINUX - {"Musl"} | {"Dispatch"}, FLAGS | {"SLUICE_URLSESSION"})
+        return all(holds(condition, "Linux", OF_LINUX - {"Musl"} | {"Dispatch"}, FLAGS | {"GdkPixbuf", "SLUICE_URLSESSION"})
                    for condition in conditions)
 
     @property

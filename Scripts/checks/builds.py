@@ -23,9 +23,12 @@ def modules_of_build(scratch: pathlib.Path = SCRATCH) -> list[str]:
             # C modules that have their own module map, and system libraries. Swift modules of the dependencies import them.
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/include/module.modulemap"),
             *glob.glob(f"{scratch}/checkouts/*/Sources/*/module.modulemap")]
-    # The headers of CPangoCairo, if the system has them. A build without the trait Cairo doesn't need them.
-    pango = subprocess.run(["pkg-config", "--cflags-only-I", "pangocairo"], capture_output=True, text=True)
-    headers = pango.stdout.split() if pango.returncode == 0 else []
-    maps += [f"{ROOT}/Sources/CPangoCairo/module.modulemap"] if headers else []
+    # The headers of the system libraries, if the system has them. A build without their traits doesn't need them.
+    headers = []
+    for module, package in {"CPangoCairo": "pangocairo", "CGdkPixbuf": "gdk-pixbuf-2.0"}.items():
+        found = subprocess.run(["pkg-config", "--cflags-only-I", package], capture_output=True, text=True)
+        if found.returncode == 0:
+            headers += found.stdout.split()
+            maps.append(f"{ROOT}/Sources/{module}/module.modulemap")
     return ["-I", f"{scratch}/debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
             *(word for flag in headers for word in ("-Xcc", flag))]

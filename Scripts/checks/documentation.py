@@ -16,7 +16,7 @@ from builds import ROOT, SCRATCH, modules_of_build
 OUTPUT = SCRATCH / "documentation"
 API = ROOT / "docs/api"
 API_HEADER = """\
-# The public API of {module}, with `--traits PostgreSQL,Cairo` and on Linux: what is inside `#if os` or `#if canImport` for Apple's
+# The public API of {module}, with `--traits PostgreSQL,Cairo,GdkPixbuf` and on Linux: what is inside `#if os` or `#if canImport` for Apple's
 # platforms is missing, and so are members that the compiler or other modules provide.
 # Written by Scripts/checks/documentation.py --write-api, and compared by CI.
 

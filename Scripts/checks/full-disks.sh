@@ -2,7 +2,7 @@
 # Proves that the download queue and the cache survive full disks. The disks hold a queue's file, the targets, a cache's directory, or a
 # PostgreSQL server's tables or log.
 #
-#     swift build --build-tests --traits PostgreSQL,Cairo
+#     swift build --build-tests --traits PostgreSQL,Cairo,GdkPixbuf
 #     Scripts/checks/full-disks.sh
 #     Scripts/checks/full-disks.sh --require       # anything that is skipped is an error
 #
@@ -15,7 +15,7 @@ case ${1:-} in
 *) sed -n '2,9p' "$self"; exit 2 ;;
 esac
 if [[ ! -x $build/sluicePackageTests.xctest ]]; then
-    echo "$build/sluicePackageTests.xctest is missing. Run \`swift build --build-tests --traits PostgreSQL,Cairo\`, or name the directory of" \
+    echo "$build/sluicePackageTests.xctest is missing. Run \`swift build --build-tests --traits PostgreSQL,Cairo,GdkPixbuf\`, or name the directory of" \
         "another build in SLUICE_SCRATCH."
     exit 1
 fi

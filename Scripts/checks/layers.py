@@ -20,7 +20,7 @@ ALLOWED = {
     "SluiceFiles": "SluiceLock SluiceConcurrency CSluiceFiles",
     "SluiceHTTP": "SluiceLock SluiceConcurrency SluiceFiles CSluiceHTTP",
     "SluiceDatabase": "SluiceLock SluiceFiles",
-    "SluiceCache": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDatabase",
+    "SluiceCache": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDatabase CGdkPixbuf",
     "SluiceDownloads": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDatabase",
     "SluiceService": "SluiceLock SluiceHTTP SluiceDownloads",
     "SluicePostgres": "SluiceLock SluiceConcurrency SluiceFiles SluiceHTTP SluiceDownloads CSluicePostgres",

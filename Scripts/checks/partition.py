@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves that a shared download queue stays correct when machines are cut off from it for longer than their lease.
 
-    swift build --build-tests --traits PostgreSQL,Cairo
+    swift build --build-tests --traits PostgreSQL,Cairo,GdkPixbuf
     Scripts/checks/partition.py               # 30 seconds
     Scripts/checks/partition.py --require     # an error instead of a message if network namespaces aren't permitted
 

@@ -11,7 +11,7 @@
 
 `--scratch` or `SLUICE_SCRATCH` names the build directory (`--scratch-path`), `.build` by default. `SLUICE_ONLY` checks one module, against
 a build that was made with it. A NAME selects the files with this text in their path. Except with `SLUICE_ONLY` or a NAME, nothing is
-skipped, so the build must have the traits PostgreSQL and Cairo.
+skipped, so the build must have the traits PostgreSQL, Cairo and GdkPixbuf.
 
 Samples. Each becomes the body of an asynchronous throwing function. `…` stands for omitted code: the compiler sees a space. A warning is
 an error, except a warning about an unused value. The declarations that a sample needs are
@@ -44,8 +44,9 @@ SCRATCH = ROOT / arguments.scratch
 PRODUCTS = SCRATCH / "debug"
 # The only module in the build, or None for all modules.
 ONLY = os.environ.get("SLUICE_ONLY")
-# The modules that the build left empty, because it doesn't have their traits. Each has a type by which to recognize that it isn't empty.
-EMPTY = {module for module, name in {"SluicePostgres": b"PostgresError", "NativeMarkCairo": b"CairoError"}.items()
+# The modules that the build left empty or without images, because it doesn't have their traits. Each has a type by which to recognize that
+# it has the trait.
+EMPTY = {module for module, name in {"SluicePostgres": b"PostgresError", "NativeMarkCairo": b"CairoError", "SluiceCache": b"PlatformImage"}.items()
          if not any(name in path.read_bytes() for path in (PRODUCTS / "Modules").glob(f"{module}.swiftmodule"))}
 # The modules with public declarations.
 LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
@@ -208,8 +209,8 @@ jobs += [job for path in refusals for job in of_refusal(path)]
 rows = [] if ONLY or EMPTY else chosen(ROWS)
 jobs += of_rows(ROWS) if rows else []
 if EMPTY and not ONLY and not arguments.names:
-    problems.append(f"{' and '.join(sorted(EMPTY))}: empty in this build, so the samples and the benchmark rows can't be checked. Build "
-                    "again with `--traits PostgreSQL,Cairo`.")
+    problems.append(f"{' and '.join(sorted(EMPTY))}: this build lacks their traits, so the samples and the benchmark rows can't be checked. Build "
+                    "again with `--traits PostgreSQL,Cairo,GdkPixbuf`.")
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
     problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the PNG images of NativeMark's articles with `sluice show --to png`. With --check, proves that they are up to date.
 
-    swift build --traits PostgreSQL,Cairo
+    swift build --traits PostgreSQL,Cairo,GdkPixbuf
     Scripts/generate/drawn-images.py                  # draws Sources/NativeMark/NativeMark.docc/Resources/*.png
     Scripts/generate/drawn-images.py --check          # exits with 1 if one of them is out of date
 

@@ -71,6 +71,7 @@ public final class ResourceCache: Sendable {
     /// Keyed by host.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
+    let files: FileIO
     /// The rules, without the directory's salt.
     private let rules: CachePolicy
     let counters = Lock(ResourceCache.Statistics())
@@ -105,6 +106,7 @@ public final class ResourceCache: Sendable {
         self.configuration = configuration
         self.directory = directory
         self.transport = transport
+        self.files = files
         self.clock = clock
         self.now = now
         stage = DiskStage(now: now, whenClosed: Self.shutDown(directory)) {

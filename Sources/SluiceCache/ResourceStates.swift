@@ -85,10 +85,13 @@ extension DecodedCache {
     /// If the value is in memory, the first state is ``ResourceState/ready(_:from:)``. Each iteration of the sequence is one request, as
     /// with ``value(for:)``: when the view disappears, its task is cancelled, and so is the request, unless another caller is waiting for
     /// it.
-    public func states(of url: URL) -> ResourceStates<Value> {
+    public func states(of url: URL) -> ResourceStates<Value> { states(of: url, size: nil) }
+
+    func states(of url: URL, size: Int?) -> ResourceStates<Value> {
         ResourceStates(
-            valueInMemory: { self.valueInMemory(for: url) },
-            load: { try await self.loaded(url) },
+            // Whether a file has changed isn't known without looking.
+            valueInMemory: { url.isFileURL ? nil : self.valueInMemory(for: url, size: size) },
+            load: { try await self.loaded(url, size) },
             observers: resources.progress, key: ResponseKey(TransportRequest(url)))
     }
 }

@@ -17,6 +17,7 @@
 @_exported public import class Foundation.NSCondition
 @_exported public import class Foundation.NSLock
 @_exported public import class Foundation.NSMutableAttributedString
+@_exported public import class Foundation.NSMutableData
 @_exported public import class Foundation.NSNull
 @_exported public import class Foundation.NSNumber
 @_exported public import class Foundation.NSObject

@@ -7,7 +7,13 @@ public final class CGImage {
     public var bytesPerRow: Int { fatalError() }
     public var height: Int { fatalError() }
     public var width: Int { fatalError() }
+    public var alphaInfo: CGImageAlphaInfo { fatalError() }
     init() {}
+}
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+public enum CGImageAlphaInfo: UInt32, Sendable {
+    case none, premultipliedLast, premultipliedFirst, last, first, noneSkipLast, noneSkipFirst, alphaOnly
 }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)

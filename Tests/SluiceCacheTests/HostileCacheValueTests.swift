@@ -26,7 +26,9 @@ import Testing
     }
 
     @Test func `every function that takes hostile values is called`() throws {
-        let (missing, unknown) = try HostileCall.uncovered("SluiceCache", Self.calls.map(\.name))
+        var (missing, unknown) = try HostileCall.uncovered("SluiceCache", Self.calls.map(\.name))
+        // The images need a trait.
+        if Self.imageCalls.isEmpty { missing.removeAll { $0.contains("maximumPixelSize:") } }
         #expect(missing.isEmpty && unknown.isEmpty)
     }
 
@@ -62,7 +64,9 @@ import Testing
         ("a fraction is a number from 0 to 1", { try await withCache { $0.trimMemory(toFraction: .nan) } }),
     ]
 
-    static let calls: [HostileCall] = [
+    static let calls: [HostileCall] = otherCalls + imageCalls
+
+    private static let otherCalls: [HostileCall] = [
         HostileCall("MemoryCache.init(maximumCost:maximumCount:)") { _ = memory(&$0) },
         HostileCall("MemoryCache.insert(_:for:cost:)") { values in
             let cache = memory(&values)
@@ -177,10 +181,62 @@ import Testing
         HostileCall("ResourceCache.decoded(maximumMemorySize:cost:decode:)") { _ = try await decoded(&$0) },
         HostileCall("DecodedCache.value(for:)") { _ = try await decoded(&$0) },
         HostileCall("DecodedCache.valueInMemory(for:)") { _ = try await decoded(&$0) },
+        HostileCall("DecodedCache.value(for:data:)") { values in
+            let (key, bytes) = (values.text(), values.bytes())
+            try await withCache { cache in
+                let decoded = cache.decoded(cost: { _ in 1 }, decode: { $0.count })
+                _ = try await decoded.value(for: key) { Data(bytes) }
+                _ = decoded.valueInMemory(for: key)
+                decoded.removeValue(for: key)
+            }
+        },
+        HostileCall("DecodedCache.removeValue(for:)") { values in
+            let key = values.text()
+            try await withCache { $0.decoded(cost: { _ in 1 }, decode: { $0.count }).removeValue(for: key) }
+        },
         HostileCall("DecodedCache.prefetch(_:)") { _ = try await decoded(&$0) },
         HostileCall("DecodedCache.trim(toCost:)") { _ = try await decoded(&$0) },
         HostileCall("DecodedCache.states(of:)") { _ = try await decoded(&$0) },
     ]
+
+    #if GdkPixbuf && os(Linux)
+    private static let imageCalls: [HostileCall] = [
+        HostileCall("PlatformImage.init(_:maximumPixelSize:)") { values in
+            let (bytes, size) = (image(&values), values.int())
+            guard let image = PlatformImage(bytes, maximumPixelSize: size) else { return }
+            _ = (image.byteCount, image.data(as: .png))
+        },
+        HostileCall("ResourceCache.platformImages(maximumPixelSize:maximumMemorySize:)") { values in
+            try await images(&values)
+        },
+        HostileCall("DecodedCache.value(for:maximumPixelSize:)") { values in try await images(&values) },
+        HostileCall("DecodedCache.value(for:maximumPixelSize:data:)") { values in try await images(&values) },
+        HostileCall("DecodedCache.valueInMemory(for:maximumPixelSize:)") { values in try await images(&values) },
+        HostileCall("DecodedCache.prefetch(_:maximumPixelSize:)") { values in try await images(&values) },
+        HostileCall("DecodedCache.states(of:maximumPixelSize:)") { values in try await images(&values) },
+    ]
+
+    /// The beginning of an image, or a whole one with other bytes in it.
+    private static func image(_ values: inout HostileValues) -> Data {
+        let whole = values.one(of: [PixelImages.bmp(), PixelImages.webP, PixelImages.gif])
+        return whole.prefix(values.one(of: [26, 60, .max])) + Data(values.bytes())
+    }
+
+    private static func images(_ values: inout HostileValues) async throws {
+        let (url, image, key) = (values.url(), image(&values), values.text())
+        let (limit, size, other) = (values.int(from: 0), values.int(), values.int())
+        try await withCache([url: [.response(headerFields: [:], body: [image])]]) { cache in
+            let images = cache.platformImages(maximumPixelSize: other, maximumMemorySize: limit)
+            _ = (try? await images.value(for: url, maximumPixelSize: size), try? await images.value(for: url))
+            _ = images.valueInMemory(for: url, maximumPixelSize: other)
+            _ = try? await images.value(for: key, maximumPixelSize: size) { image }
+            await images.prefetch([url], maximumPixelSize: size)
+            for await _ in images.states(of: url, maximumPixelSize: size) {}
+        }
+    }
+    #else
+    private static let imageCalls: [HostileCall] = []
+    #endif
 
     private static func memory(_ values: inout HostileValues) -> MemoryCache<String, String> {
         MemoryCache(maximumCost: values.int(from: 0), maximumCount: values.int(from: 0))

@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import SluiceFiles
 import SluiceHTTP
 import SluiceLock
 
@@ -15,28 +16,53 @@ public import Foundation
 ///     let thumbnail = try await thumbnails.value(for: url)
 ///
 /// A value is looked up in memory first. If it isn't there, its bytes come from the disk or the network, as described in
-/// ``ResourceCache/data(for:headerFields:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. For images,
-/// see ``ImageCache``.
+/// ``ResourceCache/data(for:headerFields:)``, and are decoded once for all waiting callers. The bytes aren't kept in memory. The article
+/// <doc:Images> describes images, which are decoded in the sizes that views need.
 ///
 /// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the
 /// server confirms it, the value stays and isn't decoded again. Anything that removes or replaces the response in the cache, such as a
-/// `PUT` or ``ResourceCache/remove(_:)``, removes the value, too.
+/// `PUT` or ``ResourceCache/remove(_:)``, removes the value, too, in all sizes.
+///
+/// **Files.** A value can also be decoded from a `file:` URL. It stays in memory until it is evicted, and is fresh while the file's size,
+/// modification time and inode number are the same. Nothing is stored on disk.
+///
+/// **Closures.** The bytes of ``value(for:data:)`` come from a closure. The value stays in memory until it is evicted or removed.
 ///
 /// **Failure.** If a response can't be decoded, it is removed from the cache, and the next call fetches it again.
 ///
 /// **Cancellation.** A cancelled caller throws immediately. Decoding is cancelled when its last caller is cancelled. A decoder that ignores
 /// cancellation keeps running, and its value is dropped; shutting down the cache waits for it.
 ///
-/// - Complexity: A hit takes three short locks and doesn't suspend.
+/// - Complexity: A hit takes three short locks and doesn't suspend, except for files.
 public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
     /// The cache of the bytes.
     public let resources: ResourceCache
 
     private struct Decoded: Sendable {
-        var value: Value
-        var head: StoredResponse.Head
-        /// The version of the response on disk; `nil` if it isn't on disk.
-        var row: Int64?
+        var values: SizedValues<Value>
+        var origin: Origin
+    }
+
+    /// What the values were decoded from.
+    private enum Origin: Sendable {
+        /// The row is the version of the response on disk; `nil` if it isn't on disk.
+        case response(StoredResponse.Head, row: Int64?)
+        case file(FileVersion)
+        case closure
+
+        var head: StoredResponse.Head? {
+            if case .response(let head, _) = self { head } else { nil }
+        }
+
+        /// Whether values of the same resource were decoded from the same bytes. Responses that aren't on disk may differ.
+        func hasSameBytes(as other: Self) -> Bool {
+            switch (self, other) {
+            case (.response(_, let row?), .response(_, let otherRow?)): row == otherRow
+            case (.file(let version), .file(let otherVersion)): version == otherVersion
+            case (.closure, .closure): true
+            default: false
+            }
+        }
     }
 
     private struct Loaded: Sendable {
@@ -44,66 +70,70 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         var source: CachedResponse.Source
     }
 
-    /// Callers with the same generation can share a decoding.
+    /// Callers with the same generation and size can share a decoding.
     private struct Flight: Hashable, Sendable {
         var key: ResourceKey
         var generation: UInt64
+        var size: Int
     }
 
     private let memory: ResourceMemory<Decoded>
     private let flights = SingleFlight<Flight, Loaded>()
-    private let cost: @Sendable (Value) -> Int
-    private let decode: @Sendable (URL, Data) async throws -> Value
+    private let decoder: ValueDecoder<Value>
 
-    init(
-        _ resources: ResourceCache, maximumMemorySize: Int, cost: @escaping @Sendable (Value) -> Int,
-        decode: @escaping @Sendable (URL, Data) async throws -> Value
-    ) {
+    init(_ resources: ResourceCache, maximumMemorySize: Int, _ decoder: ValueDecoder<Value>) {
         self.resources = resources
-        self.cost = cost
-        self.decode = decode
+        self.decoder = decoder
         memory = ResourceMemory(maximumCost: maximumMemorySize)
         resources.decodedCaches.insert(self)
     }
 
-    /// Returns the value of a resource, from memory, the disk or its server.
-    ///
-    /// A resource whose URL has a user name or password is fetched and decoded for this caller only.
-    ///
-    /// - Throws: `TransferError`; the error of the decoder; `CancellationError` if the calling task is cancelled.
-    public func value(for url: URL) async throws -> Value {
-        try resources.checkOpen(for: url)
-        if let value = valueInMemory(for: url) { return value }
-        return try await loaded(url).0
-    }
+    // MARK: Values
 
-    /// Returns the value, and where its bytes came from.
-    func loaded(_ url: URL) async throws -> (Value, CachedResponse.Source) {
-        try resources.checkOpen(for: url)
-        guard !url.holdsCredentials else {
-            return (try await decoded(resources.data(for: url), of: url), .network)
-        }
-        let key = ResourceKey(url)
-        let visit = memory.visit(key)
-        // Keep the generation from being reused while a caller waits.
-        defer { withExtendedLifetime(visit) {} }
-        let loaded = try await flights.run(for: Flight(key: key, generation: visit.generation)) { [self] in
-            // Another caller's work may have finished since the first lookup.
-            if let value = fresh(key) { return Loaded(value: value, source: .memory) }
-            return try await loadedAgain(url, visit)
-        }
-        return (loaded.value, loaded.source)
-    }
+    /// Returns the value of a resource, from memory, the disk or its server, or of a file.
+    ///
+    ///     let photo = try await images.value(for: URL(filePath: "photo.jpg"))
+    ///
+    /// A resource whose URL has a user name or password is fetched and decoded for this caller only. A file may have at most
+    /// ``ResourceCache/Configuration/maximumResponseSize`` bytes.
+    ///
+    /// - Throws: `TransferError`; `FileError` for a `file:` URL; the error of the decoder; `CancellationError` if the calling task is
+    ///   cancelled.
+    public func value(for url: URL) async throws -> Value { try await value(for: url, size: decoder.size) }
 
     /// Returns the value if it is in memory and fresh, without waiting, for example for the first frame of a view.
-    public func valueInMemory(for url: URL) -> Value? {
-        url.holdsCredentials ? nil : fresh(ResourceKey(url))
+    ///
+    /// The value of a file may be out of date, because looking at the file would take time. ``value(for:)`` looks.
+    public func valueInMemory(for url: URL) -> Value? { valueInMemory(for: url, size: decoder.size) }
+
+    /// Returns the value that is decoded from the bytes of a closure, for example of a photo library.
+    ///
+    ///     let photo = try await images.value(for: asset.identifier) { try await library.data(of: asset) }
+    ///
+    /// The closure is called if the value isn't in memory, once for all waiting callers. The value isn't stored on disk.
+    ///
+    /// - Parameters:
+    ///   - key: The name of the value in this cache. If the photo changes, use another key, or call ``removeValue(for:)``. Keys aren't URLs:
+    ///     `value(for: "http://…")` fetches nothing.
+    ///   - data: Returns the bytes. Its task is cancelled when all waiting callers are cancelled.
+    /// - Throws: The error of the closure or the decoder; `TransferError` with the code `unexpectedContent` or `shutDown`;
+    ///   `CancellationError` if the calling task is cancelled.
+    public func value(for key: String, data: @escaping @Sendable () async throws -> Data) async throws -> Value {
+        try await value(for: key, size: decoder.size, data)
     }
+
+    /// Returns the value that was decoded from a closure's bytes, if it is in memory.
+    public func valueInMemory(for key: String) -> Value? { inMemory(ResourceKey(ofClosure: key), decoder.size) }
+
+    /// Removes the value of a closure's key from memory, in all sizes. Running decodings return their values, but don't keep them.
+    public func removeValue(for key: String) { memory.invalidate(ResourceKey(ofClosure: key)) }
 
     /// Fetches and decodes resources that will probably be needed soon, at the lowest priority. See ``ResourceCache/prefetch(_:)``.
     public func prefetch(_ urls: some Sequence<URL>) async {
         await resources.prefetch(urls) { _ = try await self.value(for: $0) }
     }
+
+    // MARK: Removal
 
     /// Evicts values until their total cost is at most `cost`. Call it when memory is low.
     ///
@@ -121,32 +151,91 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
     /// Removes all values from memory. The bytes stay on disk.
     public func removeAll() { memory.removeAll() }
 
-    private func fresh(_ key: ResourceKey) -> Value? {
-        guard let decoded = memory.value(for: key),
-            resources.policy.isFresh(decoded.head, at: resources.now())
-        else { return nil }
-        if let row = decoded.row { resources.stage.storeIfOpen?.uses.note(row) }
-        return decoded.value
+    // MARK: Lookup
+
+    /// Returns the value of a size, or the smallest larger one if there is none.
+    func valueInMemory(for url: URL, size: Int?, orLarger: Bool = false) -> Value? {
+        url.holdsCredentials ? nil : inMemory(ResourceKey(url), size ?? decoder.size, orLarger: orLarger)
     }
 
-    private func loadedAgain(_ url: URL, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {
+    private func inMemory(_ key: ResourceKey, _ size: Int, orLarger: Bool = false) -> Value? {
+        guard let decoded = memory.value(for: key),
+            let value = decoded.values.value(ofSize: size)
+                ?? (orLarger ? decoded.values.value(largerThan: size) : nil)
+        else { return nil }
+        if case .response(let head, let row) = decoded.origin {
+            guard resources.policy.isFresh(head, at: resources.now()) else { return nil }
+            if let row { resources.stage.storeIfOpen?.uses.note(row) }
+        }
+        return value
+    }
+
+    func value(for url: URL, size: Int) async throws -> Value {
+        try resources.checkOpen(for: url)
+        if !url.isFileURL, let value = valueInMemory(for: url, size: size) { return value }
+        return try await loaded(url, size).0
+    }
+
+    func value(
+        for key: String, size: Int, _ data: @escaping @Sendable () async throws -> Data
+    ) async throws -> Value {
+        let source = ValueSource.closure(key: key)
+        guard !resources.hasShutDown else { throw source.shutDown }
+        let key = ResourceKey(ofClosure: key)
+        if let value = inMemory(key, size) { return value }
+        return try await shared(key, size) { [self] visit in
+            // Another caller's work may have finished since the first lookup.
+            if let value = inMemory(key, size) { return Loaded(value: value, source: .memory) }
+            let value = try await decoded(data(), of: source, size)
+            if visit.isCurrent { keep(value, size, .closure, memory.visit(key)) }
+            return Loaded(value: value, source: .disk)
+        }.value
+    }
+
+    /// Returns the value, and where its bytes came from.
+    func loaded(_ url: URL, _ size: Int? = nil) async throws -> (Value, CachedResponse.Source) {
+        let size = size ?? decoder.size
+        try resources.checkOpen(for: url)
+        guard url.isFileURL || !url.holdsCredentials else {
+            return (try await decoded(resources.data(for: url), of: .resource(url), size), .network)
+        }
+        let loaded = try await shared(ResourceKey(url), size) { [self] visit in
+            if url.isFileURL { return try await loadedFile(url, size, visit) }
+            if let value = inMemory(visit.key, size) { return Loaded(value: value, source: .memory) }
+            return try await loadedAgain(url, size, visit)
+        }
+        return (loaded.value, loaded.source)
+    }
+
+    private func shared(
+        _ key: ResourceKey, _ size: Int,
+        _ load: @escaping @Sendable (ResourceMemory<Decoded>.Visit) async throws -> Loaded
+    ) async throws -> Loaded {
+        let visit = memory.visit(key)
+        // Keep the generation from being reused while a caller waits.
+        defer { withExtendedLifetime(visit) {} }
+        return try await flights.run(for: Flight(key: key, generation: visit.generation, size: size)) {
+            try await load(visit)
+        }
+    }
+
+    // MARK: Loading
+
+    private func loadedAgain(_ url: URL, _ size: Int, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {
         let key = visit.key
         let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
         let (answer, data) = try await resources.dataAnswer(to: request)
         // The request itself may have stored the answer. Any change from now on means there is a newer one.
         let found = memory.visit(key)
-        func keep(_ decoded: Decoded) {
-            if visit.isCurrent { self.keep(decoded, found) }
-        }
-        if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
-            // The version is the same; the server may have confirmed it.
-            keep(Decoded(value: old.value, head: stored.head, row: row))
-            return Loaded(value: old.value, source: answer.response.source)
+        let stored = answer.stored
+        if let stored, let value = confirmed(key, size, stored) {
+            if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
+            return Loaded(value: value, source: answer.response.source)
         }
         do {
-            let value = try await decoded(data, of: url)
-            if let stored = answer.stored {
-                keep(Decoded(value: value, head: stored.head, row: stored.row))
+            let value = try await decoded(data, of: .resource(url), size)
+            if let stored {
+                if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
             } else {
                 memory.remove(key)
             }
@@ -160,29 +249,66 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
     }
 
+    /// Returns a value in memory that was decoded from a stored response, which the server may just have confirmed.
+    private func confirmed(_ key: ResourceKey, _ size: Int, _ stored: Answer.Stored) -> Value? {
+        guard let decoded = memory.value(for: key), case .response(_, let row?) = decoded.origin, row == stored.row
+        else { return nil }
+        return decoded.values.value(ofSize: size)
+    }
+
+    private func loadedFile(_ url: URL, _ size: Int, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {
+        let version = try await FileVersion(of: url, using: resources.files)
+        if let decoded = memory.value(for: visit.key), case .file(version) = decoded.origin,
+            let value = decoded.values.value(ofSize: size)
+        {
+            return Loaded(value: value, source: .memory)
+        }
+        let found = memory.visit(visit.key)
+        let data = try await Data(
+            asyncContentsOf: url, maximumSize: resources.configuration.maximumResponseSize, using: resources.files)
+        // A file that was written meanwhile may have had old and new bytes.
+        let isSame = try await FileVersion(of: url, using: resources.files) == version
+        let value = try await decoded(data, of: .file(url), size)
+        if isSame, visit.isCurrent { keep(value, size, .file(version), found) }
+        return Loaded(value: value, source: .disk)
+    }
+
     /// Decodes in a task that the cache owns, off the caller's actor, because decoding takes milliseconds and a decoder may ignore
     /// cancellation.
-    private func decoded(_ data: Data, of url: URL) async throws -> Value {
+    private func decoded(_ data: Data, of source: ValueSource, _ size: Int) async throws -> Value {
         let (promise, resolver) = Promise<Value, any Error>.makePromise()
-        let task = resources.decodings.start(UUID(), priority: Task.currentPriority) { [decode] in
+        let task = resources.decodings.start(UUID(), priority: Task.currentPriority) { [decoder] in
             do {
-                resolver.succeed(try await decode(url, data))
+                resolver.succeed(try await decoder.decode(source, data, size))
             } catch {
                 resolver.fail(error)
             }
         }
-        guard let task else { throw ResourceCache.shutDown(url) }
+        guard let task else { throw source.shutDown }
         do {
             return try await task.value(of: promise)
         } catch is CancellationError where !Task.isCancelled && resources.hasShutDown {
-            throw ResourceCache.shutDown(url)
+            throw source.shutDown
         }
     }
 
-    private func keep(_ decoded: Decoded, _ visit: ResourceMemory<Decoded>.Visit) {
-        let texts = decoded.head.memoryCost + visit.key.text.utf8.count
-        let (sum, overflows) = cost(decoded.value).addingReportingOverflow(max(ResourceCache.memoryOverhead, texts))
-        memory.keep(visit) { _ in [(decoded, overflows ? .max : sum)] }
+    /// Keeps a value beside the other sizes of the same bytes, and instead of older ones.
+    private func keep(_ value: Value, _ size: Int, _ origin: Origin, _ visit: ResourceMemory<Decoded>.Visit) {
+        let texts = visit.key.text.utf8.count + (origin.head?.memoryCost ?? 0)
+        let extent = decoder.extent(value)
+        memory.keep(visit) { [decoder] kept in
+            var candidates: [Decoded] = [Decoded(values: SizedValues(), origin: origin)]
+            if let kept, kept.origin.hasSameBytes(as: origin) {
+                candidates.insert(Decoded(values: kept.values, origin: origin), at: 0)
+            }
+            return candidates.map { candidate in
+                var decoded = candidate
+                decoded.values.insert(value, size: size, extent: extent)
+                let (sum, overflows) = decoded.values.cost(decoder.cost)
+                    .addingReportingOverflow(max(ResourceCache.memoryOverhead, texts))
+                return (decoded, overflows ? .max : sum)
+            }
+        }
     }
 }
 
@@ -202,14 +328,9 @@ extension ResourceCache {
         maximumMemorySize: Int = 64 << 20, cost: @escaping @Sendable (Value) -> Int,
         decode: @escaping @Sendable (Data) async throws -> Value
     ) -> DecodedCache<Value> {
-        decoded(maximumMemorySize: maximumMemorySize, cost: cost) { _, data in try await decode(data) }
-    }
-
-    func decoded<Value: Sendable>(
-        maximumMemorySize: Int, cost: @escaping @Sendable (Value) -> Int,
-        decode: @escaping @Sendable (URL, Data) async throws -> Value
-    ) -> DecodedCache<Value> {
-        DecodedCache(self, maximumMemorySize: maximumMemorySize, cost: cost, decode: decode)
+        DecodedCache(
+            self, maximumMemorySize: maximumMemorySize,
+            ValueDecoder(cost: cost) { _, data, _ in try await decode(data) })
     }
 }
 

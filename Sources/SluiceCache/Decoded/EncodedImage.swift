@@ -6,7 +6,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A cache of images by URL: complete responses that begin with the header of a known format. On Apple platforms, a cache's
+/// A cache of images by URL: complete responses that begin with the header of a known format. A cache's
 /// `platformImages` returns images that are ready to draw.
 ///
 ///     let images = cache.images()
@@ -39,21 +39,26 @@ extension ResourceCache {
     ///   kept in memory.
     /// - Precondition: `maximumMemorySize` isn't negative.
     public func images(maximumMemorySize: Int = 64 << 20) -> ImageCache {
-        decoded(maximumMemorySize: maximumMemorySize, cost: \.data.count) { url, data in
-            guard let image = EncodedImage(data) else {
-                throw TransferError(.unexpectedContent, url: url, detail: Self.kind(of: data))
-            }
-            return image
-        }
+        DecodedCache(
+            self, maximumMemorySize: maximumMemorySize,
+            ValueDecoder(cost: \.data.count) { source, data, _ in
+                guard let image = EncodedImage(data) else {
+                    throw source.unexpected(
+                        EncodedImage.kind(of: data) ?? "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image")
+                }
+                return image
+            })
     }
+}
 
-    /// What a response is if it isn't an image.
-    private static func kind(of data: Data) -> String {
+extension EncodedImage {
+    /// What a response is if it isn't an image; `nil` if that isn't known.
+    static func kind(of data: Data) -> String? {
         guard !data.isEmpty else { return "it is empty" }
         let beginning = String(decoding: data.prefix(64), as: UTF8.self).lowercased()
             .drop { $0.isWhitespace || $0 == "\u{FEFF}" }
         if beginning.hasPrefix("<!doctype html") || beginning.hasPrefix("<html") { return "it is an HTML page" }
         if beginning.hasPrefix("<svg") || beginning.hasPrefix("<?xml") { return "it is an XML document" }
-        return "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image"
+        return nil
     }
 }

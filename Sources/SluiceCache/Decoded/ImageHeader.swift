@@ -316,7 +316,7 @@ extension ImageBytes {
 
 /// Bytes with accessors that return `nil` beyond the end.
 struct ImageBytes<Base: RandomAccessCollection<UInt8>> {
-    private let bytes: Base
+    let bytes: Base
 
     init(_ bytes: Base) { self.bytes = bytes }
 

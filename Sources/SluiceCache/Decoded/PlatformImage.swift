@@ -1,6 +1,4 @@
-#if canImport(ImageIO)
-public import CoreGraphics
-import ImageIO
+#if canImport(ImageIO) || GdkPixbuf
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)
@@ -9,62 +7,92 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An image that is ready to draw: its pixels are in memory, at most as many as requested.
-///
-/// Show it with `UIImage(cgImage:)`, `NSImage(cgImage:size:)` or SwiftUI's `Image(decorative:scale:)`.
-public struct PlatformImage: @unchecked Sendable {
-    // Immutable: no function changes a CGImage.
-    /// The image.
-    public let cgImage: CGImage
+extension PlatformImage {
+    /// The largest number of pixels of an image that is decoded: a hundred million. Larger images are refused before anything is decoded.
+    public static let maximumPixelCount = ImageFailure.maximumPixelCount
+}
 
-    /// The memory that the pixels take, in bytes.
-    public var byteCount: Int { cgImage.bytesPerRow * cgImage.height }
+// MARK: - The cache of images
 
-    /// Decodes an image in any format that the system supports, with the orientation from its metadata. Returns `nil` if the image can't be
-    /// decoded.
+extension ResourceCache {
+    /// Returns a cache of images that are ready to draw, scaled to the size of the views that show them.
     ///
-    /// Decoding takes milliseconds and blocks the calling thread. ``ResourceCache/platformImages(maximumPixelSize:maximumMemorySize:)``
-    /// decodes off the caller's actor.
+    ///     let images = cache.platformImages()
+    ///     let thumbnail = try await images.value(for: url, maximumPixelSize: 240)
     ///
-    /// - Parameter maximumPixelSize: The largest width and height in pixels. A larger image is scaled down while it is decoded, so the
-    ///   full-size image is never in memory.
-    public init?(_ data: Data, maximumPixelSize: Int) {
-        let noCache = [kCGImageSourceShouldCache: false] as CFDictionary
-        let options =
-            [
-                kCGImageSourceCreateThumbnailFromImageAlways: true,
-                kCGImageSourceCreateThumbnailWithTransform: true,
-                kCGImageSourceShouldCacheImmediately: true,
-                kCGImageSourceThumbnailMaxPixelSize: maximumPixelSize,
-            ] as CFDictionary
-        guard let source = CGImageSourceCreateWithData(data as CFData, noCache),
-            let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options)
-        else { return nil }
-        cgImage = image
+    /// It exists on Apple platforms, and on Linux with the package trait `GdkPixbuf`. An app needs one: it holds all sizes of an image, within
+    /// one limit.
+    ///
+    /// A response that can't be decoded, such as an error page, throws `TransferError` with the code `unexpectedContent`, and isn't kept. The
+    /// memory limit counts decoded pixels, at three or four bytes per pixel.
+    ///
+    /// - Parameters:
+    ///   - maximumPixelSize: The maximum width and height, in pixels rather than points, of images that are requested without a size. Larger
+    ///     images are scaled down. Numbers below 1 count as 1.
+    ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't kept.
+    /// - Precondition: `maximumMemorySize` isn't negative.
+    public func platformImages(
+        maximumPixelSize: Int = 2048, maximumMemorySize: Int = 256 << 20
+    ) -> DecodedCache<PlatformImage> {
+        var decoder = ValueDecoder<PlatformImage>(cost: \.byteCount) { source, data, size in
+            do {
+                return try PlatformImage(decoding: data, maximumPixelSize: size)
+            } catch let failure as ImageFailure {
+                let detail = failure.detail ?? EncodedImage.kind(of: data)
+                throw source.unexpected(
+                    detail ?? "it isn't an image that this system can decode", remedy: failure.remedy)
+            }
+        }
+        decoder.size = max(1, maximumPixelSize)
+        decoder.extent = { max($0.width, $0.height) }
+        return DecodedCache(self, maximumMemorySize: maximumMemorySize, decoder)
     }
 }
 
-extension ResourceCache {
-    /// Returns a cache of images that are ready to draw, on Apple platforms.
+// MARK: - Sizes
+
+extension DecodedCache where Value == PlatformImage {
+    /// Returns an image, scaled to fit a view, from memory, the disk or its server. See ``value(for:)``.
     ///
-    /// A response that the system can't decode, such as an error page, throws `TransferError` with the code `unexpectedContent` and isn't
-    /// kept. The memory limit counts decoded pixels, at four bytes per pixel.
+    ///     let thumbnail = try await images.value(for: url, maximumPixelSize: 240)
+    ///
+    /// Each size is decoded once for all callers. An image that isn't larger than the size isn't scaled, and serves all larger sizes, too.
     ///
     /// - Parameters:
-    ///   - maximumPixelSize: The maximum width and height of the images, usually the size of your views, in pixels rather than points.
-    ///     Larger images are scaled down.
-    ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't kept.
-    /// - Precondition: `maximumPixelSize` is at least 1, and `maximumMemorySize` isn't negative.
-    public func platformImages(
-        maximumPixelSize: Int, maximumMemorySize: Int = 256 << 20
-    ) -> DecodedCache<PlatformImage> {
-        precondition(maximumPixelSize >= 1, "maximumPixelSize must be at least 1; it is \(maximumPixelSize).")
-        return decoded(maximumMemorySize: maximumMemorySize, cost: \.byteCount) { url, data in
-            guard let image = PlatformImage(data, maximumPixelSize: maximumPixelSize) else {
-                throw TransferError(.unexpectedContent, url: url, detail: "the system can't decode it as an image")
-            }
-            return image
-        }
+    ///   - url: The URL of the image.
+    ///   - maximumPixelSize: The largest width and height in pixels. Numbers below 1 count as 1.
+    /// - Throws: As ``value(for:)``.
+    public func value(for url: URL, maximumPixelSize: Int) async throws -> PlatformImage {
+        try await value(for: url, size: max(1, maximumPixelSize))
+    }
+
+    /// Returns the image if it is in memory and fresh, without waiting, for example for the first frame of a view. If this size isn't there,
+    /// returns the smallest larger one.
+    ///
+    ///     imageView.image = images.valueInMemory(for: url, maximumPixelSize: 240)
+    ///     imageView.image = try await images.value(for: url, maximumPixelSize: 240)
+    ///
+    /// A larger image looks the same, and takes a little more time to draw. ``value(for:maximumPixelSize:)`` decodes the size itself.
+    public func valueInMemory(for url: URL, maximumPixelSize: Int) -> PlatformImage? {
+        valueInMemory(for: url, size: max(1, maximumPixelSize), orLarger: true)
+    }
+
+    /// Returns an image, scaled to fit a view, whose bytes come from a closure. See ``value(for:data:)``.
+    public func value(
+        for key: String, maximumPixelSize: Int, data: @escaping @Sendable () async throws -> Data
+    ) async throws -> PlatformImage {
+        try await value(for: key, size: max(1, maximumPixelSize), data)
+    }
+
+    /// Returns the states of an image in this size while it is looked up, fetched and decoded. See ``states(of:)``.
+    public func states(of url: URL, maximumPixelSize: Int) -> ResourceStates<PlatformImage> {
+        states(of: url, size: max(1, maximumPixelSize))
+    }
+
+    /// Fetches and decodes images that will probably be needed soon, in this size, at the lowest priority. See
+    /// ``ResourceCache/prefetch(_:)``.
+    public func prefetch(_ urls: some Sequence<URL>, maximumPixelSize: Int) async {
+        await resources.prefetch(urls) { _ = try await self.value(for: $0, maximumPixelSize: maximumPixelSize) }
     }
 }
 #endif

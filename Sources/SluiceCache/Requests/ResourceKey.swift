@@ -39,6 +39,9 @@ struct ResourceKey: Hashable, Sendable {
     }
 
     init(text: String) { self.text = text }
+
+    /// The key of values whose bytes come from a closure. It differs from the key of any URL, because a URL has no NUL.
+    init(ofClosure key: String) { text = "\0\(key)" }
 }
 
 extension URL {

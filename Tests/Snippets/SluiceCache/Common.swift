@@ -20,10 +20,10 @@ let data = Data()
 let token = ""
 
 var cache: ResourceCache { fatalError() }
-var images: ImageCache { fatalError() }
+var images: DecodedCache<PlatformImage> { fatalError() }
 let player = Player()
 
 struct Player { func play(_ chunk: Data) async throws {} }
 
 func show(_ image: Data) {}
-func show(_ state: ResourceState<EncodedImage>) {}
+func show(_ state: ResourceState<PlatformImage>) {}

@@ -1,0 +1,89 @@
+#if canImport(ImageIO)
+public import CoreGraphics
+import ImageIO
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// An image that is ready to draw: its pixels are in memory, at most as many as requested.
+///
+/// Show it with `UIImage(cgImage:)`, `NSImage(cgImage:size:)` or SwiftUI's `Image(decorative:scale:)`.
+public struct PlatformImage: @unchecked Sendable {
+    // Immutable: no function changes a CGImage.
+    /// The image.
+    public let cgImage: CGImage
+
+    /// The width in pixels, at least 1.
+    public var width: Int { cgImage.width }
+
+    /// The height in pixels, at least 1.
+    public var height: Int { cgImage.height }
+
+    /// The memory that the pixels take, in bytes.
+    public var byteCount: Int { cgImage.bytesPerRow * cgImage.height }
+
+    /// Whether the pixels have opacity.
+    public var hasAlpha: Bool { ![.none, .noneSkipFirst, .noneSkipLast].contains(cgImage.alphaInfo) }
+
+    /// Decodes an image in any format that the system supports, with the orientation from its metadata. Returns `nil` if the image can't be
+    /// decoded.
+    ///
+    /// In the formats of ``ImageHeader``, the size is checked before anything is decoded. An image with more than ``maximumPixelCount``
+    /// pixels can't be decoded, and neither can one that is cut off. Of an animation, the first frame is decoded.
+    ///
+    /// Decoding takes milliseconds and blocks the calling thread. A ``DecodedCache`` decodes off the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes of the file.
+    ///   - maximumPixelSize: The largest width and height in pixels. A larger image is scaled down while it is decoded, so the full-size
+    ///     image is never in memory. Numbers below 1 count as 1.
+    public init?(_ data: Data, maximumPixelSize: Int) {
+        guard let image = try? Self(decoding: data, maximumPixelSize: maximumPixelSize) else { return nil }
+        self = image
+    }
+
+    /// Returns the image as a file in the format `.png`, or `.jpeg` of medium quality, which has no opacity. Returns `nil` for other formats.
+    public func data(as format: ImageHeader.Format) -> Data? {
+        let type: CFString
+        switch format {
+        case .png: type = "public.png" as CFString
+        case .jpeg: type = "public.jpeg" as CFString
+        default: return nil
+        }
+        let data = NSMutableData()
+        let options = [kCGImageDestinationLossyCompressionQuality: 0.85] as CFDictionary
+        guard let destination = CGImageDestinationCreateWithData(data, type, 1, nil) else { return nil }
+        CGImageDestinationAddImage(destination, cgImage, options)
+        return CGImageDestinationFinalize(destination) ? Data(referencing: data) : nil
+    }
+}
+
+extension PlatformImage {
+    /// Decodes an image, or throws an ``ImageFailure``.
+    init(decoding data: Data, maximumPixelSize: Int) throws {
+        // The system decodes more formats than the header knows.
+        let header = ImageHeader(data)
+        try header?.checkPixelCount()
+        if let header, ImageBytes(data).isCutOff(header.format) { throw ImageFailure.cutOff }
+        let noCache = [kCGImageSourceShouldCache: false] as CFDictionary
+        guard let source = CGImageSourceCreateWithData(data as CFData, noCache),
+            let image = Self.image(of: source, max(1, maximumPixelSize))
+        else { throw header == nil ? ImageFailure.unknownFormat : ImageFailure.damaged(nil) }
+        cgImage = image
+    }
+
+    private static func image(of source: CGImageSource, _ size: Int) -> CGImage? {
+        let options =
+            [
+                kCGImageSourceCreateThumbnailFromImageAlways: true,
+                kCGImageSourceCreateThumbnailWithTransform: true,
+                kCGImageSourceShouldCacheImmediately: true,
+                kCGImageSourceThumbnailMaxPixelSize: size,
+            ] as CFDictionary
+        return CGImageSourceCreateThumbnailAtIndex(source, 0, options)
+    }
+}
+#endif
