@@ -206,7 +206,7 @@ import Testing
             guard let image = PlatformImage(bytes, maximumPixelSize: size) else { return }
             _ = (image.byteCount, image.data(as: .png))
         },
-        HostileCall("ResourceCache.platformImages(maximumPixelSize:maximumMemorySize:)") { values in
+        HostileCall("ResourceCache.platformImages(maximumPixelSize:maximumMemorySize:keepsThumbnails:)") { values in
             try await images(&values)
         },
         HostileCall("DecodedCache.value(for:maximumPixelSize:)") { values in try await images(&values) },
@@ -226,7 +226,7 @@ import Testing
         let (url, image, key) = (values.url(), image(&values), values.text())
         let (limit, size, other) = (values.int(from: 0), values.int(), values.int())
         try await withCache([url: [.response(headerFields: [:], body: [image])]]) { cache in
-            let images = cache.platformImages(maximumPixelSize: other, maximumMemorySize: limit)
+            let images = cache.platformImages(maximumPixelSize: other, maximumMemorySize: limit, keepsThumbnails: true)
             _ = (try? await images.value(for: url, maximumPixelSize: size), try? await images.value(for: url))
             _ = images.valueInMemory(for: url, maximumPixelSize: other)
             _ = try? await images.value(for: key, maximumPixelSize: size) { image }

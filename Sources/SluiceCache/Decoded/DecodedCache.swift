@@ -223,6 +223,15 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
 
     private func loadedAgain(_ url: URL, _ size: Int, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {
         let key = visit.key
+        if let value = try await storedCopy(
+            size, visit,
+            where: { [resources] in
+                resources.policy.isFresh($0.head, at: resources.now())
+            })
+        {
+            resources.count { $0.diskHits += 1 }
+            return Loaded(value: value, source: .disk)
+        }
         let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
         let (answer, data) = try await resources.dataAnswer(to: request)
         // The request itself may have stored the answer. Any change from now on means there is a newer one.
@@ -232,10 +241,17 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
             if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
             return Loaded(value: value, source: answer.response.source)
         }
+        // The original was stale and has been confirmed.
+        if let row = stored?.row, answer.response.source != .network,
+            let value = try await storedCopy(size, visit, where: { $0.row == row })
+        {
+            return Loaded(value: value, source: answer.response.source)
+        }
         do {
             let value = try await decoded(data, of: .resource(url), size)
             if let stored {
                 if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
+                if let row = stored.row { storeCopy(of: value, size, from: data, row, key) }
             } else {
                 memory.remove(key)
             }
@@ -246,6 +262,32 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
                 try? await resources.remove(url)
             }
             throw error
+        }
+    }
+
+    /// Returns the value of a stored copy, without reading the original, and keeps it in memory.
+    private func storedCopy(
+        _ size: Int, _ visit: ResourceMemory<Decoded>.Visit, where isUsable: @Sendable (Answer.Stored) -> Bool
+    ) async throws -> Value? {
+        guard decoder.copies != nil else { return nil }
+        let found = memory.visit(visit.key)
+        guard let copy = try await resources.copy(of: visit.key, size: size, where: isUsable) else { return nil }
+        // The bytes are the ones that were stored, so a copy that can't be decoded was made by another version of the program.
+        guard let value = try? await decoded(copy.data, of: .closure(key: visit.key.text), size) else {
+            try Task.checkCancellation()
+            return nil
+        }
+        let original = copy.original
+        if visit.isCurrent { keep(value, size, .response(original.head, row: original.row), found) }
+        return value
+    }
+
+    /// Stores a copy after the caller has its value.
+    private func storeCopy(of value: Value, _ size: Int, from data: Data, _ row: Int64, _ key: ResourceKey) {
+        guard let copies = decoder.copies, copies.areWorthStoring(value, data) else { return }
+        resources.decodings.start(UUID(), priority: Task.currentPriority) { [resources] in
+            guard let copy = await copies.encode(value) else { return }
+            await resources.storeCopy(copy, size: size, of: row, key)
         }
     }
 

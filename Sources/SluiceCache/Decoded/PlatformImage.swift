@@ -30,9 +30,11 @@ extension ResourceCache {
     ///   - maximumPixelSize: The maximum width and height, in pixels rather than points, of images that are requested without a size. Larger
     ///     images are scaled down. Numbers below 1 count as 1.
     ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image that takes more than a tenth of it isn't kept.
+    ///   - keepsThumbnails: Whether scaled copies of large images are stored on disk, beside the originals. Later launches then decode the
+    ///     copies, which takes a small part of the time. See <doc:Images>.
     /// - Precondition: `maximumMemorySize` isn't negative.
     public func platformImages(
-        maximumPixelSize: Int = 2048, maximumMemorySize: Int = 256 << 20
+        maximumPixelSize: Int = 2048, maximumMemorySize: Int = 256 << 20, keepsThumbnails: Bool = false
     ) -> DecodedCache<PlatformImage> {
         var decoder = ValueDecoder<PlatformImage>(cost: \.byteCount) { source, data, size in
             do {
@@ -45,8 +47,19 @@ extension ResourceCache {
         }
         decoder.size = max(1, maximumPixelSize)
         decoder.extent = { max($0.width, $0.height) }
+        if keepsThumbnails { decoder.copies = PlatformImage.copies }
         return DecodedCache(self, maximumMemorySize: maximumMemorySize, decoder)
     }
+}
+
+extension PlatformImage {
+    /// Copies are stored of images with at least four times as many pixels. Decoding other originals takes little longer.
+    fileprivate static let copies = ValueCopies<PlatformImage>(
+        areWorthStoring: { image, data in
+            guard let header = ImageHeader(data) else { return data.count >= 256 << 10 }
+            return header.width * header.height / 4 >= image.width * image.height
+        },
+        encode: { $0.data(as: $0.hasAlpha ? .png : .jpeg) })
 }
 
 // MARK: - Sizes

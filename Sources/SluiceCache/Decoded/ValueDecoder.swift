@@ -15,6 +15,8 @@ struct ValueDecoder<Value: Sendable>: Sendable {
     var size = 0
     /// The longer side of a value.
     var extent: @Sendable (Value) -> Int = { _ in 0 }
+    /// How scaled values are stored on disk; `nil` if they aren't.
+    var copies: ValueCopies<Value>?
     /// Decodes bytes into a value of at most a size.
     var decode: @Sendable (ValueSource, Data, _ size: Int) async throws -> Value
 

@@ -423,8 +423,10 @@ extension DiskIndex {
         return try markLeaving(leaving.map { Entry($0) }, writer: writer, in: database)
     }
 
-    /// Marks ready rows as leaving, on behalf of this writer, and returns those that have files. The others are deleted.
+    /// Marks ready rows and their scaled copies as leaving, on behalf of this writer, and returns those that have files. The others are
+    /// deleted.
     static func markLeaving(_ entries: [Entry], writer: Int, in database: Database) throws -> [Entry] {
+        let entries = try withCopies(entries, in: database)
         try delete(entries.filter(\.isInIndex).map(\.id), in: database)
         let leaving = entries.filter { !$0.isInIndex }
         for entry in leaving {

@@ -98,7 +98,7 @@ extension DiskStore {
         return (stored.id, stored.evicted)
     }
 
-    private func storeInFile(
+    func storeInFile(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
         _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
