@@ -97,7 +97,7 @@ package.targets = [
         ]),
     .target(name: "SluiceHTTP", dependencies: ["SluiceLock", "SluiceFiles", "CSluiceHTTP", httpTypes]),
     // Not a product: the layers above open SQLite with it.
-    .target(name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb]),
+    .target(name: "SluiceDatabase", dependencies: ["SluiceLock", "SluiceFiles", grdb, sqlite]),
     // Unused without its trait, because a trait doesn't remove targets.
     .systemLibrary(
         name: "CGdkPixbuf", pkgConfig: "gdk-pixbuf-2.0",

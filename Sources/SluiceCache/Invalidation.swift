@@ -10,6 +10,8 @@ extension ResourceCache {
         forget(key)
         // Lookups that began after the first call may have read the rows.
         defer { forget(key) }
+        // A response that is being stored is refused, or stored before the removal.
+        await backlog.wait(for: key)
         do {
             try await disk.remove(key)
             noteRemoval(of: key, hasFailed: false)

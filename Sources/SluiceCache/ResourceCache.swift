@@ -34,6 +34,8 @@ public import Foundation
 /// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
 ///   network can answer: the request returns the bytes, and ``ResourceCache/Statistics/diskFailures`` counts the failure. This includes a
 ///   directory that can't be opened. It is tried again by a request at least a second later.
+/// - Storing: A response is stored on disk behind its caller, in the order of arrival. ``shutdown()`` waits for that. A killed process loses
+///   the last responses. If the disk is slower than the network, callers wait.
 /// - Processes: Several processes can share a directory. No process reads or removes a file that another one is writing. Each process has
 ///   its own memory stage and also keeps small bodies from the disk in memory, so it may return a fresh response that another process has
 ///   removed.
@@ -52,6 +54,8 @@ public final class ResourceCache: Sendable {
     let memory: ResourceMemory<ResponsesInMemory>
     /// The disk stage, which opens when it is first needed.
     let stage: DiskStage
+    /// The responses that are being stored.
+    let backlog: StoreBacklog
     /// Keys whose out-of-date rows couldn't be removed from the index.
     let unremoved = Lock<Set<ResourceKey>>([])
     let flights = SingleFlight<ResponseKey, Answer>()
@@ -110,9 +114,18 @@ public final class ResourceCache: Sendable {
         self.clock = clock
         self.now = now
         stage = DiskStage(now: now, whenClosed: Self.shutDown(directory)) {
-            try await DiskStore.open(
+            let store = try await DiskStore.open(
                 in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
                 largestInIndex: largestInIndex, verification: configuration.verification, files: files)
+            store.loadKnownKeys()
+            return store
+        }
+        backlog = StoreBacklog { [stage] additions in
+            do {
+                return try await stage.store.store(additions)
+            } catch {
+                return additions.map { _ in .failure(error) }
+            }
         }
         memory = ResourceMemory(maximumCost: configuration.maximumMemorySize)
         limiter = KeyedLimiter(
@@ -151,7 +164,8 @@ public final class ResourceCache: Sendable {
         try await stage.open()
     }
 
-    /// Shuts the cache down: ends running fetches, validations and decoders, waits until running writes are complete, and closes the index.
+    /// Shuts the cache down: ends running fetches, validations and decoders, waits until the responses that have arrived are on disk, and
+    /// closes the index.
     ///
     /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even if
     /// the task is cancelled. Further calls have no effect.
@@ -160,9 +174,11 @@ public final class ResourceCache: Sendable {
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
+        flights.cancelAll()
         await validations.end()
         await transfers.end()
         await decodings.end()
+        await backlog.drain()
         try await stage.close()
     }
 
@@ -177,8 +193,13 @@ public final class ResourceCache: Sendable {
     }
 
     /// Runs `body`. If the cache is shut down first, cancels `body` and throws a `TransferError` for `url` with the code `shutDown`.
-    func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
-        try await withThrowingTaskGroup(of: R?.self) { group in
+    ///
+    /// - Parameter isOfCache: Whether the cache itself cancels the task when it is shut down.
+    func whileOpen<R: Sendable>(
+        for url: URL, _ isOfCache: Bool, _ body: @escaping @Sendable () async throws -> R
+    ) async throws -> R {
+        if isOfCache { return try await body() }
+        return try await withThrowingTaskGroup(of: R?.self) { group in
             group.addTask { try await body() }
             group.addTask { [ended] in
                 try await ended.waitUnlessCancelled()
@@ -239,8 +260,7 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         if freshInMemory(url) != nil { return true }
         let key = ResourceKey(url)
-        try await removeOutOfDateRows(key)
-        let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
+        let heads = try await find(key).ready.map(\.head).filter(\.isUsableAsData)
         return policy.selection(of: heads, for: TransportRequest(url), at: now())
             .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
     }
@@ -267,24 +287,27 @@ extension ResourceCache {
         let response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
         forget(key)
+        // One that is being stored is refused now, or replaced.
+        await backlog.wait(for: key)
         let visit = memory.visit(key)
         keepInMemory(response, visit, of: 1)
-        var kept = response
         let change = memory.beginChange(visit)
         // Drop values that were decoded from the older response while this one was being stored.
         defer { for cache in decodedCaches.all { cache.invalidate(key) } }
         do {
             let stored = try await disk.store(response, for: key, replacing: .all) { _ in visit.isCurrent }
             count { $0.evicted += stored.evicted }
-            kept.row = stored.row
-            if stored.row != nil { noteRemoval(of: key, hasFailed: false) }
+            if let row = stored.row {
+                response.location.set(row)
+                noteRemoval(of: key, hasFailed: false)
+            }
         } catch {
             noteRemoval(of: key, hasFailed: true)
             end(change, keeping: response, of: 1)
             throw error
         }
-        end(change, keeping: kept, of: 1)
-        return kept.row != nil
+        end(change, keeping: response, of: 1)
+        return response.row != nil
     }
 
     /// Removes the stored responses of a URL, and the values that were decoded from them.
@@ -301,6 +324,7 @@ extension ResourceCache {
         forgetAll()
         // Lookups that began after the first call may have read the rows.
         defer { forgetAll() }
+        await backlog.drain()
         _ = try await disk.trim(toBytes: 0)
     }
 
@@ -310,6 +334,7 @@ extension ResourceCache {
     /// - Throws: An error from the index, or a `FileError`.
     public func trim(toBytes bytes: Int64) async throws {
         precondition(bytes >= 0, "The size to which a cache is trimmed must not be negative; it is \(bytes).")
+        await backlog.drain()
         let evicted = try await disk.trim(toBytes: bytes)
         count { $0.evicted += evicted }
     }

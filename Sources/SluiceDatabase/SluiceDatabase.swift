@@ -33,13 +33,18 @@ package struct SluiceDatabase: Sendable {
     package let path: String
     private let files: FileIO
     private let group = TransactionGroup()
+    /// `nil` if no one observes them.
+    private let foreignCommits: ForeignCommits?
 
     /// Opens the database at `url`, and creates it if it is missing, readable and writable only by its owner.
     ///
+    /// - Parameter onForeignCommits: Called at the start of the first transaction, and of each transaction before which another connection
+    ///   has committed, within the transaction. It must not write. See also ``mayHaveForeignCommits``.
     /// - Throws: ``DatabaseFailure`` if the file isn't a database or belongs to another application, if its schema is newer than
     ///   this program's, or if the directory is missing or not writable.
     package static func open(
-        at url: URL, schema: DatabaseSchema, synchronous: Synchronous = .full, using files: FileIO = .shared
+        at url: URL, schema: DatabaseSchema, synchronous: Synchronous = .full, using files: FileIO = .shared,
+        onForeignCommits: (@Sendable (Database) throws -> Void)? = nil
     ) async throws -> SluiceDatabase {
         let path = url.path(percentEncoded: false)
         do {
@@ -63,16 +68,24 @@ package struct SluiceDatabase: Sendable {
                 // SQLite's name for the file, with links followed, is the same for all processes that open the file.
                 let list = "SELECT file FROM pragma_database_list WHERE name = 'main'"
                 let name = try queue.inDatabase { try String.fetchOne($0, sql: list) }
-                return SluiceDatabase(queue, path: name ?? path, files)
+                let commits = queue.inDatabase { database in
+                    onForeignCommits.map { ForeignCommits(in: database, $0) }
+                }
+                return SluiceDatabase(queue, path: name ?? path, files, commits)
             }
         }
     }
 
-    private init(_ queue: DatabaseQueue, path: String, _ files: FileIO) {
+    private init(_ queue: DatabaseQueue, path: String, _ files: FileIO, _ foreignCommits: ForeignCommits?) {
         self.queue = queue
         self.path = path
         self.files = files
+        self.foreignCommits = foreignCommits
     }
+
+    /// Whether another connection may have committed since the last transaction of this one. Takes nanoseconds, and doesn't wait. Always
+    /// true if no one observes foreign commits.
+    package var mayHaveForeignCommits: Bool { foreignCommits?.haveOccurred ?? true }
 
     private static func connect(
         _ path: String, _ schema: DatabaseSchema, _ synchronous: Synchronous
@@ -121,7 +134,9 @@ package struct SluiceDatabase: Sendable {
                 continuation.resume(throwing: error)
             }
             guard group.add(member) else { return }
-            queue.asyncWriteWithoutTransaction { [group, path] in group.commit(in: $0, path) }
+            queue.asyncWriteWithoutTransaction { [group, path, foreignCommits] in
+                group.commit(in: $0, path, foreignCommits)
+            }
         }
     }
 
@@ -135,10 +150,7 @@ package struct SluiceDatabase: Sendable {
                     with: Result {
                         try DatabaseFailure.mapping(path) {
                             var result: R?
-                            try database.inTransaction(kind) {
-                                result = try body(database)
-                                return .commit
-                            }
+                            try database.inTransaction(kind, foreignCommits) { result = try body(database) }
                             return result!
                         }
                     })
@@ -150,6 +162,7 @@ package struct SluiceDatabase: Sendable {
     package func close() async throws {
         // Closing writes the file, and must happen in a cancelled task, too.
         try await FileIO.uninterrupted {
+            foreignCommits?.close()
             try await files.runBlocking { try DatabaseFailure.mapping(path) { try queue.close() } }
         }
     }
@@ -229,18 +242,18 @@ final class TransactionGroup: Sendable {
     }
 
     /// Runs the waiting members. Runs on the connection's queue.
-    func commit(in database: Database, _ path: String) {
+    func commit(in database: Database, _ path: String, _ foreignCommits: ForeignCommits? = nil) {
         let members = waiting.withLock { waiting in
             defer { waiting = [] }
             return waiting
         }
         do {
-            for deliver in try commit(members, in: database, path) { deliver() }
+            for deliver in try commit(members, in: database, path, foreignCommits) { deliver() }
         } catch {
             guard members.count > 1 else { return members.forEach { $0.fail(error) } }
             for member in members {
                 do {
-                    for deliver in try commit([member], in: database, path) { deliver() }
+                    for deliver in try commit([member], in: database, path, foreignCommits) { deliver() }
                 } catch {
                     member.fail(error)
                 }
@@ -249,15 +262,27 @@ final class TransactionGroup: Sendable {
     }
 
     private func commit(
-        _ members: [Member], in database: Database, _ path: String
+        _ members: [Member], in database: Database, _ path: String, _ foreignCommits: ForeignCommits?
     ) throws -> [@Sendable () -> Void] {
         try DatabaseFailure.mapping(path) {
             var deliveries: [@Sendable () -> Void] = []
-            try database.inTransaction(members.contains(where: \.mayWrite) ? .immediate : .deferred) {
+            let kind: Database.TransactionKind = members.contains(where: \.mayWrite) ? .immediate : .deferred
+            try database.inTransaction(kind, foreignCommits) {
                 deliveries = try members.map { try $0.run(database) }
-                return .commit
             }
             return deliveries
+        }
+    }
+}
+
+extension Database {
+    fileprivate func inTransaction(
+        _ kind: TransactionKind, _ foreignCommits: ForeignCommits?, _ body: () throws -> Void
+    ) throws {
+        if let foreignCommits { return try foreignCommits.transaction(kind, in: self, body) }
+        try inTransaction(kind) {
+            try body()
+            return .commit
         }
     }
 }

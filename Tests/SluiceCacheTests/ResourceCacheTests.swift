@@ -177,7 +177,9 @@ import Testing
             #expect(await failure { try await ResourceCache(directory: inTheWay).open() } is FileError)
             // The cache that failed to open has released its writer number.
             try FileManager.default.removeItem(at: directory.appending(path: "index.db"))
-            let number = try await ResourceCache.withCache(directory: directory) { try await $0.disk.slot.number }
+            let number = try await ResourceCache.withCache(directory: directory) {
+                try await $0.settledDisk.slot.number
+            }
             #expect(number == 0)
         }
     }

@@ -45,8 +45,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
 
     /// What the values were decoded from.
     private enum Origin: Sendable {
-        /// The row is the version of the response on disk; `nil` if it isn't on disk.
-        case response(StoredResponse.Head, row: Int64?)
+        /// The row is the version of the response on disk.
+        case response(StoredResponse.Head, RowReference)
         case file(FileVersion)
         case closure
 
@@ -57,7 +57,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         /// Whether values of the same resource were decoded from the same bytes. Responses that aren't on disk may differ.
         func hasSameBytes(as other: Self) -> Bool {
             switch (self, other) {
-            case (.response(_, let row?), .response(_, let otherRow?)): row == otherRow
+            case (.response(_, let location), .response(_, let other)):
+                location === other || location.row != nil && location.row == other.row
             case (.file(let version), .file(let otherVersion)): version == otherVersion
             case (.closure, .closure): true
             default: false
@@ -163,9 +164,9 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
             let value = decoded.values.value(ofSize: size)
                 ?? (orLarger ? decoded.values.value(largerThan: size) : nil)
         else { return nil }
-        if case .response(let head, let row) = decoded.origin {
+        if case .response(let head, let location) = decoded.origin {
             guard resources.policy.isFresh(head, at: resources.now()) else { return nil }
-            if let row { resources.stage.storeIfOpen?.uses.note(row) }
+            if let row = location.row { resources.stage.storeIfOpen?.uses.note(row) }
         }
         return value
     }
@@ -238,7 +239,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         let found = memory.visit(key)
         let stored = answer.stored
         if let stored, let value = confirmed(key, size, stored) {
-            if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
+            if visit.isCurrent { keep(value, size, .response(stored.head, stored.location), found) }
             return Loaded(value: value, source: answer.response.source)
         }
         // The original was stale and has been confirmed.
@@ -250,8 +251,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         do {
             let value = try await decoded(data, of: .resource(url), size)
             if let stored {
-                if visit.isCurrent { keep(value, size, .response(stored.head, row: stored.row), found) }
-                if let row = stored.row { storeCopy(of: value, size, from: data, row, key) }
+                if visit.isCurrent { keep(value, size, .response(stored.head, stored.location), found) }
+                storeCopy(of: value, size, from: data, stored.location, key)
             } else {
                 memory.remove(key)
             }
@@ -278,22 +279,28 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
             return nil
         }
         let original = copy.original
-        if visit.isCurrent { keep(value, size, .response(original.head, row: original.row), found) }
+        if visit.isCurrent { keep(value, size, .response(original.head, original.location), found) }
         return value
     }
 
     /// Stores a copy after the caller has its value.
-    private func storeCopy(of value: Value, _ size: Int, from data: Data, _ row: Int64, _ key: ResourceKey) {
+    private func storeCopy(
+        of value: Value, _ size: Int, from data: Data, _ location: RowReference, _ key: ResourceKey
+    ) {
         guard let copies = decoder.copies, copies.areWorthStoring(value, data) else { return }
         resources.decodings.start(UUID(), priority: Task.currentPriority) { [resources] in
             guard let copy = await copies.encode(value) else { return }
+            // The original may still be in the backlog.
+            await resources.backlog.wait(for: key)
+            guard let row = location.row else { return }
             await resources.storeCopy(copy, size: size, of: row, key)
         }
     }
 
     /// Returns a value in memory that was decoded from a stored response, which the server may just have confirmed.
     private func confirmed(_ key: ResourceKey, _ size: Int, _ stored: Answer.Stored) -> Value? {
-        guard let decoded = memory.value(for: key), case .response(_, let row?) = decoded.origin, row == stored.row
+        guard let decoded = memory.value(for: key), case .response(_, let location) = decoded.origin,
+            let row = location.row, row == stored.row
         else { return nil }
         return decoded.values.value(ofSize: size)
     }

@@ -90,6 +90,8 @@ enum DiskIndex {
                 // The body, if it isn't in a file.
                 try database.execute(sql: "ALTER TABLE entry ADD COLUMN body BLOB")
             },
+            // How often responses were removed because they were out of date or unwanted (KnownKeys).
+            { try $0.execute(sql: "ALTER TABLE usage ADD COLUMN removals INTEGER NOT NULL DEFAULT 0") },
         ])
 
     private static func countTexts(in database: Database) throws {
@@ -258,6 +260,50 @@ enum DiskIndex {
 
     static func salt(in database: Database) throws -> Data {
         try Data.fetchOne(database, sql: "SELECT salt FROM usage") ?? Data()
+    }
+
+    // MARK: Keys
+
+    /// Returns the keys of the ready rows after `key`, in order, without duplicates.
+    static func keys(after key: String, most: Int, in database: Database) throws -> [ResourceKey] {
+        // The index entry_ready has everything that this needs.
+        let sql = "SELECT DISTINCT key FROM entry WHERE state = 0 AND key > ? ORDER BY key LIMIT ?"
+        return try keys(sql, [key, most], in: database)
+    }
+
+    static func unsettledKeys(in database: Database) throws -> [ResourceKey] {
+        try keys("SELECT key FROM entry WHERE state <> 0", [], in: database)
+    }
+
+    /// Returns the keys of the rows with larger numbers, in any state.
+    static func keys(addedAfter row: Int64, in database: Database) throws -> [ResourceKey] {
+        try keys("SELECT key FROM entry WHERE id > ?", [row], in: database)
+    }
+
+    private static func keys(
+        _ sql: String, _ arguments: StatementArguments, in database: Database
+    ) throws -> [ResourceKey] {
+        try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+            .map { ResourceKey(text: String.fromDatabaseValue($0[0]) ?? "") }
+    }
+
+    /// The number of the newest row that was ever inserted.
+    static func lastRow(in database: Database) throws -> Int64 {
+        let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'entry'"
+        return try Int64.fetchOne(database.cachedStatement(sql: sql)) ?? 0
+    }
+
+    // MARK: Sums
+
+    static func removals(in database: Database) throws -> Int64 {
+        try Int64.fetchOne(database.cachedStatement(sql: "SELECT removals FROM usage")) ?? 0
+    }
+
+    /// Counts a removal, and returns the count.
+    static func noteRemoval(in database: Database) throws -> Int64 {
+        // A damaged index may contain any value.
+        let sql = "UPDATE usage SET removals = (max(removals, 0) + 1) & 0xFFFFFFFFFFFF RETURNING removals"
+        return try Int64.fetchOne(database.cachedStatement(sql: sql)) ?? 0
     }
 
     static func usedBytes(in database: Database) throws -> Int64 {

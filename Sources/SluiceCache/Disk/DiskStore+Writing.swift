@@ -48,7 +48,7 @@ extension DiskStore {
             }
             return try await change { [self] in
                 let time = uses.next()
-                let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
+                let (inserted, evicted) = try await makeRoom(for: size, [key]) { [slot] in
                     try isCurrent($0)
                         ? DiskIndex.insertReady(
                             response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time,
@@ -80,7 +80,7 @@ extension DiskStore {
         let target = limit - size
         let pending = uses.take()
         let time = uses.next()
-        let stored: (id: Int64?, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
+        let stored: (id: Int64?, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: [key]) {
             [slot, verified] database in
             try DiskIndex.touch(pending, in: database)
             guard try isCurrent(database) else { return (nil, [], 0) }
@@ -103,7 +103,7 @@ extension DiskStore {
         _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
-        let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
+        let (inserted, evicted) = try await makeRoom(for: size, [key]) { [slot] in
             try DiskIndex.insertWriting(
                 response.head, bytes: response.body.count, digest: digest, key: key, writer: slot.number, now: time,
                 in: $0)
@@ -114,7 +114,7 @@ extension DiskStore {
             try await creatingFile(of: row, key) {
                 try await files.create($0, contents: response.body, permissions: 0o600)
             }
-            let (isReady, leaving) = try await write(changing: key) { [slot] in
+            let (isReady, leaving) = try await write(changing: [key]) { [slot] in
                 try isCurrent($0)
                     ? DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
                     : (false, [])
@@ -137,7 +137,7 @@ extension DiskStore {
     }
 
     /// Calls `create` with the file of a row. If the directory is missing or the file exists, fixes that and calls `create` again.
-    private func creatingFile<R>(
+    func creatingFile<R>(
         of row: Int64, _ key: ResourceKey, _ create: (URL) async throws -> R
     ) async throws -> R {
         let file = file(row, key)
@@ -158,7 +158,7 @@ extension DiskStore {
         while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws -> Bool {
         try await change { [self] in
-            let (isReady, old) = try await write(changing: key) { [slot] in
+            let (isReady, old) = try await write(changing: [key]) { [slot] in
                 try isCurrent($0) ? DiskIndex.update(row, key, head, writer: slot.number, in: $0) : (false, [])
             }
             try? await finishLeaving(old)
@@ -171,7 +171,7 @@ extension DiskStore {
     /// Removes a damaged version of an entry, but not a newer version.
     func drop(_ row: Int64, _ key: ResourceKey) async throws {
         try await change { [self] in
-            let leaving = try await write(changing: key) { [slot, verified] database in
+            let leaving = try await write(changing: [key]) { [slot, verified] database in
                 verified.remove(row)
                 let entry = try DiskIndex.entry(row, in: database)
                 return try DiskIndex.markLeaving(entry.map { [$0] } ?? [], writer: slot.number, in: database)
@@ -180,14 +180,21 @@ extension DiskStore {
         }
     }
 
+    /// Removes rows of a key that are out of date.
     func remove(_ key: ResourceKey, _ removed: DiskIndex.Replaced = .all) async throws {
-        try await change { [self] in try await removeWithinChange(key, nil, removed) }
+        try await change { [self] in
+            try await removeWithinChange(key, nil, removed) { [knownKeys] in
+                try knownKeys.noteRemoval(in: $0)
+                return true
+            }
+        }
     }
 
     /// Removes these entries unless they have been replaced in the meantime, and returns how many it removed.
     func remove(_ entries: [DiskIndex.Entry]) async throws -> Int {
         try await change { [self] in
-            let (leaving, count) = try await database.write { [slot, verified] database in
+            let (leaving, count) = try await database.write { [slot, verified, knownKeys] database in
+                try knownKeys.noteRemoval(in: database)
                 let ready = try entries.compactMap { try DiskIndex.entry($0.id, in: database) }
                 for entry in ready { verified.forget(entry.key) }
                 return (try DiskIndex.markLeaving(ready, writer: slot.number, in: database), ready.count)
@@ -201,7 +208,7 @@ extension DiskStore {
         _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced,
         while isCurrent: @escaping @Sendable (Database) throws -> Bool = { _ in true }
     ) async throws {
-        let entries = try await write(changing: key) { [slot] in
+        let entries = try await write(changing: [key]) { [slot] in
             try isCurrent($0) ? DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0) : []
         }
         try await finishLeaving(entries)
@@ -260,7 +267,7 @@ extension DiskStore {
         }
         return try await change { [self] in
             let time = uses.next()
-            let (row, evicted) = try await makeRoom(for: counted, key, isArriving: true) { [slot] database in
+            let (row, evicted) = try await makeRoom(for: counted, [key], isArriving: true) { [slot] database in
                 try DiskIndex.insertWriting(
                     head, bytes: Int(clamping: size), digest: Data(count: 32), key: key, writer: slot.number, now: time,
                     in: database)
@@ -352,7 +359,7 @@ final class DiskWriter: Sendable {
     private func reserve(_ bytes: Int64) async throws -> Bool {
         let more = bytes - progress.withLock { $0.reserved }
         let (isReserved, evicted) = try await store.change { [store, row, key] in
-            let (isResized, evicted) = try await store.makeRoom(for: more, key, isArriving: true) { database in
+            let (isResized, evicted) = try await store.makeRoom(for: more, [key], isArriving: true) { database in
                 try DiskIndex.resize(row, to: Int(clamping: bytes), in: database)
                 return true
             }
@@ -382,7 +389,7 @@ final class DiskWriter: Sendable {
         }
         return try await store.change { [self] in
             do {
-                let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
+                let (isReady, old) = try await store.write(changing: [key]) { [store, row, key] database in
                     guard try isCurrent(database) else { return (false, [DiskIndex.Entry]()) }
                     try DiskIndex.complete(row, head, bytes: Int(clamping: bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(

@@ -48,6 +48,9 @@ final class DiskStore: Sendable {
     let uses = UseTimes()
     let verification: ResourceCache.Configuration.Verification
     let verified = VerifiedRows()
+    let knownKeys: KnownKeys
+    /// The task that reads ``knownKeys``.
+    private let loading = Lock<Task<Void, Never>?>(nil)
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
     /// The same, for bodies of at most a sixteenth of the maximum entry size.
@@ -56,7 +59,7 @@ final class DiskStore: Sendable {
     private init(
         directory: URL, limit: Int64, entryLimit: Int64, largestInIndex: Int,
         verification: ResourceCache.Configuration.Verification, files: FileIO, database: SluiceDatabase,
-        slot: WriterSlot, salt: [UInt8]
+        slot: WriterSlot, salt: [UInt8], knownKeys: KnownKeys
     ) {
         self.directory = directory
         self.limit = limit
@@ -67,6 +70,7 @@ final class DiskStore: Sendable {
         self.database = database
         self.slot = slot
         self.salt = salt
+        self.knownKeys = knownKeys
     }
 
     // MARK: Opening and closing
@@ -79,13 +83,16 @@ final class DiskStore: Sendable {
         let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
         let slot = try await WriterSlot.take(in: directory, using: files)
         do {
+            let knownKeys = KnownKeys()
             let database = try await SluiceDatabase.open(
-                at: index, schema: DiskIndex.schema, synchronous: .normal, using: files)
+                at: index, schema: DiskIndex.schema, synchronous: .normal, using: files,
+                onForeignCommits: { try knownKeys.catchUp(in: $0) })
             do {
                 let salt = try await database.read { try DiskIndex.salt(in: $0) }
                 let store = DiskStore(
                     directory: directory, limit: limit, entryLimit: entryLimit, largestInIndex: largestInIndex,
-                    verification: verification, files: files, database: database, slot: slot, salt: Array(salt))
+                    verification: verification, files: files, database: database, slot: slot, salt: Array(salt),
+                    knownKeys: knownKeys)
                 try await store.sweep()
                 // A file that can't be removed only takes up space.
                 try? await store.removeFilesOfLostIndex()
@@ -109,7 +116,22 @@ final class DiskStore: Sendable {
     /// What to do about an index that belongs to this program but has damaged tables.
     static let damagedRemedy = "Remove the directory. Its responses will be fetched again."
 
+    /// Begins to read ``knownKeys`` in the background, unless that is running.
+    func loadKnownKeys() {
+        loading.withLock { task in
+            guard task == nil else { return }
+            task = Task(priority: .background) {
+                // After an error, lookups use the index.
+                try? await knownKeys.load(from: database)
+                loading.withLock { $0 = nil }
+            }
+        }
+    }
+
     func close() async throws {
+        let loading = loading.withLock { $0 }
+        loading?.cancel()
+        await loading?.value
         await changes.waitUntilIdle()
         await smallChanges.waitUntilIdle()
         let pending = uses.take()
@@ -128,7 +150,9 @@ final class DiskStore: Sendable {
 
     /// Returns the stored responses for a URL, without their bodies, which may be damaged.
     func find(_ key: ResourceKey, _ policy: CachePolicy) async throws -> DiskIndex.Found {
-        try await database.grouped(mayWrite: false) { [verified] database in
+        // In this order, because a key that another process adds isn't known before the next transaction.
+        if !database.mayHaveForeignCommits, !knownKeys.mayContain(key) { return DiskIndex.Found() }
+        return try await database.grouped(mayWrite: false) { [verified] database in
             let found = try DiskIndex.find(key, policy, in: database)
             verified.note(found, of: key)
             return found
@@ -254,12 +278,15 @@ final class DiskStore: Sendable {
         try? await database.write { try DiskIndex.touch(pending, in: $0) }
     }
 
-    /// Runs a transaction that changes the rows of a key.
+    /// Runs a transaction that changes the rows of these keys.
     func write<R: Sendable>(
-        changing key: ResourceKey, _ body: @escaping @Sendable (Database) throws -> R
+        changing keys: [ResourceKey], _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {
-        try await database.grouped(mayWrite: true) { [verified] database in
-            verified.forget(key)
+        try await database.grouped(mayWrite: true) { [verified, knownKeys] database in
+            for key in keys {
+                verified.forget(key)
+                knownKeys.insert(key)
+            }
             return try body(database)
         }
     }
@@ -296,12 +323,12 @@ extension DiskStore {
     /// - Parameter isArriving: Whether the bytes are for a streaming body. Such bodies reserve at most half of the directory, so that they
     ///   don't evict everything.
     func makeRoom<R: Sendable>(
-        for size: Int64, _ key: ResourceKey, isArriving: Bool = false,
+        for size: Int64, _ keys: [ResourceKey], isArriving: Bool = false,
         _ insert: @escaping @Sendable (Database) throws -> R
     ) async throws -> (inserted: R?, evicted: Int) {
         guard size <= limit else { return (nil, 0) }
         let pending = uses.take()
-        let first: (inserted: R?, evicted: Int, leaving: [DiskIndex.Entry]) = try await write(changing: key) {
+        let first: (inserted: R?, evicted: Int, leaving: [DiskIndex.Entry]) = try await write(changing: keys) {
             [limit, verified, slot] database in
             try DiskIndex.touch(pending, in: database)
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - size, in: database)
@@ -316,7 +343,7 @@ extension DiskStore {
 
         let (gone, failure) = await removeFiles(of: first.leaving)
         // One transaction, so that no other writer can take the freed room.
-        let inserted: R? = try await write(changing: key) { [limit] database in
+        let inserted: R? = try await write(changing: keys) { [limit] database in
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) <= limit - size else { return nil }
             return try insert(database)
@@ -328,7 +355,10 @@ extension DiskStore {
     func trim(toBytes bytes: Int64) async throws -> Int {
         let pending = uses.take()
         return try await change { [self] in
-            try await database.write { try DiskIndex.touch(pending, in: $0) }
+            try await database.write { [knownKeys] database in
+                try DiskIndex.touch(pending, in: database)
+                if bytes == 0 { try knownKeys.noteRemoval(in: database) }
+            }
             var removed = 0
             while true {
                 let (count, leaving) = try await database.write { [slot, verified] database in

@@ -78,13 +78,15 @@ extension ResourceCache {
     /// Returns the groups that the stored responses of a URL belong to.
     func groups(of key: ResourceKey) async throws -> Set<String> {
         let kept = memory.value(for: key)?.responses.map(\.head) ?? []
-        let stored = try await disk.find(key, policy).ready.map(\.head)
+        let stored = try await find(key).ready.map(\.head)
         return (kept + stored).reduce(into: []) { $0.formUnion($1.fields.cacheGroups) }
     }
 
     /// Removes the stored responses of groups. Reads the whole index, because servers seldom ask for this.
     func invalidate(_ groups: Set<String>, of origin: String) async throws {
         guard !groups.isEmpty else { return }
+        // What is being stored is found in the index then.
+        await backlog.drain()
         let isOfOrigin = { (key: ResourceKey) in URL(string: key.text)?.origin == origin }
         let (values, visited) = memory.contents
         let members = values.filter { _, kept in

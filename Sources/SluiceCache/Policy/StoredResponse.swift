@@ -1,5 +1,6 @@
 import HTTPTypes
 import SluiceHTTP
+import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -11,8 +12,16 @@ import Foundation
 struct StoredResponse: Sendable {
     var head: Head
     var body: Data
+    /// The response's row in the index.
+    var location = RowReference()
+
     /// The response's row in the index, or `nil` if it isn't on disk.
-    var row: Int64?
+    var row: Int64? { location.row }
+
+    init(head: Head, body: Data, row: Int64? = nil) {
+        (self.head, self.body) = (head, body)
+        location = RowReference(row)
+    }
 
     struct Head: Sendable {
         let status: Int
@@ -44,6 +53,22 @@ struct StoredResponse: Sendable {
                 policy: policy)
         }
     }
+}
+
+/// The row of a response in the index, which is known once the response has been stored.
+final class RowReference: Sendable {
+    private let number: Atomic<Int64>
+
+    init(_ row: Int64? = nil) { number = Atomic(row ?? 0) }
+
+    /// `nil` if the response isn't on disk. Rows are numbered from 1.
+    var row: Int64? {
+        let number = number.load(ordering: .relaxed)
+        return number == 0 ? nil : number
+    }
+
+    /// Notes that the response has been stored.
+    func set(_ row: Int64) { number.store(row, ordering: .relaxed) }
 }
 
 // MARK: - What the fields say

@@ -22,8 +22,16 @@ struct Answer: Sendable {
 
     struct Stored: Sendable {
         var head: StoredResponse.Head
+        var location: RowReference
+
         /// The version of the response on disk; `nil` if it isn't on disk.
-        var row: Int64?
+        var row: Int64? { location.row }
+
+        init(head: StoredResponse.Head, location: RowReference) {
+            (self.head, self.location) = (head, location)
+        }
+
+        init(head: StoredResponse.Head, row: Int64?) { self.init(head: head, location: RowReference(row)) }
     }
 
     /// A body that isn't in memory.

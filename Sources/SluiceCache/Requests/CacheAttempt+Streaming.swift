@@ -28,12 +28,12 @@ extension CacheAttempt {
 
     /// Sends a request in a separate task, which ends when the body has arrived or its last reader has left.
     func stream(
-        _ sent: HTTPFields, _ stored: [Candidate], _ forwarding: CacheStatus.Forwarding
+        _ sent: HTTPFields, _ stored: [Candidate], _ removals: Int, _ forwarding: CacheStatus.Forwarding
     ) async throws -> Sent {
         let (promise, resolver) = Promise<Opened, any Error>.makePromise()
         let task = cache.transfers.start(UUID(), priority: Task.currentPriority) {
             do {
-                try await cache.limiter.run(for: request.host) { try await transfer(sent, stored, resolver) }
+                try await cache.limiter.run(for: request.host) { try await transfer(sent, stored, removals, resolver) }
             } catch {
                 resolver.fail(error)
             }
@@ -59,7 +59,7 @@ extension CacheAttempt {
     }
 
     private func transfer(
-        _ sent: HTTPFields, _ stored: [Candidate], _ resolver: Promise<Opened, any Error>.Resolver
+        _ sent: HTTPFields, _ stored: [Candidate], _ removals: Int, _ resolver: Promise<Opened, any Error>.Resolver
     ) async throws {
         let requested = cache.now()
         let response = try await openExchange(sent)
@@ -78,7 +78,7 @@ extension CacheAttempt {
         let body = SharedBody(spoolingTo: writer?.file, of: request.url)
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
         resolver.succeed(.arriving(head, body, isStored: writer != nil))
-        await receiveAndStore(response, record, into: body, writer, stored)
+        await receiveAndStore(response, record, into: body, writer, stored, removals)
         if !request.isAlone { cache.running.remove(body, for: request.key.of(visit)) }
     }
 
@@ -95,7 +95,7 @@ extension CacheAttempt {
     /// Receives the body, and stores it at the end.
     private func receiveAndStore(
         _ response: TransportResponse, _ record: CachePolicy.ExchangeRecord, into body: SharedBody,
-        _ writer: DiskWriter?, _ stored: [Candidate]
+        _ writer: DiskWriter?, _ stored: [Candidate], _ removals: Int
     ) async {
         var (record, stored) = (record, stored)
         let announced = announcedLength(of: response)
@@ -134,7 +134,7 @@ extension CacheAttempt {
             if !isWritten { await writer?.abandon() }
             // If what arrived isn't stored, an older part stays.
             if failure == nil || isWritten || outcome.addition == nil {
-                _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, visit)
+                _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, removals, visit)
             }
         }
         if let writer { cache.count { $0.evicted += writer.evicted } }

@@ -25,6 +25,8 @@ struct CacheAttempt: Sendable {
     let visit: ResourceCache.Visit
     /// Whether this is the last attempt, so that even a response such as 503 is the answer.
     let isLast: Bool
+    /// Whether the cache cancels the task when it is shut down, so that the attempt needn't watch for that.
+    let isOfCache: Bool
 
     /// A stored response that may be the answer. Its body is in memory, or in the file of `row`.
     struct Candidate: Sendable {
@@ -38,7 +40,7 @@ struct CacheAttempt: Sendable {
 
     func answer() async throws -> Answer {
         if let answer = withoutWaiting() { return answer }
-        var stored = try await lookUp()
+        var (stored, removals) = try await lookUp()
         while true {
             let index: Int
             let served: CachePolicy.Served
@@ -49,8 +51,8 @@ struct CacheAttempt: Sendable {
             case .serve(let chosen, let answer): (index, served) = (chosen, answer)
             case .serveAndRevalidate(let chosen, let answer, let fields):
                 (index, served, background) = (chosen, answer, fields)
-            case .fetch: return try await send(request.headerFields, stored)
-            case .validate(let fields), .complete(let fields): return try await send(fields, stored)
+            case .fetch: return try await send(request.headerFields, stored, removals)
+            case .validate(let fields), .complete(let fields): return try await send(fields, stored, removals)
             case .fail:
                 return Answer(
                     response: CachedResponse(504, [:], Data(), .cache),
@@ -67,7 +69,7 @@ struct CacheAttempt: Sendable {
         }
     }
 
-    private func send(_ fields: HTTPFields, _ stored: [Candidate]) async throws -> Answer {
+    private func send(_ fields: HTTPFields, _ stored: [Candidate], _ removals: Int) async throws -> Answer {
         var (fields, stored, isAgain) = (fields, stored, false)
         let forwarding =
             request.isAlone
@@ -75,19 +77,19 @@ struct CacheAttempt: Sendable {
         while true {
             let received: Received
             if request.arrives {
-                switch try await stream(fields, stored, forwarding) {
+                switch try await stream(fields, stored, removals, forwarding) {
                 case .arriving(let answer): return answer
                 case .whole(let whole): received = whole
                 }
             } else {
-                received = try await cache.whileOpen(for: request.url) { [fields] in
+                received = try await cache.whileOpen(for: request.url, isOfCache) { [fields] in
                     try await cache.limiter.run(for: request.host) {
                         let requested = cache.now()
                         return try await receive(openExchange(fields), fields, requested: requested)
                     }
                 }
             }
-            if var answer = try await apply(received, to: &stored, isAgain: isAgain) {
+            if var answer = try await apply(received, to: &stored, removals, isAgain: isAgain) {
                 answer.cacheStatus.forwarding = forwarding
                 return answer
             }
@@ -99,8 +101,11 @@ struct CacheAttempt: Sendable {
     /// request tries again.
     private func validateInBackground(_ fields: HTTPFields) {
         cache.validations.start(request.key) { [cache, request, key] in
-            let attempt = CacheAttempt(cache: cache, request: request, visit: cache.memory.visit(key), isLast: true)
-            let answer = try? await attempt.send(fields, attempt.lookUp())
+            let attempt = CacheAttempt(
+                cache: cache, request: request, visit: cache.memory.visit(key), isLast: true,
+                isOfCache: true)
+            guard let (stored, removals) = try? await attempt.lookUp() else { return }
+            let answer = try? await attempt.send(fields, stored, removals)
             await answer?.drain(upTo: cache.configuration.maximumResponseSize)
         }
     }
@@ -108,7 +113,7 @@ struct CacheAttempt: Sendable {
     /// Returns a stale response if the rules allow it after this error, and throws the error otherwise.
     func stale(after error: TransferError) async throws -> Answer {
         guard error.isTransient, error.status == nil else { throw error }
-        var stored = try await lookUp()
+        var (stored, _) = try await lookUp()
         let stale = policy.staleResponse(
             for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now(), isOffline: true)
         guard let (index, served) = stale, var answer = try await answer(served, from: &stored[index]) else {
@@ -153,17 +158,17 @@ extension CacheAttempt {
         else { return nil }
         cache.noteMemoryHit(kept[index])
         return Answer(
-            response: response, stored: .init(head: kept[index].head, row: kept[index].row),
+            response: response, stored: .init(head: kept[index].head, location: kept[index].location),
             cacheStatus: .hit(kept[index].head, at: cache.now()))
     }
 
-    /// Returns all stored responses for the URL. Throws only `CancellationError`.
-    private func lookUp() async throws -> [Candidate] {
-        guard !request.isAlone else { return [] }
+    /// Returns all stored responses for the URL, and the removals by other processes until now. Throws only `CancellationError`.
+    private func lookUp() async throws -> (stored: [Candidate], removals: Int) {
+        guard !request.isAlone else { return ([], 0) }
         let kept = cache.memory.value(for: key)?.responses ?? []
         do {
-            try await cache.removeOutOfDateRows(key)
-            let found = try await cache.disk.find(key, policy)
+            let found = try await cache.find(key)
+            let removals = try await cache.disk.knownKeys.foreignRemovals
             for row in found.garbage { try await cache.drop(row, key) }
             var stored = found.ready.map { row in
                 Candidate(head: row.head, row: row, body: kept.first { $0.row == row.id }?.body)
@@ -172,12 +177,12 @@ extension CacheAttempt {
                 guard !stored.contains(where: { $0.head.variant == response.head.variant }) else { continue }
                 stored.append(Candidate(head: response.head, body: response.body))
             }
-            return stored
+            return (stored, removals)
         } catch let error as CancellationError {
             throw error
         } catch {
             cache.noteDiskFailure(error)
-            return kept.map { Candidate(head: $0.head, body: $0.body) }
+            return (kept.map { Candidate(head: $0.head, body: $0.body) }, 0)
         }
     }
 
@@ -268,6 +273,13 @@ extension CacheAttempt {
 }
 
 extension ResourceCache {
+    /// Returns the responses of a URL on disk, after those that are being stored.
+    func find(_ key: ResourceKey) async throws -> DiskIndex.Found {
+        try await backlog.waitUnlessCancelled(for: key)
+        try await removeOutOfDateRows(key)
+        return try await disk.find(key, policy)
+    }
+
     /// Removes a damaged response, and counts it.
     func drop(_ row: Int64, _ key: ResourceKey) async throws {
         count { $0.damaged += 1 }
@@ -393,15 +405,16 @@ extension CacheAttempt {
     /// Returns as much of a body as arrives, and the error that ended it.
     private func collect(_ response: TransportResponse) async throws -> (Data, TransferError?) {
         let limit = cache.configuration.maximumResponseSize
-        let tooLarge = TransferError.tooLarge(request.url, limit: limit)
         let announced = announcedLength(of: response)
-        if let announced, announced > limit { throw tooLarge }
+        if let announced, announced > limit { throw TransferError.tooLarge(request.url, limit: limit) }
         var body = Data()
         var batches = response.body.makeAsyncIterator()
         do {
             while let batch = try await batches.nextBatch() {
                 for chunk in batch {
-                    guard chunk.count <= limit - body.count else { throw tooLarge }
+                    guard chunk.count <= limit - body.count else {
+                        throw TransferError.tooLarge(request.url, limit: limit)
+                    }
                     body.append(chunk)
                 }
                 report(received: Int64(body.count), of: announced)
@@ -431,7 +444,9 @@ extension CacheAttempt {
     /// Stores what the response changes, and returns the answer, or `nil` if the request must be resent as it is.
     ///
     /// - Parameter isAgain: Whether the request was already resent as it is, so that any response is the answer.
-    private func apply(_ received: Received, to stored: inout [Candidate], isAgain: Bool) async throws -> Answer? {
+    private func apply(
+        _ received: Received, to stored: inout [Candidate], _ removals: Int, isAgain: Bool
+    ) async throws -> Answer? {
         let record = received.record
         let outcome = outcome(of: record, wasRedirected: received.wasRedirected, stored)
         if !outcome.invalidations.isEmpty { stored = [] }
@@ -452,7 +467,7 @@ extension CacheAttempt {
                 response: CachedResponse(
                     record.response.status.code, record.response.headerFields, received.body, .network))
         }
-        if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
+        if let kept = await settle(outcome, addition.map { .data($0) }, &stored, removals, received.visit) {
             answer?.cacheStatus.isStored = true
             if case .stored = outcome.delivery {} else { answer?.stored = kept }
         }
@@ -506,12 +521,19 @@ extension CacheAttempt {
     /// If the resource has been invalidated since the visit began, the response isn't stored, because it may be older than the
     /// invalidation.
     func settle(
-        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Candidate],
+        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Candidate], _ removals: Int,
         _ visit: ResourceCache.Visit
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
         let hasAddition = outcome.addition != nil && addition != nil
         guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
+        if stored.isEmpty, let head = outcome.addition?.head, case .data(let body)? = addition,
+            let kept = await storeBehind(StoredResponse(head: head, body: body), removals, visit)
+        {
+            return kept
+        }
+        // The rows are needed.
+        await cache.backlog.wait(for: key)
         let change = cache.memory.beginChange(visit)
         let isSuperseded = Lock(false)
         let now = cache.now()
@@ -534,14 +556,14 @@ extension CacheAttempt {
                 let response = StoredResponse(head: head, body: body)
                 kept = response
                 let result = try await cache.disk.store(response, for: key, replacing: .rows(removed)) {
-                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                    try mayStore(head, visit, removals, now, isSuperseded, in: $0)
                 }
                 cache.count { $0.evicted += result.evicted }
-                kept?.row = result.row
+                if let row = result.row { response.location.set(row) }
                 if isSuperseded.withLock({ $0 }) { kept = nil }
             case (let head?, .written(let writer)):
                 let row = try await writer.finish(head, replacing: .rows(removed)) {
-                    try mayStore(head, visit, now, isSuperseded, in: $0)
+                    try mayStore(head, visit, removals, now, isSuperseded, in: $0)
                 }
                 if row == nil, !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             default:
@@ -564,17 +586,43 @@ extension CacheAttempt {
         cache.end(
             change, keeping: request.keepsInMemory ? inMemory : nil, of: kept == nil ? rest : rest + 1)
         if hasAddition { for cache in cache.decodedCaches.all { cache.remove(key) } }
-        return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
+        return kept.map { Answer.Stored(head: $0.head, location: $0.location) }
     }
 
     /// Whether a response may still be stored, given the index that the transaction sees. It may not if the resource has been invalidated,
     /// or if another exchange, in this process or another, has stored a more recent response in the meantime.
     private func mayStore(
-        _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ now: HTTPDate,
+        _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ removals: Int, _ now: HTTPDate,
         _ isSuperseded: borrowing Lock<Bool>, in database: Database
     ) throws -> Bool {
         let isOlder = try DiskIndex.supersedes(head, key, at: now, policy, in: database)
         isSuperseded.withLock { $0 = isOlder }
-        return visit.isCurrent && !isOlder
+        return visit.isCurrent && !isOlder && cache.stage.storeIfOpen?.knownKeys.foreignRemovals == removals
+    }
+
+    /// Keeps a response of a resource without stored ones in memory, and stores it behind the caller. Returns `nil`, and does neither, if
+    /// another response of the resource is being stored.
+    private func storeBehind(
+        _ response: StoredResponse, _ removals: Int, _ visit: ResourceCache.Visit
+    ) async -> Answer.Stored? {
+        let isSuperseded = Lock(false)
+        let now = cache.now()
+        let addition = DiskStore.Addition(response: response, key: key) { database in
+            try mayStore(response.head, visit, removals, now, isSuperseded, in: database)
+        }
+        let pending = StoreBacklog.Pending(addition: addition) { [cache, key] result in
+            switch result {
+            case .success(let stored):
+                cache.count { $0.evicted += stored.evicted }
+                if let row = stored.row { response.location.set(row) }
+                if isSuperseded.withLock({ $0 }) { cache.memory.supersede(key) }
+            case .failure(let error): cache.noteDiskFailure(error)
+            }
+        }
+        cache.end(
+            cache.memory.beginChange(visit), keeping: request.keepsInMemory ? response : nil, of: 1)
+        for cache in cache.decodedCaches.all { cache.remove(key) }
+        guard await cache.backlog.add(pending) else { return nil }
+        return Answer.Stored(head: response.head, location: response.location)
     }
 }

@@ -172,8 +172,8 @@ extension ResourceCache {
         let visit = memory.visit(ResourceKey(request.url))
         // Keep the generation from being reused while a caller waits.
         defer { withExtendedLifetime(visit) {} }
-        guard request.isShared else { return try await attempts(request, visit) }
-        let attempt = CacheAttempt(cache: self, request: request, visit: visit, isLast: true)
+        guard request.isShared else { return try await attempts(request, visit, isOfCache: false) }
+        let attempt = CacheAttempt(cache: self, request: request, visit: visit, isLast: true, isOfCache: false)
         if let answer = attempt.withoutWaiting() { return answer }
         let key = request.key.of(visit)
         if let (transfer, reader) = running.makeReader(for: key) {
@@ -186,25 +186,28 @@ extension ResourceCache {
             // already been retried after transient errors. A caller that only waits holds no permit from the limiter.
             let answer = try await flights.run(for: key) {
                 began.isSet.store(true, ordering: .releasing)
-                return try await self.attempts(request, visit)
+                return try await self.attempts(request, visit, isOfCache: true)
             }
             if began.isSet.load(ordering: .acquiring) { return answer.forOneCaller() }
             count { $0.coalesced += 1 }
             return answer.forOneCaller().collapsed()
+        } catch is CancellationError where !Task.isCancelled && hasShutDown {
+            throw Self.shutDown(request.url)
         } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
             // Another caller wanted the whole body.
-            return try await attempts(request, visit)
+            return try await attempts(request, visit, isOfCache: false)
         }
     }
 
     /// Answers a request, with retries after transient errors. Holds a permit from the limiter during each exchange, but not between
     /// exchanges.
-    private func attempts(_ request: CacheRequest, _ visit: Visit) async throws -> Answer {
+    private func attempts(_ request: CacheRequest, _ visit: Visit, isOfCache: Bool) async throws -> Answer {
         var random = SystemRandomNumberGenerator()
         var number = 1
         while true {
             let attempt = CacheAttempt(
-                cache: self, request: request, visit: visit, isLast: number > configuration.retries.maximumRetries)
+                cache: self, request: request, visit: visit, isLast: number > configuration.retries.maximumRetries,
+                isOfCache: isOfCache)
             do {
                 var answer = try await attempt.answer()
                 answer.attempts = number
@@ -216,7 +219,7 @@ extension ResourceCache {
                     ? configuration.retries.delay(beforeRetry: number, retryAfter: error.retryAfter, using: &random)
                     : nil
                 guard let delay else { return try await attempt.stale(after: error) }
-                try await whileOpen(for: request.url) { [clock] in try await clock.sleep(for: delay) }
+                try await whileOpen(for: request.url, isOfCache) { [clock] in try await clock.sleep(for: delay) }
                 count { $0.retries += 1 }
                 number += 1
             }

@@ -49,6 +49,9 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// The highest priority of the callers for `key` so far, or `nil` if there is no running operation that a call would join.
     package func priority(for key: Key) -> TaskPriority? { storage.priority(key) }
+
+    /// Cancels the running operations, and every later one when it starts. Their callers get whatever the operations throw.
+    package func cancelAll() { storage.cancelAll() }
 }
 
 // MARK: - The state machine
@@ -87,6 +90,7 @@ struct SingleFlightStateMachine<
     /// The lines of ended flights, kept for callers that were settled before they suspended.
     private var landed: [UInt64: Line] = [:]
     private var numbers: UInt64 = 0
+    private var isCancelled = false
 
     var count: Int { current.count }
 
@@ -112,12 +116,19 @@ struct SingleFlightStateMachine<
         return (Ticket(key: key, flight: numbers, waiter: waiter), true)
     }
 
-    /// Returns the priority of the callers until now. Does nothing if the operation has already ended.
+    /// Returns the priority of the callers until now, and whether the task must be cancelled. Does nothing if the operation has already
+    /// ended.
     @discardableResult
-    mutating func started(_ ticket: Ticket, _ work: Work) -> TaskPriority? {
+    mutating func started(_ ticket: Ticket, _ work: Work) -> (priority: TaskPriority, isCancelled: Bool)? {
         guard isCurrent(ticket) else { return nil }
         current[ticket.key]?.work = work
-        return current[ticket.key]?.priority
+        return current[ticket.key].map { ($0.priority, isCancelled) }
+    }
+
+    /// Returns the tasks to cancel. Those that start from now on must be cancelled, too.
+    mutating func cancelAll() -> [Work] {
+        isCancelled = true
+        return current.values.compactMap(\.work)
     }
 
     /// Records the priority of a caller. Returns the task to raise to it.
@@ -228,8 +239,13 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
             for waiter in self.machine.withLock({ $0.finished(ticket, outcome) }) { waiter.resume(returning: outcome) }
         }
         // Callers may have joined in the meantime.
-        let wanted = machine.withLock { $0.started(ticket, task) }
-        if let wanted, wanted > priority { Self.escalate(task, to: wanted) }
+        guard let started = machine.withLock({ $0.started(ticket, task) }) else { return }
+        if started.priority > priority { Self.escalate(task, to: started.priority) }
+        if started.isCancelled { task.cancel() }
+    }
+
+    func cancelAll() {
+        for task in machine.withLock({ $0.cancelAll() }) { task.cancel() }
     }
 
     private func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {

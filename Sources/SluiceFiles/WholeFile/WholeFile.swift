@@ -252,23 +252,46 @@ extension FileIO {
     /// the name is taken.
     package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
         let path = try Path.of(url, for: "write")
-        try await run { [system] _ in
-            let flags = O_WRONLY | O_CREAT | O_EXCL
-            let descriptor = try system.open(path, flags, permissions: permissions.rawValue)
-            do {
-                try contents.withUnsafeBytes { bytes in
-                    do throws(FileError) {
-                        try system.write(descriptor, bytes, path)
-                    } catch {
-                        system.closeQuietly(descriptor)
-                        throw error
-                    }
+        try await run { [system] _ in try system.create(path, contents, permissions) }
+    }
+
+    /// Creates several files with their bytes, in one job, like ``create(_:contents:permissions:)``. Returns the error of each file that
+    /// couldn't be created.
+    package func create(
+        _ contents: [(url: URL, bytes: Data)], permissions: FilePermissions
+    ) async throws -> [FileError?] {
+        let contents = try contents.map { (path: try Path.of($0.url, for: "write"), bytes: $0.bytes) }
+        return try await run { [system] _ in
+            contents.map { path, bytes in
+                do throws(FileError) {
+                    try system.create(path, bytes, permissions)
+                    return nil
+                } catch {
+                    return error
                 }
-                try system.close(descriptor, path)
-            } catch {
-                system.unlinkQuietly(path)
-                throw error
             }
+        }
+    }
+}
+
+extension SystemInterface {
+    fileprivate func create(_ path: String, _ contents: Data, _ permissions: FilePermissions) throws(FileError) {
+        let descriptor = try open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: permissions.rawValue)
+        do throws(FileError) {
+            let failure = contents.withUnsafeBytes { bytes -> FileError? in
+                do throws(FileError) {
+                    try write(descriptor, bytes, path)
+                    return nil
+                } catch {
+                    closeQuietly(descriptor)
+                    return error
+                }
+            }
+            if let failure { throw failure }
+            try close(descriptor, path)
+        } catch {
+            unlinkQuietly(path)
+            throw error
         }
     }
 }

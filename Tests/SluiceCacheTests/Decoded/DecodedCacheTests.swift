@@ -117,6 +117,7 @@ import Testing
                 let decoded = Recorder<String>()
                 let texts = Self.texts(cache, decoded)
                 await #expect(throws: NoText.self) { try await texts.value(for: url("a")) }
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).isEmpty)
                 #expect(try await texts.value(for: url("a")) == "song")
                 #expect(transport.requests.values.count == 2 && decoded.values == ["?", "song"])
@@ -132,6 +133,7 @@ import Testing
                 let secret = URL(string: "http://ann:secret@example.test/a")!
                 for _ in 0..<2 { #expect(try await texts.value(for: secret) == "song") }
                 #expect(transport.requests.values.count == 2)
+                await cache.backlog.drain()
                 #expect(texts.valueInMemory(for: secret) == nil && bodies(in: directory).isEmpty)
             }
         }
@@ -158,6 +160,7 @@ import Testing
                 await #expect(throws: CancellationError.self) { try await callers[1].value }
                 try await ended.waitUnlessCancelled()
                 signal.signal()
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).count == 1, "the bytes arrived")
             }
         }
@@ -212,6 +215,7 @@ import Testing
                 try await cache.shutdown()
                 let error = await #expect(throws: TransferError.self) { try await caller.value }
                 #expect(error?.code == .shutDown)
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).count == 1)
                 signal.signal()
             }
@@ -284,6 +288,7 @@ import Testing
                 #expect(
                     error?.description == "http://example.test/a?…: The response isn't what was asked for (\(detail)). "
                         + "Open the URL in a browser to see what it is.")
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).isEmpty)
             }
         }

@@ -131,7 +131,7 @@ import Testing
             let manager = FileManager.default
             try await withCache(in: directory, transport) { cache in
                 for name in ["good", "row", "file"] { _ = try await cache.data(for: url(name)) }
-                try await cache.disk.database.write {
+                try await cache.settledDisk.database.write {
                     try $0.execute(sql: "UPDATE entry SET fields = 'no field' WHERE key LIKE '%row'")
                     try $0.execute(sql: "UPDATE usage SET bytes = bytes + 7")
                 }
@@ -262,7 +262,7 @@ import Testing
         try await withDirectory { directory in
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 _ = try await cache.store(pattern(10), for: url("a"))
-                try await cache.disk.database.write { try $0.execute(sql: sql) }
+                try await cache.settledDisk.database.write { try $0.execute(sql: sql) }
             }
             let errors = [
                 await failure { try await CacheDirectory.withDirectory(at: directory) { try await $0.totals() } },

@@ -30,7 +30,10 @@ import Testing
                 configuration, files: files,
                 largestInIndex: largestInIndex
             ) { cache in
-                for name in ["a", "b", "c", "d"] { _ = try await cache.data(for: url(name)) }
+                for name in ["a", "b", "c", "d"] {
+                    _ = try await cache.data(for: url(name))
+                    await cache.backlog.drain()
+                }
                 try await cache.store(pattern(900), for: url("d"))
                 try await cache.remove(url("d"))
             }
@@ -111,8 +114,8 @@ import Testing
                     policy: living.policy)
                 let response = StoredResponse(head: head, body: pattern(1000))
                 let digest = await sha256(response.body)
-                let disk = try await living.disk
-                let inserted = try await disk.makeRoom(for: 1000, key) { [slot = disk.slot] in
+                let disk = try await living.settledDisk
+                let inserted = try await disk.makeRoom(for: 1000, [key]) { [slot = disk.slot] in
                     try DiskIndex.insertWriting(
                         response.head, bytes: response.body.count, digest: digest, key: key, writer: slot.number,
                         now: 1, in: $0)
@@ -123,16 +126,16 @@ import Testing
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: false)
                 try pattern(1000).write(to: file)
 
-                let number = try await withCache(in: directory, transport) { try await $0.disk.slot.number }
+                let number = try await withCache(in: directory, transport) { try await $0.settledDisk.slot.number }
                 #expect(number == 1)
                 #expect(bodies(in: directory).count == 1)
-                let rows = try await living.disk.database.read {
+                let rows = try await living.settledDisk.database.read {
                     try Int.fetchOne($0, sql: "SELECT count(*) FROM entry")
                 }
                 #expect(rows == 1)
 
                 // As if another writer had been killed while it was writing. The next cache to open removes its row and file.
-                try await living.disk.database.write { try $0.execute(sql: "UPDATE entry SET writer = 7") }
+                try await living.settledDisk.database.write { try $0.execute(sql: "UPDATE entry SET writer = 7") }
                 try await withCache(in: directory, transport) { try await expectConsistent($0, entries: 0) }
             }
         }
@@ -188,6 +191,7 @@ import Testing
                 victim.withLock { $0 = task }
                 await gate.open()
                 _ = await task.result
+                await cache.backlog.drain()
                 isWatched.withLock { $0 = false }
                 try await expectConsistent(cache)
                 #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
@@ -263,7 +267,7 @@ import Testing
     private func check(_ directory: URL, _ comment: Comment) async throws {
         try await withCache(in: directory, ScriptedTransport([:])) { cache in
             try await expectConsistent(cache)
-            let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+            let used = try await cache.settledDisk.database.read { try DiskIndex.usedBytes(in: $0) }
             #expect(used <= Self.limit && used > 0, comment)
             let hidden = try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter {
                 $0.hasSuffix(".part")

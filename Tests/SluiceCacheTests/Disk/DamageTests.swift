@@ -20,7 +20,7 @@ import Testing
         func apply(to file: URL, _ cache: ResourceCache) async throws {
             let manager = FileManager.default
             func row(_ change: String) async throws {
-                try await cache.disk.database.write {
+                try await cache.settledDisk.database.write {
                     try $0.execute(sql: "PRAGMA ignore_check_constraints = 1")
                     try $0.execute(sql: "UPDATE entry SET \(change)")
                 }
@@ -72,6 +72,7 @@ import Testing
                 #expect(transport.requests.values.count == 2)
                 #expect(cache.statistics.damaged == 1 && cache.statistics.diskHits == 0)
                 if damage == .fileInPlaceOfItsDirectory {
+                    await cache.backlog.drain()
                     // The cache doesn't remove a file that isn't its own, so the entry is only in memory.
                     #expect(cache.statistics.diskFailures == 1)
                     return
@@ -92,9 +93,11 @@ import Testing
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             try await withCache(in: directory, transport) { cache in
                 try await cache.store(pattern(10), for: url("a"))
-                let old = try await cache.disk.database.read { try Int64.fetchOne($0, sql: "SELECT id FROM entry") }
+                let old = try await cache.settledDisk.database.read {
+                    try Int64.fetchOne($0, sql: "SELECT id FROM entry")
+                }
                 _ = try await withCache(in: directory, transport) { try await $0.store(pattern(20), for: url("a")) }
-                try await cache.disk.drop(try #require(old), ResourceKey(url("a")))
+                try await cache.settledDisk.drop(try #require(old), ResourceKey(url("a")))
                 try await expectConsistent(cache, entries: 1)
             }
         }
@@ -110,6 +113,7 @@ import Testing
                 try await withCache(in: directory, transport, files: files) { cache in
                     isBroken.note(true)
                     try await expect(pattern(1000), from: cache, url("a"))
+                    await cache.backlog.drain()
                     #expect(cache.statistics.diskFailures == 1)
                     #expect(cache.statistics.lastDiskFailure?.contains(directory.lastPathComponent) == true)
                     // The response is still in memory.
@@ -144,9 +148,10 @@ import Testing
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let cache = ResourceCache(directory: directory, transport: transport)
-            try await cache.disk.database.write { try $0.execute(sql: "DROP TABLE entry") }
+            try await cache.settledDisk.database.write { try $0.execute(sql: "DROP TABLE entry") }
             try await expect(pattern(1000), from: cache, url("a"))
             try await expect(pattern(1000), from: cache, url("a"))
+            await cache.backlog.drain()
             #expect(transport.requests.values.count == 1 && cache.statistics.diskFailures == 2)
             #expect(bodies(in: directory).isEmpty)
             try await cache.shutdown()
@@ -349,7 +354,7 @@ extension SystemCalls {
                 try? FileManager.default.removeItem(at: directory.appending(path: "cache"))
                 try await withCache(in: directory.appending(path: "cache"), Self.server, Self.configuration) { cache in
                     try await Self.expect(cache, [url("a"), url("b")], "at first")
-                    let (length, changed) = try await cache.disk.database.write { [offset] database in
+                    let (length, changed) = try await cache.settledDisk.database.write { [offset] database in
                         try database.execute(sql: "PRAGMA ignore_check_constraints = 1")
                         return try Self.flip(column, at: offset, in: database)
                     }

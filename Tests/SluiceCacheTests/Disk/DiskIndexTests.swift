@@ -24,6 +24,7 @@ import Testing
                 try await expect(pattern(1000, seed: 1), from: cache, url("a"))
                 try await cache.store(pattern(1001), for: url("b"))
                 try await cache.store(Data(), for: url("c"))
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).count == 1)
                 try await expectConsistent(cache, entries: 3)
             }
@@ -48,7 +49,7 @@ import Testing
             for _ in 1...2 {
                 try await withSmall(directory) { cache in
                     _ = try await cache.data(for: url("a"))
-                    try await cache.disk.database.write { try $0.execute(sql: "UPDATE entry SET \(damage)") }
+                    try await cache.settledDisk.database.write { try $0.execute(sql: "UPDATE entry SET \(damage)") }
                 }
             }
             try await withSmall(directory) { cache in
@@ -64,6 +65,7 @@ import Testing
             try await withSmall(directory) { cache in
                 for count in [1001, 10, 1002, 11] {
                     try await cache.store(pattern(count), for: url("a"))
+                    await cache.backlog.drain()
                     #expect(bodies(in: directory).count == (count > 1000 ? 1 : 0))
                     try await expect(pattern(count), from: cache, url("a"))
                     try await expectConsistent(cache, entries: 1)
@@ -79,7 +81,7 @@ import Testing
             let configuration = ResourceCache.Configuration(maximumDiskSize: 6100, maximumDiskEntrySize: 1100)
             try await withSmall(directory, configuration) { cache in
                 func names() async throws -> [String] {
-                    try await cache.disk.database.read {
+                    try await cache.settledDisk.database.read {
                         try String.fetchAll($0, sql: "SELECT key FROM entry ORDER BY id").map { String($0.suffix(1)) }
                     }
                 }
@@ -88,6 +90,7 @@ import Testing
                 }
                 #expect(try await names() == ["b", "c", "d", "e"] && cache.statistics.evicted == 1)
                 try await cache.store(pattern(1003), for: url("f"))
+                await cache.backlog.drain()
                 #expect(try await names() == ["c", "d", "e", "f"] && bodies(in: directory).count == 2)
                 try await cache.trim(toBytes: 1600)
                 #expect(try await names() == ["f"] && cache.statistics.evicted == 5)
@@ -108,6 +111,7 @@ import Testing
                         }
                         try await group.waitForAll()
                     }
+                    await second.backlog.drain()
                     #expect(first.statistics.diskFailures + second.statistics.diskFailures == 0)
                     try await expectConsistent(first, entries: 200)
                 }
@@ -149,12 +153,12 @@ import Testing
 
     /// Returns the body on disk for a request.
     private static func body(_ cache: ResourceCache, _ request: HTTPFields) async throws -> Data? {
-        let rows = try await cache.disk.find(key, cache.policy).ready
+        let rows = try await cache.settledDisk.find(key, cache.policy).ready
         let request = TransportRequest(url("a"), headerFields: request)
         guard let (index, _) = cache.policy.selection(of: rows.map(\.head), for: request, at: cache.now()) else {
             return nil
         }
-        guard case .found(let body) = try await cache.disk.body(of: rows[index], key) else { return nil }
+        guard case .found(let body) = try await cache.settledDisk.body(of: rows[index], key) else { return nil }
         return body
     }
 
@@ -165,7 +169,7 @@ import Testing
         try await withDirectory { directory in
             try await withCache(in: directory, Self.transport) { cache in
                 for (seed, request) in [Self.english, Self.german, [:]].enumerated() {
-                    _ = try await cache.disk.store(Self.response(cache, request, seed: seed), for: Self.key)
+                    _ = try await cache.settledDisk.store(Self.response(cache, request, seed: seed), for: Self.key)
                 }
             }
             try await withCache(in: directory, Self.transport) { cache in
@@ -185,7 +189,7 @@ import Testing
     @Test func `a newer response replaces only its own variant`() async throws {
         try await withCache(Self.transport) { cache in
             for (seed, request) in [Self.english, Self.german, Self.german].enumerated() {
-                _ = try await cache.disk.store(Self.response(cache, request, seed: seed), for: Self.key)
+                _ = try await cache.settledDisk.store(Self.response(cache, request, seed: seed), for: Self.key)
             }
             try await expectConsistent(cache, entries: 2)
             #expect(try await Self.body(cache, Self.english) == pattern(100, seed: 0))
@@ -202,8 +206,8 @@ import Testing
     {
         func text(_ directory: URL) async throws -> String {
             try await withCache(in: directory, Self.transport) { cache in
-                _ = try await cache.disk.store(Self.response(cache, Self.english, seed: 0), for: Self.key)
-                return try await cache.disk.database.read {
+                _ = try await cache.settledDisk.store(Self.response(cache, Self.english, seed: 0), for: Self.key)
+                return try await cache.settledDisk.database.read {
                     try #require(try String.fetchOne($0, sql: "SELECT variant FROM entry"))
                 }
             }
@@ -220,10 +224,10 @@ import Testing
     @Test func `parts and other statuses are restored, but never used as the resource`() async throws {
         try await withCache(Self.transport) { cache in
             let part: HTTPFields = [.contentRange: "bytes 0-99/200", .eTag: "\"a\""]
-            _ = try await cache.disk.store(
+            _ = try await cache.settledDisk.store(
                 Self.response(cache, Self.english, seed: 0, status: 206, part), for: Self.key)
-            _ = try await cache.disk.store(Self.response(cache, [:], seed: 1, status: 404), for: Self.key)
-            let heads = try await cache.disk.find(Self.key, cache.policy).ready.map(\.head)
+            _ = try await cache.settledDisk.store(Self.response(cache, [:], seed: 1, status: 404), for: Self.key)
+            let heads = try await cache.settledDisk.find(Self.key, cache.policy).ready.map(\.head)
             #expect(heads.map(\.status) == [206, 404])
             #expect(heads.map(\.part) == [0..<100, nil])
             #expect(try await !cache.contains(url("a")))
@@ -235,9 +239,9 @@ import Testing
     @Test(arguments: ["variant = 'cookie:12'", "variant = '?'", "status = 206", "digest = zeroblob(32)"])
     func `a damaged variant is dropped, and the others stay`(change: String) async throws {
         try await withCache(Self.transport) { cache in
-            _ = try await cache.disk.store(Self.response(cache, [:], seed: 0), for: Self.key)
-            _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
-            try await cache.disk.database.write {
+            _ = try await cache.settledDisk.store(Self.response(cache, [:], seed: 0), for: Self.key)
+            _ = try await cache.settledDisk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
+            try await cache.settledDisk.database.write {
                 try $0.execute(sql: "UPDATE entry SET \(change) WHERE id = 1")
             }
             try await expect(pattern(1), from: cache, url("a"))
@@ -249,10 +253,11 @@ import Testing
 
     @Test func `an update that turns a row into another row's variant replaces that row`() async throws {
         try await withCache(Self.transport) { cache in
-            let first = try await cache.disk.store(Self.response(cache, Self.english, seed: 0), for: Self.key).row
-            _ = try await cache.disk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
+            let first = try await cache.settledDisk.store(Self.response(cache, Self.english, seed: 0), for: Self.key)
+                .row
+            _ = try await cache.settledDisk.store(Self.response(cache, Self.german, seed: 1), for: Self.key)
             let head = try Self.response(cache, Self.german, seed: 0).head
-            #expect(try await cache.disk.update(try #require(first), Self.key, head))
+            #expect(try await cache.settledDisk.update(try #require(first), Self.key, head))
             try await expectConsistent(cache, entries: 1)
             #expect(try await Self.body(cache, Self.german) == pattern(100, seed: 0))
         }
@@ -269,7 +274,8 @@ import Testing
         try await withCache(ScriptedTransport([:])) { cache in
             for name in ["a", "b", "c"] { try await cache.store(pattern(10), for: url(name)) }
             let statements = Recorder<String>()
-            let plans = try await cache.disk.database.write { [policy = cache.policy, now = cache.now()] database in
+            let plans = try await cache.settledDisk.database.write {
+                [policy = cache.policy, now = cache.now()] database in
                 database.trace { statements.note($0.expandedDescription) }
                 let key = ResourceKey(url("a"))
                 let head = StoredResponse.Head(
@@ -327,7 +333,7 @@ import Testing
             try await withCache(in: directory, transport) { cache in
                 // A file's name contains its row number.
                 for (name, row) in [("a", 1), ("b", 2), ("c", 3)] {
-                    let file = try await cache.disk.file(Int64(row), ResourceKey(url(name)))
+                    let file = try await cache.settledDisk.file(Int64(row), ResourceKey(url(name)))
                     try FileManager.default.createDirectory(
                         at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                     try pattern(1000).write(to: file)
@@ -335,11 +341,11 @@ import Testing
                 for name in ["a", "b", "c"] { try await expect(pattern(1000), from: cache, url(name)) }
                 #expect(transport.requests.values.map(\.url) == [url("c")])
                 #expect(cache.statistics.damaged == 0 && cache.statistics.revalidated == 1)
-                let variants = try await cache.disk.database.read {
+                let variants = try await cache.settledDisk.database.read {
                     try String.fetchAll($0, sql: "SELECT variant FROM entry ORDER BY key")
                 }
                 #expect(variants == ["", "accept-language\ncookie\n", ""])
-                #expect(try await cache.disk.salt.count == 16)
+                #expect(try await cache.settledDisk.salt.count == 16)
                 try await expectConsistent(cache, entries: 3)
             }
         }
@@ -351,7 +357,7 @@ import Testing
             let transport = ClosureTransport { _, _ in .bytes(pattern(2)) }
             try await withCache(in: directory, transport, largestInIndex: 2048) { cache in
                 for (name, row) in [("a", 1), ("b", 2)] {
-                    let file = try await cache.disk.file(Int64(row), ResourceKey(url(name)))
+                    let file = try await cache.settledDisk.file(Int64(row), ResourceKey(url(name)))
                     try FileManager.default.createDirectory(
                         at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                     try pattern(1000).write(to: file)
@@ -359,6 +365,7 @@ import Testing
                 for name in ["a", "b"] { try await expect(pattern(1000), from: cache, url(name)) }
                 #expect(transport.requests.values.isEmpty && cache.statistics.damaged == 0)
                 try await expect(pattern(2), from: cache, url("c"))
+                await cache.backlog.drain()
                 #expect(bodies(in: directory).count == 2)
                 try await expectConsistent(cache, entries: 3)
             }
@@ -368,7 +375,7 @@ import Testing
     @Test(arguments: [1, 2]) func `a migrated index has the same tables as a new one`(version: Int) async throws {
         func columns(_ directory: URL) async throws -> [String] {
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
-                try await cache.disk.database.read { database in
+                try await cache.settledDisk.database.read { database in
                     try String.fetchAll(database, sql: "SELECT name FROM pragma_table_info('entry')")
                         + String.fetchAll(
                             database,

@@ -38,8 +38,8 @@ import Testing
                 try await withCache(
                     in: directory, transport, configuration, files: files, largestInIndex: largestInIndex
                 ) { second in
-                    #expect(try await first.disk.slot.number == 0)
-                    #expect(try await second.disk.slot.number == 1)
+                    #expect(try await first.settledDisk.slot.number == 0)
+                    #expect(try await second.settledDisk.slot.number == 1)
                     try await withThrowingTaskGroup { group in
                         for number in 0..<200 {
                             let cache = number % 2 == 0 ? first : second
@@ -47,6 +47,7 @@ import Testing
                         }
                         try await group.waitForAll()
                     }
+                    await second.backlog.drain()
                     try await expectConsistent(first)
                     #expect(first.statistics.evicted + second.statistics.evicted > 0)
                     #expect(first.statistics.diskFailures + second.statistics.diskFailures == 0)
@@ -66,12 +67,14 @@ import Testing
             // Room for ten entries of 1000 bytes with their overhead.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 15_120, maximumDiskEntrySize: 1000)
             func names(_ cache: ResourceCache) async throws -> [String] {
-                try await cache.disk.database.read {
+                await cache.backlog.drain()
+                return try await cache.settledDisk.database.read {
                     try String.fetchAll($0, sql: "SELECT key FROM entry ORDER BY key").map { String($0.suffix(1)) }
                 }
             }
             try await withCache(in: directory, transport, configuration) { cache in
                 for number in 0..<10 { _ = try await cache.data(for: url("\(number)")) }
+                await cache.backlog.drain()
                 #expect(cache.statistics.evicted == 0)
                 _ = try await cache.data(for: url("0"))
             }
@@ -97,7 +100,9 @@ import Testing
             }
             try await withCache(in: directory, transport) { cache in
                 func changes() async throws -> Int {
-                    try await cache.disk.database.read { try Int.fetchOne($0, sql: "SELECT total_changes()") ?? 0 }
+                    try await cache.settledDisk.database.read {
+                        try Int.fetchOne($0, sql: "SELECT total_changes()") ?? 0
+                    }
                 }
                 let before = try await changes()
                 for number in 0..<(count - 1) { _ = try await cache.data(for: url("\(number)")) }

@@ -177,7 +177,7 @@ import TestSupport
                 let request = TransportRequest(url("a"), headerFields: [.cookie: "\(number)"])
                 _ = try await cache.response(for: request)
             }
-            let count = try await cache.disk.database.read {
+            let count = try await cache.settledDisk.database.read {
                 try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM entry WHERE state = 0") ?? 0
             }
             #expect(count == CachePolicy.maximumVariants)

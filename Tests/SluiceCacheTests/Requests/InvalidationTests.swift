@@ -285,7 +285,7 @@ private final class OneValue: Transport {
                 try await withCache(in: directory, server, configuration, largestInIndex: largestInIndex) {
                     (cache) async throws in
                     let before = try await value(cache)
-                    try await cache.disk.database.write {
+                    try await cache.settledDisk.database.write {
                         for event in ["UPDATE", "DELETE", "INSERT"] {
                             try $0.execute(
                                 sql: """
@@ -302,7 +302,7 @@ private final class OneValue: Transport {
                     }
                     #expect(try await value(cache) != before)
                     #expect(cache.statistics.diskFailures > 0)
-                    try await cache.disk.database.write {
+                    try await cache.settledDisk.database.write {
                         for event in ["UPDATE", "DELETE", "INSERT"] {
                             try $0.execute(sql: "DROP TRIGGER full_\(event)")
                         }
@@ -325,7 +325,7 @@ private final class OneValue: Transport {
         let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
         try await withCache(transport) { (cache) async throws in
             _ = try await cache.data(for: url("a"))
-            try await cache.disk.database.write {
+            try await cache.settledDisk.database.write {
                 for event in ["UPDATE", "DELETE", "INSERT"] {
                     try $0.execute(
                         sql: """

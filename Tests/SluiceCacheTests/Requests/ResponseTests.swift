@@ -326,6 +326,7 @@ import Testing
             for language in ["de", "en"] {
                 _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
             }
+            await cache.backlog.drain()
             try await Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
             let german = Self.request([.acceptLanguage: "de"])
             #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
@@ -467,7 +468,7 @@ import Testing
         let transport = ClosureTransport { _, number in .bytes(pattern(1000, seed: number)) }
         try await withCache(transport, largestInIndex: largestInIndex) { (cache) async throws in
             try await expect(pattern(1000, seed: 1), from: cache, url("a"))
-            try await cache.disk.database.write {
+            try await cache.settledDisk.database.write {
                 try $0.execute(
                     sql: "CREATE TRIGGER full BEFORE INSERT ON entry BEGIN SELECT RAISE(ABORT, 'no room'); END")
             }

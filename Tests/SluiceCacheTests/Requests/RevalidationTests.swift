@@ -95,7 +95,7 @@ import TestSupport
             let head = StoredResponse.Head(
                 status: 200, fields: [.eTag: "\"a\""], length: 100, requested: wall.now(),
                 received: wall.now(), policy: cache.policy)
-            _ = try await cache.disk.store(
+            _ = try await cache.settledDisk.store(
                 StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
             try await expect(pattern(100, seed: 2), from: cache, url("a"))
             #expect(cache.statistics.revalidated == 0 && transport.requests.values.count == 2)

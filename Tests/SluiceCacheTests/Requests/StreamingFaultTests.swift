@@ -97,7 +97,7 @@ import Testing
             let head = StoredResponse.Head(
                 status: 200, fields: [.cacheControl: "max-age=60"], length: 1200, requested: cache.now(),
                 received: cache.now(), policy: cache.policy)
-            let opened = try await cache.disk.beginWriting(head, announced: 1200, for: key)
+            let opened = try await cache.settledDisk.beginWriting(head, announced: 1200, for: key)
             let writer = try #require(opened)
             for seed in 0..<2 { #expect(try await writer.append([pattern(400, seed: seed)])) }
             let last = Task {

@@ -232,7 +232,7 @@ final class PushingTransport: Transport {
             for _ in 0..<10 { transport.bodies[0].send(Self.chunk) }
             transport.bodies[0].finish()
             for try await _ in response.body {
-                let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+                let used = try await cache.settledDisk.database.read { try DiskIndex.usedBytes(in: $0) }
                 #expect(used <= 8_000_000)
             }
             try await expectConsistent(cache, entries: 2)

@@ -106,6 +106,16 @@ func withCache(
     }
 }
 
+extension ResourceCache {
+    /// The disk stage, after everything that was being stored.
+    var settledDisk: DiskStore {
+        get async throws {
+            await backlog.drain()
+            return try await disk
+        }
+    }
+}
+
 func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
 }
@@ -125,7 +135,7 @@ func bodies(in directory: URL) -> [String: Int] {
 func expectConsistent(
     _ cache: ResourceCache, entries: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
-    let rows = try await cache.disk.database.read {
+    let rows = try await cache.settledDisk.database.read {
         try Row.fetchAll($0, sql: "SELECT id, key, state, bytes, fields || variant, body IS NULL FROM entry")
             .map { row in
                 (
@@ -137,11 +147,11 @@ func expectConsistent(
     var expected: [String: Int] = [:]
     for row in rows {
         #expect(row.state == 0, "row \(row.id)", sourceLocation: sourceLocation)
-        let path = try await cache.disk.file(row.id, ResourceKey(text: row.key)).path
+        let path = try await cache.settledDisk.file(row.id, ResourceKey(text: row.key)).path
         if row.hasFile { expected[path.split(separator: "/").suffix(2).joined(separator: "/")] = row.bytes }
     }
     #expect(bodies(in: cache.directory) == expected, sourceLocation: sourceLocation)
-    let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+    let used = try await cache.settledDisk.database.read { try DiskIndex.usedBytes(in: $0) }
     #expect(used == rows.reduce(0) { $0 + $1.bytes + max(512, $1.texts) }, sourceLocation: sourceLocation)
     if let entries { #expect(rows.count == entries, sourceLocation: sourceLocation) }
 }
@@ -149,10 +159,10 @@ func expectConsistent(
 /// Returns the file of a URL's only entry.
 func file(of url: URL, in cache: ResourceCache) async throws -> URL {
     let key = ResourceKey(url)
-    let id = try await cache.disk.database.read {
+    let id = try await cache.settledDisk.database.read {
         try Int64.fetchOne($0, sql: "SELECT id FROM entry WHERE key = ? AND state = 0", arguments: [key.text])
     }
-    return try await cache.disk.file(try #require(id), key)
+    return try await cache.settledDisk.file(try #require(id), key)
 }
 
 /// Returns the error of a request that should fail.
