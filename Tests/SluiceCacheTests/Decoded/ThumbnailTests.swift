@@ -106,7 +106,7 @@ private let a = "http://example.test/a"
                     try await cache.store(Data("new".utf8), for: url("a"))
                     rest.append(a)
                 case "damage":
-                    let disk = try await cache.disk
+                    let disk = try await cache.settledDisk
                     let found = try await disk.find(ResourceKey(url("a")), cache.policy).ready[0]
                     try Data("1234567x9".utf8).write(to: disk.file(found.id, ResourceKey(url("a"))))
                     cache.trimMemory(toFraction: 0)
@@ -203,7 +203,7 @@ private let a = "http://example.test/a"
             let texts = texts(cache)
             #expect(try await texts.value(for: url("a"), size: 3) == "123")
             await cache.decodings.finish()
-            try await cache.disk.database.write {
+            try await cache.settledDisk.database.write {
                 try $0.execute(sql: "UPDATE entry SET fields = replace(fields, 'Original:1', 'Original:9')")
             }
             texts.removeAll()
@@ -218,7 +218,7 @@ private let a = "http://example.test/a"
             #expect(try await texts.value(for: url("a"), size: 3) == "123")
             await cache.decodings.finish()
             let key = ResourceKey(text: "\(a)#thumbnail-3")
-            let disk = try await cache.disk
+            let disk = try await cache.settledDisk
             let copy = try await disk.find(key, cache.policy).ready[0]
             try Data("copy 12".utf8).write(to: disk.file(copy.id, key))
             texts.removeAll()
@@ -254,6 +254,7 @@ private let a = "http://example.test/a"
                 texts.removeAll()
                 #expect(try await texts.value(for: url("a"), size: 3) == "cop")
                 _ = try await cache.data(for: url("b\(number)"))
+                await cache.backlog.drain()
             }
             #expect(decoded.values.count == 7 && cache.statistics.evicted > 2)
         }
@@ -277,7 +278,7 @@ private let a = "http://example.test/a"
             }
             try await withCache(in: directory, transport) { (cache) async throws in
                 // The copy is a JPEG of the image, not the PNG itself.
-                let file = try await cache.disk.find(ResourceKey(text: "\(a)#thumbnail-48"), cache.policy).ready[0]
+                let file = try await cache.settledDisk.find(ResourceKey(text: "\(a)#thumbnail-48"), cache.policy).ready[0]
                 #expect(file.bytes < large.count)
                 let images = cache.platformImages(keepsThumbnails: true)
                 let image = try await images.value(for: url("a"), maximumPixelSize: 48)
