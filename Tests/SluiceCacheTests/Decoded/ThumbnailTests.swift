@@ -278,7 +278,8 @@ private let a = "http://example.test/a"
             }
             try await withCache(in: directory, transport) { (cache) async throws in
                 // The copy is a JPEG of the image, not the PNG itself.
-                let file = try await cache.settledDisk.find(ResourceKey(text: "\(a)#thumbnail-48"), cache.policy).ready[0]
+                let file = try await cache.settledDisk.find(ResourceKey(text: "\(a)#thumbnail-48"), cache.policy).ready[
+                    0]
                 #expect(file.bytes < large.count)
                 let images = cache.platformImages(keepsThumbnails: true)
                 let image = try await images.value(for: url("a"), maximumPixelSize: 48)
