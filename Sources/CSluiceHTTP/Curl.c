@@ -87,6 +87,10 @@ int csluice_curl_set_request(CURL *easy, const struct csluice_curl_request *requ
     bool is_named = !(is_head || is_get) || request->body_size >= 0;
     SET(CURLOPT_CUSTOMREQUEST, is_named ? request->method : NULL);
     SET(CURLOPT_PROXY, request->proxy);
+    SET(CURLOPT_USERNAME, request->user);
+    SET(CURLOPT_PASSWORD, request->password);
+    // If there are several methods, libcurl sends the request without credentials, and again after a 401.
+    SET(CURLOPT_HTTPAUTH, (long)(request->user && request->may_use_digest ? CURLAUTH_BASIC | CURLAUTH_DIGEST : CURLAUTH_BASIC));
     SET(CURLOPT_HTTPHEADER, request->fields);
     SET(CURLOPT_FRESH_CONNECT, request->may_reuse ? 0L : 1L);
     SET(CURLOPT_HEADERDATA, request->context);
@@ -104,6 +108,12 @@ struct csluice_curl_facts csluice_curl_get_facts(CURL *easy) {
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &facts.proxy_status);
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &facts.request_time);
     return facts;
+}
+
+bool csluice_curl_asked_for_basic_only(CURL *easy) {
+    long methods = 0;
+    curl_easy_getinfo(easy, CURLINFO_HTTPAUTH_AVAIL, &methods);
+    return (methods & CURLAUTH_BASIC) && !(methods & CURLAUTH_DIGEST);
 }
 
 int csluice_curl_socket_error(void) {

@@ -29,6 +29,8 @@
 @_exported public import class Foundation.Thread
 @_exported public import struct Foundation.URLError
 @_exported public import class FoundationNetworking.HTTPURLResponse
+@_exported public import class FoundationNetworking.URLAuthenticationChallenge
+@_exported public import class FoundationNetworking.URLCredential
 @_exported public import class FoundationNetworking.URLResponse
 @_exported public import struct FoundationNetworking.URLRequest
 @_exported public import class FoundationNetworking.URLSession
@@ -36,6 +38,8 @@
 @_exported public import protocol FoundationNetworking.URLSessionDataDelegate
 @_exported public import class FoundationNetworking.URLSessionDataTask
 @_exported public import class FoundationNetworking.URLSessionTask
+@_exported public import let FoundationNetworking.NSURLAuthenticationMethodHTTPBasic
+@_exported public import let FoundationNetworking.NSURLAuthenticationMethodHTTPDigest
 #if os(macOS)
 @_exported public import class Foundation.Pipe
 @_exported public import class Foundation.Process

@@ -105,7 +105,7 @@ import Testing
         },
         HostileCall(
             "HTTPTransport.Configuration.init(connectTimeout:stallTimeout:redirects:"
-                + "userAgent:bufferSize:proxy:certificateAuthorities:clientCertificate:clientKey:)"
+                + "userAgent:bufferSize:proxy:certificateAuthorities:clientCertificate:clientKey:credentials:)"
         ) { values in
             let configuration = configuration(&values)
             _ = String(reflecting: configuration)
@@ -125,6 +125,15 @@ import Testing
         HostileCall("ProxySettings.init(_:exceptions:)") { values in
             let settings = ProxySettings(values.text(), exceptions: values.text())
             _ = HTTPTransport.Configuration(proxy: settings)
+        },
+        HostileCall("ServerCredentials.init(netrc:)") { values in
+            let text = "machine \(values.text()) login \(values.text()) password \(values.text())"
+            _ = try ServerCredentials(netrc: values.one(of: [text, values.text()])).description
+        },
+        HostileCall("ServerCredentials.set(user:password:for:)") { values in
+            var credentials = ServerCredentials()
+            credentials.set(user: values.text(), password: values.text(), for: values.url())
+            _ = (credentials.description, String(reflecting: credentials), credentials.isEmpty)
         },
         HostileCall("ScriptedTransport.init(_:)") { values in
             let url = values.url()
@@ -146,7 +155,14 @@ import Testing
             redirects: RedirectPolicy(maximumRedirects: values.int()), userAgent: values.text(),
             bufferSize: values.int(from: 1), proxy: ProxySettings(values.text(), exceptions: values.text()),
             certificateAuthorities: values.one(of: [nil, values.url()]),
-            clientCertificate: values.one(of: [nil, values.url()]), clientKey: values.one(of: [nil, values.url()]))
+            clientCertificate: values.one(of: [nil, values.url()]), clientKey: values.one(of: [nil, values.url()]),
+            credentials: credentials(&values))
+    }
+
+    private static func credentials(_ values: inout HostileValues) -> ServerCredentials {
+        var credentials = ServerCredentials()
+        credentials.set(user: values.text(), password: values.text(), for: URL(string: "http://127.0.0.1:1/")!)
+        return credentials
     }
 
     private static func response(_ values: inout HostileValues) async throws -> TransportResponse {

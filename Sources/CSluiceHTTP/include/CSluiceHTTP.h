@@ -59,6 +59,11 @@ struct csluice_curl_request {
     const char *_Nonnull method;
     /// The proxy's URL; "" for no proxy, even if the environment variables name one.
     const char *_Nonnull proxy;
+    /// The user name and the password for the server, if it asks for them; NULL for none, or those in the URL.
+    const char *_Nullable user;
+    const char *_Nullable password;
+    /// Whether to wait for a 401 and prefer Digest authentication. Otherwise, Basic authentication is sent with the request.
+    bool may_use_digest;
     struct curl_slist *_Nullable fields;
     /// The length of the request's body in bytes; -1 if there is no body.
     curl_off_t body_size;
@@ -82,6 +87,9 @@ struct csluice_curl_facts {
     curl_off_t request_time;
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
+
+/// Returns whether the server's last 401 asked for Basic authentication, but not for Digest.
+bool csluice_curl_asked_for_basic_only(CURL *_Nonnull easy);
 
 /// Tries to create a socket. Returns 0, or the errno(3) of the failure, which libcurl doesn't report.
 int csluice_curl_socket_error(void);

@@ -30,6 +30,8 @@ struct GetCommand: ConsoleCommand {
                 sluice get --db queue.db -i list.txt -d music
               Fetch what is new, and take the rest from the cache:
                 sluice get --cache --overwrite -i list.txt -d music
+              Log in with a password that isn't in the arguments, and send a header field:
+                sluice get --auth @password.txt -H 'Accept-Language: en' https://example.com/a.mp3
               Read URLs from another program and report progress as JSON lines:
                 generate-urls | sluice get -i - --progress json
 
@@ -41,6 +43,9 @@ struct GetCommand: ConsoleCommand {
                 user=ann
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
+
+            HEADER FIELDS AND PASSWORDS go only to the servers of the URLs, not to others that they redirect to. They are stored \
+            nowhere, and are in no message and no trace.
 
             THE CACHE stores what HTTP allows a browser's cache to store. With --cache, a fresh response comes from the cache \
             without a request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the \
@@ -94,6 +99,9 @@ struct GetCommand: ConsoleCommand {
     var cacheDirectory: String?
 
     @OptionGroup
+    var requests: RequestOptions
+
+    @OptionGroup
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
@@ -109,13 +117,21 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "There is nothing to download. Pass URLs, or a list with -i. See 'sluice get --help'.")
         }
+        let requests = try requests.checked(
+            for: "get", origins: nil, inputIsTaken: lists.contains("-"), console)
+        guard !requests.hasPasswords || (!cache && cacheDirectory == nil) else {
+            throw CommandFailure(
+                .usage,
+                "--auth and --netrc can't be combined with --cache, which can't tell users apart by them. Pass "
+                    + "-H 'Authorization: …' or --bearer-file, or leave out --cache. See 'sluice get --help'.")
+        }
         var location: CacheLocation?
         if cache || cacheDirectory != nil {
             location = try CacheLocation(cacheDirectory, option: "--cache-directory", command: "get", console)
         }
         return GetOptions(
             urls: urls, lists: lists, directory: directory, output: output, database: db, cache: location,
-            transfers: settings)
+            requests: requests, transfers: settings)
     }
 }
 
@@ -128,6 +144,7 @@ package struct GetOptions: Sendable {
     var database: String?
     /// The cache that the responses come from; `nil` for none.
     var cache: CacheLocation?
+    var requests: RequestSettings
     var transfers: TransferSettings
 }
 
@@ -139,12 +156,13 @@ private struct GetRun: Sendable {
 
     func run() async throws -> ExitStatus {
         try await options.transfers.checkFiles()
+        let contents = try await options.requests.loaded()
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
         let reporter = options.transfers.progress.makeReporter(console: console, names: .list(names))
         let outcome = try await Trace.recording(to: options.transfers.trace, on: console) { trace in
             await console.interruption.responding(reporter.responses) {
-                await download(plan.requests, reporter, trace)
+                await download(plan.requests, contents, reporter, trace)
             }
         }
         let summary = try outcome.get()
@@ -166,10 +184,10 @@ private struct GetRun: Sendable {
 
     /// Fails only if the whole run does, for example if a directory can't be created.
     private func download(
-        _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
+        _ requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
-            return .success(try await summary(of: requests, reporter, trace))
+            return .success(try await summary(of: requests, contents, reporter, trace))
         } catch var error as QueueStoreError {
             if error.code == .passwordNotStored { error.remedy = "Leave out the password, or leave out --db." }
             return .failure(CommandFailure(.store, "--db: \(error)"))
@@ -193,19 +211,21 @@ private struct GetRun: Sendable {
     }
 
     private func summary(
-        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
+        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async throws -> DownloadSummary {
         let store = try options.database.map { try QueueDatabase(name: $0, command: "get").store() } ?? .memory
-        return try await HTTPTransport.withTransport(configuration: options.transfers.transport(trace)) { transport in
+        var configuration = options.transfers.transport(trace)
+        contents.apply(to: &configuration, for: requests.lazy.map(\.url))
+        return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             guard let location = options.cache else {
-                return try await summary(of: requests, reporter, store, transport) { ProgressSummary($0) }
+                return try await summary(of: requests, contents, reporter, store, transport) { ProgressSummary($0) }
             }
             let limits = options.transfers.limits
             return try await location.withCache(
                 concurrency: limits.total, concurrencyPerHost: limits.perHost ?? limits.total, transport: transport
             ) { cache in
                 let result = await Result {
-                    try await summary(of: requests, reporter, store, CachingTransport(cache)) {
+                    try await summary(of: requests, contents, reporter, store, CachingTransport(cache)) {
                         ProgressSummary($0, cache.statistics)
                     }
                 }
@@ -216,12 +236,13 @@ private struct GetRun: Sendable {
     }
 
     private func summary(
-        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ store: DownloadStore,
-        _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
+        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter,
+        _ store: DownloadStore, _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
         // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host is failing.
         configuration.circuitBreaker = nil
+        contents.apply(to: &configuration)
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
         let result = await Result {

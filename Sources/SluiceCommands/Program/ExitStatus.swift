@@ -40,7 +40,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     init(_ error: TransferError) {
         switch error.code {
         case .file, .fileExists, .cacheUnusable: self = .localFile
-        case .headerFieldsFailed: self = .authentication
+        case .headerFieldsFailed, .invalidCredentials: self = .authentication
         case .alreadyQueued, .removed, .paused, .unknown: self = .other
         case .targetTaken, .nameReserved: self = .usage
         case .status: self = [401, 403, 407].contains(error.status?.code) ? .authentication : .http

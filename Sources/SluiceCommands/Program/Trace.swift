@@ -116,7 +116,7 @@ final class Trace: Sendable {
         switch step {
         case .sent(let request):
             ["> \(request.method.rawValue) \(request.url.redactedForDisplay)"]
-                + request.headerFields.map { "> \($0.name.rawName): \($0.redactedForDisplay)" }
+                + request.headerFields.map { "> \($0.name.rawName): \($0.redactedInRequest)" }
         case .answered(let head):
             ["< \(head.status.code) \(head.status.reasonPhrase)"]
                 + head.headerFields.map { "< \($0.name.rawName): \($0.redactedForDisplay)" }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPTypes
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
@@ -240,6 +241,9 @@ extension DownloadEvent {
         case .tlsFailed where error.remedy == TransferError(.tlsFailed, url: error.url).remedy:
             error.remedy =
                 "Check the host's certificate and this machine's clock. Pass --ca-file to name another certificate authority."
+        case .status where error.status?.code == 401:
+            error.remedy = "Pass credentials that the server accepts with --auth or --netrc."
+        case .invalidCredentials: error.remedy = "Remove the control characters from the netrc file's entry."
         case .proxyFailed:
             error.remedy =
                 "Check the address, user name and password in --proxy, or in http_proxy, https_proxy and all_proxy."

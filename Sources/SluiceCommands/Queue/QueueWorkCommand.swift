@@ -33,8 +33,13 @@ struct QueueWorkCommand: ConsoleCommand {
                 sluice queue work --db songs.db --until-empty
               Run as a service, one song at a time for each user:
                 sluice queue work --db songs.db -j 16 --per-host 4 --per-user 1 --progress lines
+              Send a token to one server:
+                sluice queue work --db songs.db --bearer-file token --for-origin https://example.com
               Share a queue with workers on other machines, each with a directory of its own:
                 sluice queue work --db postgres://ann@db.example/sluice -d /srv/music
+
+            HEADER FIELDS AND PASSWORDS aren't stored in the queue: each worker has its own. -H, --referer, --auth and --bearer-file \
+            need --for-origin, because anyone who adds downloads chooses their servers. A netrc file names its hosts.
 
             With --until-empty, a missing database is an error. Otherwise it is created, so that a worker can start first.
 
@@ -58,6 +63,15 @@ struct QueueWorkCommand: ConsoleCommand {
     @Flag(help: "Exit when no download is waiting or running, including in other workers. Paused downloads stay.")
     var untilEmpty = false
 
+    @Option(
+        help: .init(
+            "A server, such as https://example.com, that gets the header fields and the password. Repeatable.",
+            valueName: "url"))
+    var forOrigin: [String] = []
+
+    @OptionGroup
+    var requests: RequestOptions
+
     @OptionGroup
     var transfers: TransferOptions
 
@@ -67,12 +81,14 @@ struct QueueWorkCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "-d: The directory name is empty. Name a directory. See 'sluice queue work --help'.")
         }
+        let requests = try requests.checked(
+            for: "queue work", origins: forOrigin, inputIsTaken: false, console)
         let database = QueueDatabase(name: queue.db, command: "work")
         _ = try database.store()
         return try await QueueWork(
             database: database, end: untilEmpty ? .whenEmpty : .whenCancelled,
             directory: directory.map { URL(filePath: $0, directoryHint: .isDirectory) },
-            settings: settings, console: console
+            requests: requests, settings: settings, console: console
         ).run()
     }
 }
@@ -85,16 +101,18 @@ private struct QueueWork: Sendable {
     var end: DownloadCoordinator.RunEnd
     /// The base directory for relative downloads; `nil` for the current directory.
     var directory: URL?
+    var requests: RequestSettings
     var settings: TransferSettings
     var console: Console
 
     func run() async throws -> ExitStatus {
         try await settings.checkFiles()
+        let contents = try await requests.loaded()
         if end == .whenEmpty { try await database.checkExistence() }
         let names = QueueNames()
         let reporter = settings.progress.makeReporter(console: console, names: .queue(names))
         let tally = try await Trace.recording(to: settings.trace, on: console) { trace in
-            await console.interruption.responding(reporter.responses) { await work(names, reporter, trace) }
+            await console.interruption.responding(reporter.responses) { await work(names, contents, reporter, trace) }
         }.get()
         if Task.isCancelled {
             let count = tally.summary.unfinished
@@ -107,13 +125,15 @@ private struct QueueWork: Sendable {
     }
 
     private func work(
-        _ names: QueueNames, _ reporter: any ProgressReporter, _ trace: Trace?
+        _ names: QueueNames, _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<WorkTally, CommandFailure> {
         do {
             return .success(
                 try await database.naming {
-                    try await HTTPTransport.withTransport(configuration: settings.transport(trace)) { transport in
-                        try await work(names, reporter, transport)
+                    var configuration = settings.transport(trace)
+                    contents.apply(to: &configuration, for: [])
+                    return try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                        try await work(names, contents, reporter, transport)
                     }
                 })
         } catch let failure as CommandFailure {
@@ -132,11 +152,13 @@ private struct QueueWork: Sendable {
     }
 
     private func work(
-        _ names: QueueNames, _ reporter: any ProgressReporter, _ transport: HTTPTransport
+        _ names: QueueNames, _ contents: RequestContents, _ reporter: any ProgressReporter,
+        _ transport: HTTPTransport
     ) async throws -> WorkTally {
         let store = try database.store()
         var configuration = settings.coordinator
         configuration.directory = directory
+        contents.apply(to: &configuration)
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: settings.limits, configuration: configuration)
         let result = await Result {

@@ -55,6 +55,8 @@ package struct Console: Sendable {
     /// The program that shows text that doesn't fit on the screen.
     package var pager: Pager?
     package var cacheDirectory: URL?
+    /// The user's home directory, for `--netrc`.
+    package var homeDirectory: String?
     /// The limit of the cache in bytes.
     package var cacheLimit = CacheLocation.maximumDiskSize
     /// Stops the terminal from showing typed input until the returned closure is called; `nil` if there is no terminal.
@@ -152,6 +154,7 @@ extension Console {
         console.interruption = interruption
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
         console.cacheDirectory = cacheDirectory(environment: environment)
+        console.homeDirectory = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let output = Stream.output.rawValue
         console.outputHyperlinks = TerminalRenderer.supportsHyperlinks(
             environment: environment, isTerminal: ProcessTerminal.isTerminal(output))

@@ -389,7 +389,7 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
             self,
             children: [
                 "url": url.redactedForDisplay, "directory": directory, "name": name,
-                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" }, "user": user as Any,
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedInRequest)" }, "user": user as Any,
                 "priority": priority,
             ])
     }

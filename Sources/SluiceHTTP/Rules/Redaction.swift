@@ -50,7 +50,8 @@ package struct Redaction: Sendable {
     package init(of request: TransportRequest, proxy: String = "") {
         var found = Set<String>()
         Self.add(request.url, to: &found)
-        for field in request.headerFields where field.isSecret { Self.add(field, to: &found) }
+        for field in request.headerFields where field.mayBeSecretInRequest { Self.add(field, to: &found) }
+        if let credential = request.credential { Self.add(credential, to: &found) }
         if let (user, password) = Self.credentials(ofProxy: proxy) { Self.add(user, password, to: &found) }
         setSecrets(found)
     }
@@ -75,6 +76,15 @@ package struct Redaction: Sendable {
         let (name, word) = (user.percentDecodedBytes, password.percentDecodedBytes)
         let pair = (name ?? Array(user.utf8)) + [UInt8(ascii: ":")] + (word ?? Array(password.utf8))
         found.insert(Data(pair).base64EncodedString())
+    }
+
+    /// These aren't percent-encoded, so `add(_:_:to:)` may not decode them.
+    private static func add(_ credential: ServerCredentials.Credential, to found: inout Set<String>) {
+        let (user, password) = (credential.user, credential.password)
+        for secret in [user, password, password.isEmpty ? "" : "\(user):\(password)"] {
+            found.formUnion([secret, percentEncoded(Array(secret.utf8))])
+        }
+        found.insert(Data("\(user):\(password)".utf8).base64EncodedString())
     }
 
     private static func add(_ url: URL, to found: inout Set<String>) {
@@ -264,6 +274,20 @@ extension HTTPField {
         if name == "www-authenticate" || name == "proxy-authenticate" { return false }
         return Self.wordsOfSecrets.contains(where: name.contains)
     }
+
+    /// The fields of a request whose values are never secrets. A user may put a secret in any other field.
+    private static let harmlessInRequests: Set = [
+        "accept", "accept-encoding", "accept-language", "cache-control", "content-length", "content-type", "host",
+        "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "range",
+        "referer",
+        "user-agent",
+    ]
+
+    /// Whether the value may be a secret in a request: unlike in a response, any field may contain one, unless its name says otherwise.
+    package var mayBeSecretInRequest: Bool { !Self.harmlessInRequests.contains(name.canonicalName) }
+
+    /// The value in a request, without secrets, for messages.
+    package var redactedInRequest: String { mayBeSecretInRequest ? "(left out)" : redactedForDisplay }
 
     /// The value without secrets, for messages. URLs in the value lose their user name, password, query and fragment.
     package var redactedForDisplay: String {

@@ -42,6 +42,7 @@ public import Foundation
 /// | A body that is encoded even though `identity` was requested | arrives encoded | arrives decoded |
 /// | Header fields with the same name | stay separate | are joined with commas |
 /// | A request without `Accept`, or with an empty ``Configuration/userAgent`` | gets `Accept: */*`, and no `User-Agent` | gets the system's fields |
+/// | ``Configuration/credentials`` | apply | the system chooses when to send them |
 /// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
 /// For transfers that continue while an app is suspended (`URLSessionConfiguration.background`), use URLSession directly.
@@ -68,6 +69,10 @@ public final class HTTPTransport: Transport {
         /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it. An encrypted key is an error with
         /// the code ``TransferError/Code-swift.struct/tlsFailed``, because there is no way to ask for its passphrase.
         public var clientKey: URL?
+        /// The user names and passwords for servers that ask for them.
+        ///
+        /// A `ResourceCache` doesn't see them: it would give one user's response to another. Use header fields with a cache.
+        public var credentials: ServerCredentials
         /// The stall timeout, capped at 68 years so that time arithmetic doesn't overflow.
         package var usableStallTimeout: Duration { min(stallTimeout, .seconds(Int64(Int32.max))) }
 
@@ -81,7 +86,7 @@ public final class HTTPTransport: Transport {
             connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
             redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
             bufferSize: Int = 256 * 1024, proxy: ProxySettings = .environment, certificateAuthorities: URL? = nil,
-            clientCertificate: URL? = nil, clientKey: URL? = nil
+            clientCertificate: URL? = nil, clientKey: URL? = nil, credentials: ServerCredentials = ServerCredentials()
         ) {
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
@@ -92,6 +97,7 @@ public final class HTTPTransport: Transport {
             self.certificateAuthorities = certificateAuthorities
             self.clientCertificate = clientCertificate
             self.clientKey = clientKey
+            self.credentials = credentials
             check()
         }
 
@@ -201,6 +207,10 @@ public final class HTTPTransport: Transport {
             outgoing.headerFields[.userAgent] = configuration.userAgent
         }
         if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
+        if outgoing.headerFields[.authorization] == nil, request.url.user(percentEncoded: true) == nil {
+            outgoing.credential = configuration.credentials.credential(for: request.url)
+        }
+        if outgoing.credential?.isUsable == false { throw TransferError(.invalidCredentials, url: request.url) }
         let tracer = configuration.trace.map {
             ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
         }

@@ -232,6 +232,10 @@ extension TransferError.Code {
     public static let tlsFailed = Self(
         "tlsFailed", "Couldn't establish a secure connection",
         "Check the host's certificate and this machine's clock and certificate authorities.")
+    /// The user name or the password for the server contains control characters.
+    public static let invalidCredentials = Self(
+        "invalidCredentials", "The user name or the password for the server can't be sent",
+        "Remove the control characters, such as line breaks.")
     /// The server sent nothing for the duration of the stall timeout, although the connection was open.
     public static let stalled = Self(
         "stalled", "The server stopped sending", "Try again later, or allow a longer stall timeout.", isTransient: true)

@@ -37,6 +37,9 @@ public struct TransportRequest: Sendable {
     /// The bytes to send, or `nil` for a request without a body. Describe them with a `Content-Type` field in ``headerFields``.
     public var body: Data?
 
+    /// The user name and password for the server, if it asks for them. ``HTTPTransport`` sets them.
+    package var credential: ServerCredentials.Credential?
+
     /// Creates a request for `url`.
     public init(
         _ url: URL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: Data? = nil
@@ -65,7 +68,7 @@ extension TransportRequest: CustomStringConvertible, CustomReflectable {
             self,
             children: [
                 "url": url.redactedForDisplay, "method": method.rawValue,
-                "headerFields": headerFields.map { "\($0.name): \($0.redactedForDisplay)" },
+                "headerFields": headerFields.map { "\($0.name): \($0.redactedInRequest)" },
                 "body": body.map { "\($0.count) bytes" } as Any,
             ])
     }

@@ -510,6 +510,9 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         case sendsOnce
         /// The configuration's authorities and client certificates apply, and its proxies.
         case configuredTrust, configuredProxies
+        /// A server that asks for a password gets the configuration's credentials. On Linux, a task of URLSession never ends after a 401 with a
+        /// challenge.
+        case credentials
         /// Timings include the connection.
         case detailedTimings
     }

@@ -22,6 +22,9 @@ final class CurlDriver {
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var touched: [CurlTransfer] = []
     private var idleHandles: [Handle] = []
+    /// The origins that asked for Basic authentication alone. They get the password with each request, instead of after a 401.
+    private var basicOrigins: Set<String> = []
+    private static let mostBasicOrigins = 1000
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
 
@@ -59,7 +62,8 @@ final class CurlDriver {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
         }
         let transfer = CurlTransfer(exchange, easy, proxy: proxy, blocks: blocks, driver: self)
-        let result = transfer.prepare()
+        let isBasic = exchange.request.credential != nil && basicOrigins.contains(exchange.request.url.origin)
+        let result = transfer.prepare(mayUseDigest: !isBasic)
         guard result == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
             idleHandles.append(easy)
             return fail(exchange, result == CURLE_OK ? CURLE_OUT_OF_MEMORY : result)
@@ -112,8 +116,19 @@ final class CurlDriver {
         curl_multi_remove_handle(multi, transfer.easy)
         transfer.end()
         onEnd()
+        if transfer.exchange.request.credential != nil {
+            noteAuthentication(of: transfer)
+            // The handle remembers the server's challenge. For another server, it would be wrong.
+            return curl_easy_cleanup(transfer.easy)
+        }
         idleHandles.append(transfer.easy)
         if idleHandles.count > 64, let easy = idleHandles.popLast() { curl_easy_cleanup(easy) }
+    }
+
+    private func noteAuthentication(of transfer: CurlTransfer) {
+        guard csluice_curl_asked_for_basic_only(transfer.easy) else { return }
+        if basicOrigins.count >= Self.mostBasicOrigins { basicOrigins = [] }
+        basicOrigins.insert(transfer.exchange.request.url.origin)
     }
 
     // MARK: Driving

@@ -30,6 +30,8 @@ final class CurlTransfer {
     private var arrived = 0
     private let began = ContinuousClock.now
     private var head = ResponseHeadParser()
+    /// A 401 that libcurl may answer with the credentials. Then the head of another response follows.
+    private var heldHead: ResponseHead?
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var sent = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -41,6 +43,7 @@ final class CurlTransfer {
         self.blocks = blocks
         self.driver = driver
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        head.mayStartAgain = exchange.request.credential != nil
     }
 
     deinit {
@@ -50,7 +53,8 @@ final class CurlTransfer {
 
     // MARK: The request
 
-    func prepare() -> CURLcode {
+    /// If `mayUseDigest` is true, the password is sent only after the server has asked for it.
+    func prepare(mayUseDigest: Bool) -> CURLcode {
         let request = exchange.request
         for field in request.headerFields {
             // libcurl sends a field without a value if a semicolon follows the name (CURLOPT_HTTPHEADER(3)).
@@ -62,14 +66,23 @@ final class CurlTransfer {
         return exchange.address.withCString { address in
             request.method.rawValue.withCString { method in
                 proxy.withCString { proxy in
-                    var settings = csluice_curl_request(
-                        url: address, method: method, proxy: proxy, fields: fields,
-                        body_size: request.body.map { curl_off_t($0.count) } ?? -1,
-                        may_reuse: request.isIdempotent, context: Unmanaged.passUnretained(self).toOpaque())
-                    return CURLcode(UInt32(csluice_curl_set_request(easy, &settings, errorText)))
+                    Self.withText(request.credential?.user) { user in
+                        Self.withText(request.credential?.password) { password in
+                            var settings = csluice_curl_request(
+                                url: address, method: method, proxy: proxy, user: user, password: password,
+                                may_use_digest: mayUseDigest, fields: fields,
+                                body_size: request.body.map { curl_off_t($0.count) } ?? -1,
+                                may_reuse: request.isIdempotent, context: Unmanaged.passUnretained(self).toOpaque())
+                            return CURLcode(UInt32(csluice_curl_set_request(easy, &settings, errorText)))
+                        }
+                    }
                 }
             }
         }
+    }
+
+    private static func withText<R>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
+        if let text { text.withCString(body) } else { body(nil) }
     }
 
     private func append(_ line: String) -> Bool {
@@ -92,8 +105,9 @@ final class CurlTransfer {
                 return count
             }
             head.timings = TransportTimings(csluice_curl_get_times(transfer.easy))
-            transfer.exchange.receivedHead(head)
-            transfer.driver.touch(transfer)
+            transfer.heldHead = head
+            // Until the body begins, libcurl may still send the request again.
+            if head.status != .unauthorized || !transfer.head.mayStartAgain { transfer.releaseHead() }
             return count
         } catch {
             let url = transfer.exchange.request.url
@@ -103,9 +117,18 @@ final class CurlTransfer {
         }
     }
 
+    /// Reports the held head as the response's.
+    private func releaseHead() {
+        guard let head = heldHead.take() else { return }
+        self.head.mayStartAgain = false
+        exchange.receivedHead(head)
+        driver.touch(self)
+    }
+
     static let body: curl_write_callback = { bytes, _, count, context in
         let transfer = of(context)
         transfer.lastActivity = .now
+        transfer.releaseHead()
         switch transfer.exchange.offered() {
         case .taken:
             transfer.take(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -174,6 +197,7 @@ final class CurlTransfer {
     func ended(_ code: CURLcode) {
         handOver()
         guard code != CURLE_OK else {
+            releaseHead()
             return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
         }
         // Among other things, libcurl repeats parts of the proxy's URL.

@@ -7,12 +7,16 @@ import HTTPTypes
 
 /// Parses a response head from the lines that libcurl delivers (RFC 9112, sections 4 and 5). Ignores informational heads (1xx), which
 /// come before the final head, and trailers, which come after the body.
+///
+/// If libcurl answers a 401 with credentials, a second head follows the first: see ``mayStartAgain``.
 struct ResponseHeadParser {
     private var status: HTTPResponse.Status?
     private var fields = HTTPFields()
     private var name: HTTPField.Name?
     private var value: [UInt8] = []
     private var isFinal = false
+    /// Whether a status line after the final head begins another head, because libcurl has sent the request again.
+    var mayStartAgain = false
     private var bytes = 0
 
     /// The maximum size of all heads and trailers of a response together. libcurl has the same limit for one head since version 8.3.
@@ -34,7 +38,10 @@ struct ResponseHeadParser {
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
         bytes += line.count
         guard bytes <= Self.limit else { throw .size }
-        if isFinal { return nil }
+        if isFinal {
+            guard mayStartAgain, line.starts(with: Self.beginning) else { return nil }
+            isFinal = false
+        }
         var line = line[...]
         while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
         if line.isEmpty {
@@ -70,9 +77,11 @@ struct ResponseHeadParser {
         self.name = nil
     }
 
+    private static let beginning = Array("HTTP/".utf8)
+
     private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPResponse.Status? {
         let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: true)
-        guard parts.count >= 2, parts[0].starts(with: Array("HTTP/".utf8)), parts[1].count == 3 else { return nil }
+        guard parts.count >= 2, parts[0].starts(with: beginning), parts[1].count == 3 else { return nil }
         guard let code = Int(String(decoding: parts[1], as: UTF8.self)), (100...999).contains(code) else { return nil }
         let reason = parts.count > 2 ? String(decoding: trimmed(parts[2]), as: UTF8.self) : ""
         return HTTPResponse.Status(code: code, reasonPhrase: reason)

@@ -179,6 +179,20 @@ extension URLSessionEngine {
         }
 
         func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            let methods = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
+            // A server that rejects the credentials asks again.
+            guard methods.contains(challenge.protectionSpace.authenticationMethod), challenge.previousFailureCount == 0,
+                !challenge.protectionSpace.isProxy(), let credential = running(task)?.exchange.request.credential
+            else { return completionHandler(.performDefaultHandling, nil) }
+            completionHandler(
+                .useCredential,
+                URLCredential(user: credential.user, password: credential.password, persistence: .none))
+        }
+
+        func urlSession(
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
