@@ -16,6 +16,8 @@ public enum ResourceState<Value: Sendable>: Sendable {
     case waiting
     /// Bytes are arriving.
     case receiving(ResourceProgress)
+    /// Bytes are arriving, and the beginning has been decoded: a progressive JPEG of lower quality, on Apple platforms.
+    case arriving(Value, ResourceProgress)
     /// The resource is here. This is the last state.
     case ready(Value, from: CachedResponse.Source)
     /// The request failed, with a `TransferError` or the decoder's error. This is the last state.
@@ -26,9 +28,20 @@ public enum ResourceState<Value: Sendable>: Sendable {
         if case .ready(let value, _) = self { value } else { nil }
     }
 
-    /// The progress of ``receiving(_:)``, or `nil`.
+    /// The value that a view can show: that of ``ready(_:from:)`` or ``arriving(_:_:)``, or `nil`.
+    public var visibleValue: Value? {
+        switch self {
+        case .ready(let value, _), .arriving(let value, _): value
+        case .waiting, .receiving, .failed: nil
+        }
+    }
+
+    /// The progress of ``receiving(_:)`` or ``arriving(_:_:)``, or `nil`.
     public var progress: ResourceProgress? {
-        if case .receiving(let progress) = self { progress } else { nil }
+        switch self {
+        case .receiving(let progress), .arriving(_, let progress): progress
+        case .waiting, .ready, .failed: nil
+        }
     }
 
     /// The error of ``failed(_:)``, or `nil`.
@@ -92,7 +105,8 @@ extension DecodedCache {
             // Whether a file has changed isn't known without looking.
             valueInMemory: { url.isFileURL ? nil : self.valueInMemory(for: url, size: size) },
             load: { try await self.loaded(url, size) },
-            observers: resources.progress, key: ResponseKey(TransportRequest(url)))
+            observers: resources.progress, key: ResponseKey(TransportRequest(url)),
+            partDecoder: { self.partDecoder(size) })
     }
 }
 
@@ -113,6 +127,8 @@ public struct ResourceStates<Value: Sendable>: AsyncSequence, Sendable {
     let load: @Sendable () async throws -> (Value, CachedResponse.Source)
     let observers: ProgressObservers
     let key: ResponseKey
+    /// Returns a function that decodes the beginnings of one response, in order.
+    var partDecoder: @Sendable () -> (@Sendable (Data) -> Value?)? = { nil }
 
     /// Starts a request.
     public func makeAsyncIterator() -> Iterator { Iterator(request: StateRequest(self)) }
@@ -152,7 +168,18 @@ private final class StateRequest<Value: Sendable>: Sendable {
         let state = CurrentValue<ResourceState<Value>>(.waiting)
         self.state = state
         task = Task {
-            let observer = states.observers.add(states.key) { state.value = .receiving($0) }
+            let arriving = states.partDecoder().map { ArrivingValue($0) { state.value = .arriving($0, $1) } }
+            let observer = states.observers.add(states.key) { progress, body in
+                // Parts that have been shown stay visible, with newer progress.
+                state.update { state in
+                    if case .arriving(let value, _) = state {
+                        state = .arriving(value, progress)
+                    } else {
+                        state = .receiving(progress)
+                    }
+                }
+                if let body { arriving?.note(body, progress) }
+            }
             let last: ResourceState<Value>
             do {
                 let (value, source) = try await states.load()
@@ -161,6 +188,7 @@ private final class StateRequest<Value: Sendable>: Sendable {
                 last = .failed(error)
             }
             states.observers.remove(observer, states.key)
+            await arriving?.end()
             if !Task.isCancelled { state.value = last }
             state.finish()
         }
@@ -174,13 +202,14 @@ private final class StateRequest<Value: Sendable>: Sendable {
 /// The closures to call while response bodies arrive.
 final class ProgressObservers: Sendable {
     private struct State {
-        var observers: [ResponseKey: [Int: @Sendable (ResourceProgress) -> Void]] = [:]
+        var observers: [ResponseKey: [Int: @Sendable (ResourceProgress, Data?) -> Void]] = [:]
         var last = 0
     }
 
     private let state = Lock(State())
 
-    func add(_ key: ResponseKey, _ observer: @escaping @Sendable (ResourceProgress) -> Void) -> Int {
+    /// Adds an observer. It also gets the bytes so far, unless the body is streaming. While it keeps them, the next bytes cost a copy.
+    func add(_ key: ResponseKey, _ observer: @escaping @Sendable (ResourceProgress, Data?) -> Void) -> Int {
         state.withLock { state in
             state.last += 1
             state.observers[key, default: [:]][state.last] = observer
@@ -202,10 +231,10 @@ final class ProgressObservers: Sendable {
     /// The number of requests that are observed.
     var count: Int { state.withLock { $0.observers.count } }
 
-    func report(_ key: ResponseKey, received: Int64, of total: Int64?) {
+    func report(_ key: ResponseKey, received: Int64, of total: Int64?, _ body: Data?) {
         let observers = state.withLock { state in
             state.observers.isEmpty ? [] : state.observers[key].map { Array($0.values) } ?? []
         }
-        for observer in observers { observer(ResourceProgress(receivedBytes: received, totalBytes: total)) }
+        for observer in observers { observer(ResourceProgress(receivedBytes: received, totalBytes: total), body) }
     }
 }

@@ -4,7 +4,9 @@ public import AppleFoundation
 @_exported public import CoreGraphics
 
 @available(macOS 10.15, *)
-open class NSImage: NSObject {}
+open class NSImage: NSObject {
+    public init(cgImage: CGImage, size: NSSize) {}
+}
 
 @available(macOS 10.15, *)
 open class NSColor: NSObject, @unchecked Sendable {
@@ -135,6 +137,7 @@ open class NSEvent: NSObject {
 
 @available(macOS 10.15, *)
 @MainActor open class NSWindow: NSResponder {
+    open var backingScaleFactor: CGFloat { 2 }
     @discardableResult open func makeFirstResponder(_ responder: NSResponder?) -> Bool { true }
 }
 
@@ -198,4 +201,12 @@ open class NSPasteboard: NSObject {
 open class NSWorkspace: NSObject {
     open class var shared: NSWorkspace { fatalError() }
     @discardableResult open func open(_ url: URL) -> Bool { true }
+}
+
+@available(macOS 10.15, *)
+@MainActor open class NSControl: NSView {}
+
+@available(macOS 10.15, *)
+@MainActor open class NSImageView: NSControl {
+    open var image: NSImage?
 }

@@ -53,6 +53,11 @@ extension UIColor {
 }
 
 @available(iOS 13.0, tvOS 13.0, *)
+@MainActor open class UIImageView: UIView {
+    open var image: UIImage?
+}
+
+@available(iOS 13.0, tvOS 13.0, *)
 public struct UIAccessibilityTraits: OptionSet, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -106,6 +111,7 @@ public protocol UIMutableTraits {
 open class UITraitCollection: NSObject, @unchecked Sendable {
     public init(mutations: (inout any UIMutableTraits) -> Void) {}
     open var userInterfaceStyle: UIUserInterfaceStyle { .light }
+    open var displayScale: CGFloat { 2 }
     open var accessibilityContrast: UIAccessibilityContrast { .normal }
     open var preferredContentSizeCategory: UIContentSizeCategory { .large }
     open func performAsCurrent(_ actions: () -> Void) {}

@@ -4,7 +4,9 @@ public import AppleFoundation
 @_exported public import CoreGraphics
 
 @available(iOS 13.0, tvOS 13.0, watchOS 6.0, *)
-open class UIImage: NSObject, @unchecked Sendable {}
+open class UIImage: NSObject, @unchecked Sendable {
+    public init(cgImage: CGImage) {}
+}
 
 @available(iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 open class UIColor: NSObject, @unchecked Sendable {

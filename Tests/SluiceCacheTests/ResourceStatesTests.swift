@@ -16,6 +16,7 @@ import Testing
         switch state {
         case .waiting: "waiting"
         case .receiving(let progress): "\(progress.receivedBytes) of \(progress.totalBytes ?? -1)"
+        case .arriving(let value, let progress): "\(value) at \(progress.receivedBytes)"
         case .ready(let value, let source): "\(value) from \(source)"
         case .failed(let error): "failed: \((error as? TransferError)?.status?.code ?? 0)"
         }
@@ -46,6 +47,38 @@ import Testing
                 #expect(seen.filter { $0 != "waiting" } == ["song from \(source)"])
                 if source == "memory" { #expect(seen.count == 1) }
             }
+        }
+    }
+
+    @Test func `show the beginning of a value that can be decoded in parts`() async throws {
+        let transport = PushingTransport(1, [.cacheControl: "max-age=60", .contentLength: "20000"])
+        try await withCache(transport) { (cache) async throws in
+            var decoder = ValueDecoder<String>(cost: \.utf8.count) { _, data, _ in "all \(data.count)" }
+            decoder.partDecoder = { _ in
+                { $0.count == 9_000 ? nil : "\($0.count)" }
+            }
+            let texts = DecodedCache(cache, maximumMemorySize: 1 << 20, decoder)
+            var states = texts.states(of: url("a")).makeAsyncIterator()
+            var seen: [String] = []
+            /// Sends bytes, and waits for the state that they lead to.
+            func send(_ count: Int, until expected: String) async {
+                transport.bodies[0].send(Data(count: count))
+                while let state = await states.next().map(Self.describe) {
+                    seen.append(state)
+                    if state == expected { return }
+                }
+            }
+            await send(1_000, until: "1000 of 20000")
+            await send(4_000, until: "5000 at 5000")
+            // Too few more bytes for another part, and then a part that can't be decoded.
+            await send(1_000, until: "5000 at 6000")
+            await send(3_000, until: "5000 at 9000")
+            await send(5_000, until: "14000 at 14000")
+            await send(6_000, until: "14000 at 20000")
+            transport.bodies[0].finish()
+            while let state = await states.next().map(Self.describe) { seen.append(state) }
+            #expect(seen.last == "all 20000 from network" && !seen.contains { $0.hasPrefix("6000") })
+            #expect(texts.valueInMemory(for: url("a")) == "all 20000")
         }
     }
 

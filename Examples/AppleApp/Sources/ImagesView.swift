@@ -1,6 +1,5 @@
 import Foundation
 import SluiceCache
-import SluiceConcurrency
 import SwiftUI
 
 /// The second screen: images that are fetched once, decoded off the main actor, and kept on disk and in memory.
@@ -12,37 +11,20 @@ struct ImagesView: View {
     var body: some View {
         ScrollView {
             LazyVGrid(columns: [GridItem(.adaptive(minimum: 160))]) {
-                ForEach(urls, id: \.self) { CachedImage(url: $0, images: model.images) }
+                ForEach(urls, id: \.self) { url in
+                    // When the view disappears, its request is cancelled, unless another view is waiting for the image.
+                    CachedImage(url, maximumPixelSize: 600) { image in
+                        image.resizable().scaledToFill()
+                    } placeholder: {
+                        Rectangle().fill(.quaternary)
+                    }
+                    .frame(height: 120)
+                    .clipped()
+                }
             }
             .padding()
         }
+        .cachedImages(in: model.images)
         .navigationTitle("Images")
-    }
-}
-
-/// An image from the cache. Shows the progress until the image is there.
-struct CachedImage: View {
-    let url: URL
-    let images: DecodedCache<PlatformImage>
-    @State private var state = Latest<ResourceState<PlatformImage>>(.waiting)
-
-    var body: some View {
-        ZStack {
-            Rectangle().fill(.quaternary)
-            // An image in memory appears in the first frame.
-            if let image = state.value.value ?? images.valueInMemory(for: url) {
-                Image(decorative: image.cgImage, scale: 1)
-                    .resizable()
-                    .scaledToFill()
-            } else if state.value.error != nil {
-                Image(systemName: "photo.badge.exclamationmark")
-            } else {
-                ProgressView(value: state.value.progress?.fractionCompleted)
-            }
-        }
-        .frame(height: 120)
-        .clipped()
-        // When the view disappears, its task is cancelled. So is the request, unless another view is waiting for it.
-        .task(id: url) { await state.follow(images.states(of: url)) }
     }
 }

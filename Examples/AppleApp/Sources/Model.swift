@@ -10,7 +10,7 @@ final class Model {
     /// The part of the queue that the views show.
     let list: DownloadList
     let images = ResourceCache(directory: .cachesDirectory.appending(path: "images"))
-        .platformImages(maximumPixelSize: 1024)
+        .platformImages(keepsThumbnails: true)
     /// The latest problem, for an alert.
     private(set) var problem: String?
     /// Whether the alert is shown.

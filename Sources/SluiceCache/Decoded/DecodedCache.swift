@@ -220,6 +220,9 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
     }
 
+    /// Returns a function that decodes the beginnings of a response, or `nil` if the values have none.
+    func partDecoder(_ size: Int?) -> (@Sendable (Data) -> Value?)? { decoder.partDecoder?(size ?? decoder.size) }
+
     // MARK: Loading
 
     private func loadedAgain(_ url: URL, _ size: Int, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {

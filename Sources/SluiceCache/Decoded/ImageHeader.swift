@@ -113,6 +113,24 @@ extension ImageBytes {
         return nil
     }
 
+    /// Whether the first frame is progressive (SOF2 or SOF10), so that a part of the file shows the whole image.
+    var isProgressiveJPEG: Bool {
+        guard has("\u{FF}\u{D8}", at: 0) else { return false }
+        var position = 2
+        while big(1, at: position) == 0xFF, let marker = big(1, at: position + 1) {
+            switch marker {
+            case 0xFF: position += 1
+            case 0x01, 0xD0...0xD8: position += 2
+            case 0xC2, 0xCA: return true
+            case 0xC0, 0xC1, 0xC3, 0xC5...0xC7, 0xC9, 0xCB, 0xCD...0xCF, 0xD9, 0xDA: return false
+            default:
+                guard let length = big(2, at: position + 2), length >= 2 else { return false }
+                position += 2 + length
+            }
+        }
+        return false
+    }
+
     fileprivate var webP: (Int, Int)? {
         if has("VP8X", at: 12) {
             guard let width = little(3, at: 24), let height = little(3, at: 27) else { return nil }

@@ -1,6 +1,7 @@
 #if canImport(ImageIO)
 public import CoreGraphics
 import ImageIO
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -75,6 +76,12 @@ extension PlatformImage {
         cgImage = image
     }
 
+    /// Decodes as much of an image as has arrived, or returns `nil` if nothing can be shown yet.
+    fileprivate init?(arriving source: CGImageSource, maximumPixelSize: Int) {
+        guard let image = Self.image(of: source, maximumPixelSize) else { return nil }
+        cgImage = image
+    }
+
     private static func image(of source: CGImageSource, _ size: Int) -> CGImage? {
         let options =
             [
@@ -84,6 +91,34 @@ extension PlatformImage {
                 kCGImageSourceThumbnailMaxPixelSize: size,
             ] as CFDictionary
         return CGImageSourceCreateThumbnailAtIndex(source, 0, options)
+    }
+}
+
+// MARK: - Progressive images
+
+/// Decodes the beginnings of a progressive JPEG. Other images aren't worth it: they appear from top to bottom.
+final class ArrivingImage: Sendable {
+    private let size: Int
+    private let source = Lock<Source?>(nil)
+
+    private struct Source: @unchecked Sendable {
+        // Only used by the function below, which isn't called concurrently.
+        let source: CGImageSource
+    }
+
+    init(maximumPixelSize: Int) { size = max(1, maximumPixelSize) }
+
+    /// Returns the image as far as it is in `data`, which begins with the bytes of the earlier calls. Not to be called concurrently.
+    func decoded(from data: Data) -> PlatformImage? {
+        guard let header = ImageHeader(data), (try? header.checkPixelCount()) != nil, ImageBytes(data).isProgressiveJPEG
+        else { return nil }
+        let source = source.withLock { source in
+            let known = source ?? Source(source: CGImageSourceCreateIncremental(nil))
+            source = known
+            return known
+        }
+        CGImageSourceUpdateData(source.source, data as CFData, false)
+        return PlatformImage(arriving: source.source, maximumPixelSize: size)
     }
 }
 #endif

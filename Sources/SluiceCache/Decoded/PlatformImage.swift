@@ -48,6 +48,12 @@ extension ResourceCache {
         decoder.size = max(1, maximumPixelSize)
         decoder.extent = { max($0.width, $0.height) }
         if keepsThumbnails { decoder.copies = PlatformImage.copies }
+        #if canImport(ImageIO)
+        decoder.partDecoder = { size in
+            let image = ArrivingImage(maximumPixelSize: size)
+            return { image.decoded(from: $0) }
+        }
+        #endif
         return DecodedCache(self, maximumMemorySize: maximumMemorySize, decoder)
     }
 }

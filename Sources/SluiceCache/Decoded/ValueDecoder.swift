@@ -17,6 +17,8 @@ struct ValueDecoder<Value: Sendable>: Sendable {
     var extent: @Sendable (Value) -> Int = { _ in 0 }
     /// How scaled values are stored on disk; `nil` if they aren't.
     var copies: ValueCopies<Value>?
+    /// Returns a function that decodes the beginnings of a response into values of at most a size; see ``ArrivingValue``.
+    var partDecoder: (@Sendable (_ size: Int) -> @Sendable (Data) -> Value?)?
     /// Decodes bytes into a value of at most a size.
     var decode: @Sendable (ValueSource, Data, _ size: Int) async throws -> Value
 

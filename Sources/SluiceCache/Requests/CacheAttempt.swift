@@ -397,9 +397,9 @@ extension CacheAttempt {
     }
 
     /// Reports the progress of a `GET` to the resource's observers.
-    func report(received: Int64, of announced: Int64?) {
+    func report(received: Int64, of announced: Int64?, _ body: Data? = nil) {
         guard request.transport.method == .get, request.transport.body == nil else { return }
-        cache.progress.report(request.key, received: received, of: announced)
+        cache.progress.report(request.key, received: received, of: announced, body)
     }
 
     /// Returns as much of a body as arrives, and the error that ended it.
@@ -417,7 +417,7 @@ extension CacheAttempt {
                     }
                     body.append(chunk)
                 }
-                report(received: Int64(body.count), of: announced)
+                report(received: Int64(body.count), of: announced, body)
             }
         } catch let error as TransferError where error.code != .responseTooLarge {
             return (body, error)

@@ -1,6 +1,7 @@
 // Code from an app on any Apple platform. It compiles only if the Apple parts of NativeMark were compiled.
 import AppleFoundation
 import NativeMark
+import SluiceCache
 import SwiftUI
 
 struct Help: View {
@@ -43,4 +44,24 @@ func brand(_ color: Color) -> StyleSheet.Color { .init(color) }
     label.imageLoader = { await loadImage($0.source) }
     NativeMarkLabel.defaultStyleSheet = .github
     return label
+}
+
+struct Covers: View {
+    let images: DecodedCache<PlatformImage>
+    let url: URL?
+
+    var body: some View {
+        VStack {
+            CachedImage(url) { image in
+                image.resizable()
+            } placeholder: {
+                ProgressView()
+            }
+        }
+        .cachedImages(in: images)
+    }
+}
+
+extension CGImage {
+    static var example: CGImage { PlatformImage(Data(), maximumPixelSize: 1)!.cgImage }
 }

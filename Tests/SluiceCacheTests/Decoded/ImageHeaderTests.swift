@@ -1,6 +1,7 @@
-import SluiceCache
 import TestSupport
 import Testing
+
+@testable import SluiceCache
 
 @Suite struct `Headers of images` {
     static let good: [(bytes: [UInt8], format: ImageHeader.Format, width: Int, height: Int)] = [
@@ -19,6 +20,19 @@ import Testing
         for (bytes, format, width, height) in Self.good {
             let header = ImageHeader(bytes)
             #expect(header?.format == format && header?.width == width && header?.height == height, "\(format)")
+        }
+    }
+
+    @Test func `say whether a JPEG is progressive`() {
+        for (bytes, format, _, _) in Self.good where format != .jpeg {
+            #expect(!ImageBytes(bytes).isProgressiveJPEG, "\(format)")
+        }
+        for (frame, isProgressive) in [(0xC0, false), (0xC1, false), (0xC2, true), (0xC9, false), (0xCA, true)]
+            as [(UInt8, Bool)]
+        {
+            let bytes = TestImage.jpeg(640, 480, frame: frame)
+            #expect(ImageBytes(bytes).isProgressiveJPEG == isProgressive, "\(frame)")
+            for count in 0..<bytes.count { _ = ImageBytes(Array(bytes.prefix(count))).isProgressiveJPEG }
         }
     }
 

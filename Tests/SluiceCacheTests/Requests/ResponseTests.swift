@@ -422,7 +422,7 @@ import Testing
         try await withCache(transport) { (cache) async throws in
             let reports = Recorder<Int64>()
             let key = ResponseKey(TransportRequest(url("a")))
-            let observer = cache.progress.add(key) { reports.note($0.receivedBytes) }
+            let observer = cache.progress.add(key) { progress, _ in reports.note(progress.receivedBytes) }
             for method in [HTTPRequest.Method.post, .put, .options] {
                 _ = try await cache.response(for: TransportRequest(url("a"), method: method))
             }
