@@ -10,11 +10,12 @@ let only = Context.environment["SLUICE_ONLY"]
 let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
 let withAll = only == nil
-/// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq, and `SLUICE_TRAITS=Cairo` those for drawing, which
-/// need libpango.
+/// `SLUICE_TRAITS=PostgreSQL` adds the rows for the queue in PostgreSQL, which need libpq, `SLUICE_TRAITS=Cairo` those for drawing, which need
+/// libpango, and `SLUICE_TRAITS=GdkPixbuf` those for images, which need libgdk-pixbuf.
 let traits = (Context.environment["SLUICE_TRAITS"] ?? "").split(separator: ",").map(String.init)
 let withPostgres = withAll && traits.contains("PostgreSQL")
 let withCairo = withAll && traits.contains("Cairo")
+let withPixbuf = withAll && traits.contains("GdkPixbuf")
 
 var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -28,6 +29,7 @@ if withFiles { settings.append(.define("WITH_FILES")) }
 if withAll { settings.append(.define("WITH_ALL")) }
 if withPostgres { settings.append(.define("WITH_POSTGRES")) }
 if withCairo { settings.append(.define("WITH_CAIRO")) }
+if withPixbuf { settings.append(.define("WITH_PIXBUF")) }
 
 let concurrency: [Target.Dependency] = [
     .product(name: "SluiceConcurrency", package: "sluice"),
@@ -56,6 +58,7 @@ if !withFiles { excluded += ["External", "Rows/Files"] }
 if !withAll { excluded += ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"] }
 if !withPostgres { excluded += ["Rows/Postgres"] }
 if !withCairo { excluded += ["Rows/Drawing"] }
+if !withPixbuf { excluded += ["Rows/Images"] }
 if !withAll, withFiles { excluded += ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"] }
 
 var targets: [Target] = [
@@ -77,6 +80,13 @@ if withCairo {
         .executableTarget(
             name: "MarkdownToPDF", dependencies: [.product(name: "NativeMark", package: "sluice")] + cairo,
             swiftSettings: settings))
+}
+if withPixbuf {
+    // Calls of gdk-pixbuf in C: the peer of the rows for images.
+    targets += [
+        .systemLibrary(name: "CPixbuf", pkgConfig: "gdk-pixbuf-2.0"),
+        .target(name: "PixbufPeer", dependencies: ["CPixbuf"]),
+    ]
 }
 
 let package = Package(
@@ -103,7 +113,7 @@ let package = Package(
             dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]
                 + (withConcurrency ? concurrency : [])
                 + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : [])
-                + (withPostgres ? postgres : []) + (withCairo ? cairo : []),
+                + (withPostgres ? postgres : []) + (withCairo ? cairo : []) + (withPixbuf ? ["PixbufPeer"] : []),
             exclude: excluded,
             swiftSettings: settings)
     ] + targets,

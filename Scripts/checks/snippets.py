@@ -4,7 +4,7 @@
 1. The samples of all articles: Markdown files in Sources, and other Markdown files with Swift code, such as README.md.
 2. The samples of all doc comments in Sources.
 3. Tests/Refusals: code that must not compile. Each file has a twin that must compile.
-4. The benchmark rows of PostgreSQL and of drawing. CI doesn't run them, because it would have to build the release again with the traits.
+4. The benchmark rows of PostgreSQL, of drawing and of images. CI doesn't run them, because it would have to build the release again with the traits.
 
     Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
@@ -56,7 +56,7 @@ LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
-ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Drawing/*", "Rows/Markdown/*", "Harness/*",
+ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Drawing/*", "Rows/Images/*", "Rows/Markdown/*", "Harness/*",
                              "External/Children*", "External/Programs*", "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]
@@ -161,6 +161,7 @@ def of_rows(files: list[pathlib.Path]) -> list:
     def check() -> list[str]:
         features = [word for feature in FEATURES for word in ("-enable-upcoming-feature", feature)]
         result = subprocess.run(["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *features, *modules_of_build(SCRATCH),
+                                 "-Xcc", f"-fmodule-map-file={ROOT}/Benchmarks/Sources/PixbufPeer/include/module.modulemap",
                                  *map(str, files)], capture_output=True, text=True, cwd=ROOT)
         return [f"the benchmark rows of a trait do not compile\n{result.stdout}{result.stderr}"] if result.returncode else []
 

@@ -1,8 +1,8 @@
 /// Every row, in the order of the table. Add a line here for a new group, and a line in its group for a new row.
 ///
-/// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL,Cairo` adds two; see `Package.swift` of this package.
+/// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL,Cairo,GdkPixbuf` adds three; see `Package.swift` of this package.
 enum Catalog {
-    static var rows: [Row] { concurrency + files + upperLayers + postgres + drawing }
+    static var rows: [Row] { concurrency + files + upperLayers + postgres + drawing + images }
 
     /// Returns whether the group of this row is built.
     static func isBuilt(_ name: String) -> Bool {
@@ -12,6 +12,7 @@ enum Catalog {
         case "files": withFiles
         case "postgres": withPostgres
         case "drawing": withCairo
+        case "images": withPixbuf
         default: withAll
         }
     }
@@ -54,5 +55,13 @@ enum Catalog {
     #else
     private static let withCairo = false
     private static var drawing: [Row] { [] }
+    #endif
+
+    #if WITH_PIXBUF
+    private static let withPixbuf = true
+    private static var images: [Row] { ImageRows.all }
+    #else
+    private static let withPixbuf = false
+    private static var images: [Row] { [] }
     #endif
 }

@@ -1,0 +1,4 @@
+// gdk-pixbuf, for the peer of the rows images/.
+#pragma once
+
+#include <gdk-pixbuf/gdk-pixbuf.h>
