@@ -113,11 +113,19 @@ public final class ResourceCache: Sendable {
         self.files = files
         self.clock = clock
         self.now = now
+        let rules = CachePolicy(
+            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.wholeSeconds),
+            isImmutable: configuration.policy == .immutable)
+        self.rules = rules
         stage = DiskStage(now: now, whenClosed: Self.shutDown(directory)) {
             let store = try await DiskStore.open(
                 in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
                 largestInIndex: largestInIndex, verification: configuration.verification, files: files)
-            store.loadKnownKeys()
+            var policy = rules
+            policy.salt = store.salt
+            // Only a hint: errors show when the rows are needed.
+            try? await store.readRecentRows(policy)
+            store.readAhead(policy)
             return store
         }
         backlog = StoreBacklog { [stage] additions in
@@ -130,9 +138,6 @@ public final class ResourceCache: Sendable {
         memory = ResourceMemory(maximumCost: configuration.maximumMemorySize)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
-        rules = CachePolicy(
-            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.wholeSeconds),
-            isImmutable: configuration.policy == .immutable)
         #if canImport(Darwin)
         let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }
         memoryPressure.withLock { $0 = source }

@@ -253,6 +253,12 @@ enum DiskIndex {
             database, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'entry')") ?? false
     }
 
+    /// Whether a key has only one ready row.
+    static func isOnly(_ key: ResourceKey, in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(sql: "SELECT count(*) FROM entry WHERE key = ? AND state = 0")
+        return try Int.fetchOne(statement, arguments: [key.text]) == 1
+    }
+
     static func isReady(_ id: Int64, in database: Database) throws -> Bool {
         let statement = try database.cachedStatement(sql: "SELECT state = 0 FROM entry WHERE id = ?")
         return try Bool.fetchOne(statement, arguments: [id]) ?? false

@@ -35,6 +35,7 @@ extension DiskStore {
     /// Stores responses and returns the result of each. If they can't be stored together, for example because there isn't enough room for
     /// all, they are stored one by one.
     func store(_ batch: [Addition]) async -> [Result<Stored, any Error>] {
+        defer { reloadKnownKeysIfNeeded() }
         if batch.count > 1, batch.allSatisfy({ $0.response.body.count <= Self.largestInBatch }),
             let stored = try? await storeTogether(batch)
         {

@@ -49,8 +49,8 @@ final class DiskStore: Sendable {
     let verification: ResourceCache.Configuration.Verification
     let verified = VerifiedRows()
     let knownKeys: KnownKeys
-    /// The task that reads ``knownKeys``.
-    private let loading = Lock<Task<Void, Never>?>(nil)
+    /// The task that reads the index in the background.
+    private let reading = Lock<Task<Void, Never>?>(nil)
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
     /// The same, for bodies of at most a sixteenth of the maximum entry size.
@@ -93,6 +93,7 @@ final class DiskStore: Sendable {
                     directory: directory, limit: limit, entryLimit: entryLimit, largestInIndex: largestInIndex,
                     verification: verification, files: files, database: database, slot: slot, salt: Array(salt),
                     knownKeys: knownKeys)
+                try? await files.expectLocal((UInt8.min...UInt8.max).map { [$0].hexadecimal }, of: directory)
                 try await store.sweep()
                 // A file that can't be removed only takes up space.
                 try? await store.removeFilesOfLostIndex()
@@ -116,22 +117,56 @@ final class DiskStore: Sendable {
     /// What to do about an index that belongs to this program but has damaged tables.
     static let damagedRemedy = "Remove the directory. Its responses will be fetched again."
 
-    /// Begins to read ``knownKeys`` in the background, unless that is running.
-    func loadKnownKeys() {
-        loading.withLock { task in
-            guard task == nil else { return }
-            task = Task(priority: .background) {
-                // After an error, lookups use the index.
-                try? await knownKeys.load(from: database)
-                loading.withLock { $0 = nil }
+    /// Reads some recently used rows, so that the first lookups of a process need no query.
+    func readRecentRows(_ policy: CachePolicy) async throws { _ = try await readRecentRows(after: .init(), policy) }
+
+    /// Begins to read ``knownKeys`` and more recently used rows in the background.
+    func readAhead(_ policy: CachePolicy) {
+        inBackground { [self] in
+            try await knownKeys.load(from: database)
+            var position: DiskIndex.Position? = DiskIndex.Position()
+            while let start = position, !verified.isHalfFull {
+                try Task.checkCancellation()
+                position = try await readRecentRows(after: start, policy)
             }
         }
     }
 
+    /// Begins to read ``knownKeys`` again if most of them have been removed.
+    func reloadKnownKeysIfNeeded() {
+        if knownKeys.needsReload { inBackground { [self] in try await knownKeys.load(from: database) } }
+    }
+
+    /// Begins to read the index in the background, unless another such task is running. After an error, lookups use the index.
+    private func inBackground(_ read: @escaping @Sendable () async throws -> Void) {
+        reading.withLock { task in
+            guard task == nil else { return }
+            task = Task(priority: .background) {
+                try? await read()
+                reading.withLock { $0 = nil }
+            }
+        }
+    }
+
+    /// Reads a page of recently used rows, and returns the position of the next page.
+    private func readRecentRows(
+        after position: DiskIndex.Position, _ policy: CachePolicy
+    ) async throws -> DiskIndex.Position? {
+        let most = 128
+        return try await database.grouped(mayWrite: false) { [verified] database in
+            let rows = try DiskIndex.byLastUse(after: position, matching: nil, most: most, policy, in: database)
+            for row in rows {
+                guard let ready = row.ready, try DiskIndex.isOnly(row.key, in: database) else { continue }
+                verified.note(DiskIndex.Found(ready: [ready]), of: row.key)
+            }
+            return rows.count < most ? nil : rows.last.map { DiskIndex.Position(accessed: $0.accessed, id: $0.id) }
+        }
+    }
+
     func close() async throws {
-        let loading = loading.withLock { $0 }
-        loading?.cancel()
-        await loading?.value
+        let reading = reading.withLock { $0 }
+        reading?.cancel()
+        await reading?.value
         await changes.waitUntilIdle()
         await smallChanges.waitUntilIdle()
         let pending = uses.take()
@@ -238,24 +273,35 @@ final class DiskStore: Sendable {
         try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
 
-    /// Returns the row and the body for a key if the body is verified and in memory, either in a cached row or in a file in the page cache.
-    /// Doesn't wait.
+    /// Returns the row and the body for a key if the body is in memory, either in a cached row or in a file in the page cache, and is
+    /// verified, or so small that its digest can be checked now. Doesn't wait.
     ///
     /// The index isn't read. If another process has replaced the row, its file is usually removed, and the result is `nil`.
     func verifiedBody(
         for key: ResourceKey, where isUsable: (DiskIndex.Ready) -> Bool
     ) -> (row: DiskIndex.Ready, body: Data)? {
-        guard !uses.isDue, let (row, path) = verified.row(for: key), isUsable(row),
-            let body = row.body ?? files.contentsWithoutWaiting(ofPath: path, size: row.bytes)
-        else { return nil }
+        guard !uses.isDue, let row = verified.row(for: key), isUsable(row) else { return nil }
+        let known = verified.path(of: row.id)
+        guard known != nil || row.bytes <= Self.largestVerifiedInline else { return nil }
+        let path = known ?? (row.body == nil ? file(row.id, key).path(percentEncoded: false) : "")
+        guard let body = row.body ?? files.contentsWithoutWaiting(ofPath: path, size: row.bytes) else { return nil }
+        if known == nil {
+            guard body.count == row.bytes, Data(SHA256Digest.of(body)) == row.digest else { return nil }
+            if verification == .firstRead { verified.insert(row.id, path: path) }
+        }
         uses.note(row.id)
         return (row, body)
     }
 
+    /// The largest body whose digest is computed on the calling thread, which takes about 20 µs.
+    private static let largestVerifiedInline = 32 << 10
+
     /// Returns the only row of a key, if its body is in a file that this process has verified. The index isn't read, as in
     /// ``verifiedBody(for:where:)``.
     func verifiedFile(of key: ResourceKey) -> DiskIndex.Ready? {
-        guard !uses.isDue, let (row, _) = verified.row(for: key), row.body == nil else { return nil }
+        guard !uses.isDue, let row = verified.row(for: key), row.body == nil, verified.path(of: row.id) != nil else {
+            return nil
+        }
         return row
     }
 
@@ -436,7 +482,8 @@ final class VerifiedRows: Sendable {
     /// The path of the file of each verified row. It is empty for a body in the index.
     private let paths = MemoryCache<Int64, String>(maximumCost: .max, maximumCount: 16_384)
     /// The row of each key that has only one row, valid for all requests. It contains a small body. Another process may have replaced it.
-    private let rows = MemoryCache<ResourceKey, DiskIndex.Ready>(maximumCost: 4 << 20, maximumCount: .max)
+    private let rows = MemoryCache<ResourceKey, DiskIndex.Ready>(maximumCost: maximumCost, maximumCount: .max)
+    private static let maximumCost = 4 << 20
 
     func path(of row: Int64) -> String? { paths.value(for: row) }
 
@@ -446,11 +493,11 @@ final class VerifiedRows: Sendable {
 
     // MARK: Keys
 
-    /// Returns the only row of a key and the path of its file, if the row is verified.
-    func row(for key: ResourceKey) -> (row: DiskIndex.Ready, path: String)? {
-        guard let row = rows.value(for: key), let path = paths.value(for: row.id) else { return nil }
-        return (row, path)
-    }
+    /// Returns the only row of a key. It may not be verified.
+    func row(for key: ResourceKey) -> DiskIndex.Ready? { rows.value(for: key) }
+
+    /// Whether there is little room for rows that haven't been used yet.
+    var isHalfFull: Bool { rows.cost > Self.maximumCost / 2 }
 
     /// Records the rows of a key. Call this within the transaction that read them. A process's transactions run one after another, so no
     /// row is recorded after another transaction has removed it.

@@ -247,6 +247,24 @@ extension FileIO {
         return data
     }
 
+    /// Lets files in subdirectories be read inline, before another lane has opened one in each of them, if the directory is on a local file
+    /// system. For directories of one program, where nobody mounts other file systems.
+    package func expectLocal(_ subdirectories: [String], of directory: URL) async throws {
+        let path = try Path.of(directory, for: "read")
+        try await run { [system, inline] _ in
+            let descriptor = try system.open(path, O_RDONLY | O_DIRECTORY)
+            defer { system.closeQuietly(descriptor) }
+            var status = RawStatus()
+            guard inline.isOpen, system.calls.statusOfDescriptor(descriptor, &status) == 0,
+                system.calls.inline.isLocal(descriptor) == 1
+            else { return }
+            let parent = path.hasSuffix("/") ? path : path + "/"
+            for name in subdirectories {
+                inline.localDirectories.learn("\(parent)\(name)/", device: status.device)
+            }
+        }
+    }
+
     /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a partial file while the
     /// bytes are being written, or if the process is killed. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if
     /// the name is taken.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HTTPTypes
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
@@ -103,6 +104,59 @@ import Testing
                 try await store.knownKeys.load(from: store.database)
                 #expect(try await cache.data(for: url("a")) == Data([1]))
             }
+        }
+    }
+}
+
+@Suite struct `The first hits of a process` {
+    @Test(arguments: [0, 2048]) func `need no query, and their digests are checked`(largestInIndex: Int) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, _ in .bytes(pattern(1000, seed: request.url.path.utf8.count)) }
+            try await withCache(in: directory, transport, largestInIndex: largestInIndex) { cache in
+                for name in ["a", "bb", "ccc"] { _ = try await cache.data(for: url(name)) }
+                // Two variants: which one is meant depends on the request.
+                for language in ["de", "en"] {
+                    let head = StoredResponse.Head(
+                        status: 200, fields: [.vary: "Accept-Language", .cacheControl: "max-age=60"], length: 5,
+                        variant: try #require(
+                            Variant(
+                                of: [.vary: "Accept-Language"], for: [.acceptLanguage: language], policy: cache.policy)),
+                        requested: cache.now(), received: cache.now(), policy: cache.policy)
+                    _ = try await cache.settledDisk.store(
+                        StoredResponse(head: head, body: pattern(5)), for: ResourceKey(url("v")))
+                }
+                // One bit of a body is wrong.
+                if largestInIndex == 0 {
+                    let file = try await file(of: url("bb"), in: cache)
+                    try (pattern(999, seed: 3) + [0]).write(to: file)
+                } else {
+                    try await cache.settledDisk.database.write {
+                        try $0.execute(
+                            sql: "UPDATE entry SET body = zeroblob(1000) WHERE key = ?",
+                            arguments: [url("bb").absoluteString])
+                    }
+                }
+            }
+            for verification in [ResourceCache.Configuration.Verification.firstRead, .always] {
+                try await withCache(
+                    in: directory, transport, .init(maximumMemorySize: 0, verification: verification),
+                    largestInIndex: largestInIndex
+                ) { cache in
+                    let store = try await cache.settledDisk
+                    let queries = Recorder<String>()
+                    try await store.database.read { $0.trace { queries.note($0.expandedDescription) } }
+                    queries.forget()
+                    for _ in 0..<2 {
+                        try await expect(pattern(1000, seed: 2), from: cache, url("a"))
+                        try await expect(pattern(1000, seed: 4), from: cache, url("ccc"))
+                    }
+                    #expect(queries.values.filter { $0.contains("key = ") && !$0.contains("count(") } == [])
+                    #expect(cache.statistics.diskHits == 4, "\(queries.values)")
+                    try await expect(pattern(1000, seed: 3), from: cache, url("bb"))
+                    #expect(cache.statistics.damaged == (verification == .firstRead ? 1 : 0))
+                }
+            }
+            #expect(transport.requests.values.count == 4)
         }
     }
 }
