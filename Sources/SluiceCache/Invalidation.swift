@@ -6,7 +6,14 @@ import SluiceLock
 extension ResourceCache {
     /// Removes the stored responses of a resource, and the values that were decoded from them. The responses of running exchanges aren't
     /// stored, and later requests don't join them.
+    ///
+    /// This includes the responses for other URLs that answer requests for this one, too.
     func invalidate(_ key: ResourceKey) async throws {
+        for other in try await equivalents(of: key) { try await invalidateAlone(other) }
+        try await invalidateAlone(key)
+    }
+
+    private func invalidateAlone(_ key: ResourceKey) async throws {
         forget(key)
         // Lookups that began after the first call may have read the rows.
         defer { forget(key) }

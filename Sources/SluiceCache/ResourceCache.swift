@@ -265,9 +265,12 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         if freshInMemory(url) != nil { return true }
         let key = ResourceKey(url)
-        let heads = try await find(key).ready.map(\.head).filter(\.isUsableAsData)
-        return policy.selection(of: heads, for: TransportRequest(url), at: now())
-            .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
+        for key in try await [key] + equivalents(of: key) {
+            let heads = try await find(key).ready.map(\.head).filter(\.isUsableAsData)
+            let selected = policy.selection(of: heads, for: TransportRequest(url), at: now())
+            if let (index, _) = selected, policy.isFresh(heads[index], at: now()) { return true }
+        }
+        return false
     }
 
     /// Stores bytes as if `url` had just returned them, and returns whether they are on disk.

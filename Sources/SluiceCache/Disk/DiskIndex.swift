@@ -90,8 +90,16 @@ enum DiskIndex {
                 // The body, if it isn't in a file.
                 try database.execute(sql: "ALTER TABLE entry ADD COLUMN body BLOB")
             },
-            // How often responses were removed because they were out of date or unwanted (KnownKeys).
-            { try $0.execute(sql: "ALTER TABLE usage ADD COLUMN removals INTEGER NOT NULL DEFAULT 0") },
+            { database in
+                try database.execute(
+                    sql: """
+                        -- How often responses were removed because they were out of date or unwanted (KnownKeys).
+                        ALTER TABLE usage ADD COLUMN removals INTEGER NOT NULL DEFAULT 0;
+                        -- What the URLs have in common that a response answers (SearchVariance); NULL if it is one URL.
+                        ALTER TABLE entry ADD COLUMN search TEXT;
+                        CREATE INDEX entry_search ON entry(search) WHERE search IS NOT NULL;
+                        """)
+            },
         ])
 
     private static func countTexts(in database: Database) throws {
@@ -281,6 +289,23 @@ enum DiskIndex {
         try keys("SELECT key FROM entry WHERE state <> 0", [], in: database)
     }
 
+    /// Returns the keys of the ready rows with this text for equivalent URLs, the most recent first.
+    static func keys(ofSearch search: String, most: Int, in database: Database) throws -> [ResourceKey] {
+        let sql = "SELECT key FROM entry WHERE search = ? AND state = 0 ORDER BY received DESC, id DESC LIMIT ?"
+        return try keys(sql, [search, most], in: database)
+    }
+
+    /// Returns the URLs, without queries, of rows that answer requests for several URLs, with their variances, of rows with larger numbers.
+    static func searches(addedAfter row: Int64, in database: Database) throws -> [(key: ResourceKey, field: String)] {
+        let sql = "SELECT key, fields FROM entry WHERE search IS NOT NULL AND id > ?"
+        return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [row]).compactMap { row in
+            guard let key = String.fromDatabaseValue(row[0]),
+                let field = String.fromDatabaseValue(row[1]).flatMap({ HTTPFields(lines: $0) })?[.noVarySearch]
+            else { return nil }
+            return (ResourceKey(text: key), field)
+        }
+    }
+
     /// Returns the keys of the rows with larger numbers, in any state.
     static func keys(addedAfter row: Int64, in database: Database) throws -> [ResourceKey] {
         try keys("SELECT key FROM entry WHERE id > ?", [row], in: database)
@@ -388,12 +413,13 @@ extension DiskIndex {
         let statement = try database.cachedStatement(
             sql: """
                 INSERT INTO entry
-                    (key, state, writer, bytes, digest, accessed, status, requested, received, fields, variant, body)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    (key, state, writer, bytes, digest, accessed, status, requested, received, fields, variant, body,
+                     search)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         try statement.execute(arguments: [
             key.text, state.rawValue, writer, bytes, digest, now, head.status, head.requested.secondsSince1970,
-            head.received.secondsSince1970, head.fields.lines, head.variant.lines, body,
+            head.received.secondsSince1970, head.fields.lines, head.variant.lines, body, head.searchKey(of: key),
         ])
         return database.lastInsertedRowID
     }
@@ -445,9 +471,10 @@ extension DiskIndex {
         let sql = "SELECT \(Entry.columns) FROM entry WHERE key = ? AND variant = ? AND state = 0 AND id <> ?"
         let rows = try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text, variant, id])
         let old = try markLeaving(rows.map { Entry($0) }, writer: writer, in: database)
-        let update = "UPDATE entry SET requested = ?, received = ?, fields = ?, variant = ? WHERE id = ?"
+        let update = "UPDATE entry SET requested = ?, received = ?, fields = ?, variant = ?, search = ? WHERE id = ?"
         try database.cachedStatement(sql: update).execute(arguments: [
-            head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, variant, id,
+            head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, variant,
+            head.searchKey(of: key), id,
         ])
         return (true, old)
     }

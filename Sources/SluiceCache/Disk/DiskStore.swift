@@ -93,7 +93,7 @@ final class DiskStore: Sendable {
                     directory: directory, limit: limit, entryLimit: entryLimit, largestInIndex: largestInIndex,
                     verification: verification, files: files, database: database, slot: slot, salt: Array(salt),
                     knownKeys: knownKeys)
-                try? await files.expectLocal((UInt8.min...UInt8.max).map { [$0].hexadecimal }, of: directory)
+                try? await files.expectLocalSubdirectories(of: directory)
                 try await store.sweep()
                 // A file that can't be removed only takes up space.
                 try? await store.removeFilesOfLostIndex()
@@ -191,6 +191,15 @@ final class DiskStore: Sendable {
             let found = try DiskIndex.find(key, policy, in: database)
             verified.note(found, of: key)
             return found
+        }
+    }
+
+    /// Returns the keys of other URLs whose stored responses may answer a request for this one (``SearchVariance``), the most recent first.
+    func equivalents(of key: ResourceKey) async throws -> [ResourceKey] {
+        let searches = knownKeys.variances(of: key).map { $0.indexKey(of: key) }
+        guard !searches.isEmpty else { return [] }
+        return try await database.read { database in
+            try searches.flatMap { try DiskIndex.keys(ofSearch: $0, most: 16, in: database) }.filter { $0 != key }
         }
     }
 

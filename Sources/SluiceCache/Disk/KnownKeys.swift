@@ -24,6 +24,8 @@ final class KnownKeys: Sendable {
         /// The value in the index.
         var removals: Int64 = 0
         var foreignRemovals = 0
+        /// The variances of the responses that answer requests for several URLs, by the hash of the URL without its query.
+        var searches: [Int: Set<SearchVariance>] = [:]
 
         mutating func insert(_ hash: Int) {
             hashes.insert(hash)
@@ -55,12 +57,39 @@ final class KnownKeys: Sendable {
         state.withLock { $0.removals = count }
     }
 
+    // MARK: Equivalent URLs
+
+    /// Returns the variances under which a stored response may be the answer to a request for this URL. Usually none.
+    func variances(of key: ResourceKey) -> Set<SearchVariance> {
+        guard state.withLock({ !$0.searches.isEmpty }) else { return [] }
+        let hash = key.withoutQuery.hashValue
+        return state.withLock { $0.searches[hash] ?? [] }
+    }
+
+    /// Call this when a response with a variance is stored.
+    func insert(_ variance: SearchVariance, of key: ResourceKey) {
+        let hash = key.withoutQuery.hashValue
+        state.withLock { state in
+            var variances = state.searches[hash] ?? []
+            // A server that sends a different field each time gets no more queries than this.
+            if variances.count < Self.maximumVariances { variances.insert(variance) }
+            state.searches[hash] = variances
+        }
+    }
+
+    static let maximumVariances = 8
+
+    private func insert(_ searches: [(key: ResourceKey, field: String)]) {
+        for (key, field) in searches { if let variance = SearchVariance(field: field) { insert(variance, of: key) } }
+    }
+
     // MARK: Reading the index
 
     /// Adds what other processes have added. Call this in the first transaction after foreign commits.
     func catchUp(in database: Database) throws {
         let removals = try DiskIndex.removals(in: database)
         let lastRow = try DiskIndex.lastRow(in: database)
+        insert(try DiskIndex.searches(addedAfter: state.withLock { $0.lastRow ?? -1 }, in: database))
         let added = try state.withLock(\.lastRow).map { try DiskIndex.keys(addedAfter: $0, in: database) } ?? []
         state.withLock { state in
             for key in added { state.insert(key.hashValue) }

@@ -45,6 +45,14 @@ struct CachePolicy: Sendable {
         case complete(HTTPFields)
         /// Answer with 504, because nothing suitable is stored.
         case fail
+
+        /// Whether a stored response is the answer.
+        var isServed: Bool {
+            switch self {
+            case .serve, .serveAndRevalidate: true
+            case .fetch, .validate, .complete, .fail: false
+            }
+        }
     }
 
     /// What a caller gets from a stored response.

@@ -41,13 +41,16 @@ struct CacheAttempt: Sendable {
     func answer() async throws -> Answer {
         if let answer = withoutWaiting() { return answer }
         var (stored, removals) = try await lookUp()
+        var mayBeEquivalent = true
         while true {
             let index: Int
             let served: CachePolicy.Served
             var background: HTTPFields?
-            switch policy.decision(
+            let decision = policy.decision(
                 for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now())
-            {
+            if mayBeEquivalent, !decision.isServed, let answer = try await ofEquivalentURL() { return answer }
+            mayBeEquivalent = false
+            switch decision {
             case .serve(let chosen, let answer): (index, served) = (chosen, answer)
             case .serveAndRevalidate(let chosen, let answer, let fields):
                 (index, served, background) = (chosen, answer, fields)
@@ -67,6 +70,27 @@ struct CacheAttempt: Sendable {
             // Decide again, without the response whose body is lost.
             stored.remove(at: index)
         }
+    }
+
+    /// Returns the answer from a stored response for another URL that answers requests for this one, too, if no exchange is needed.
+    private func ofEquivalentURL() async throws -> Answer? {
+        guard !request.isAlone else { return nil }
+        for other in try await cache.equivalents(of: key) {
+            let attempt = CacheAttempt(
+                cache: cache, request: request, visit: cache.memory.visit(other), isLast: isLast, isOfCache: isOfCache)
+            var (stored, _) = try await attempt.lookUp()
+            let decision = policy.decision(
+                for: request.transport, mode: request.mode, stored: stored.map(\.head), at: cache.now())
+            guard case .serve(let index, let served) = decision, SearchVariance(stored[index].head.fields) != nil,
+                var answer = try await attempt.answer(served, from: &stored[index])
+            else { continue }
+            answer.cacheStatus = .hit(stored[index].head, at: cache.now())
+            attempt.noteUse(of: stored[index], from: answer.response.source, total: stored.count)
+            // It isn't stored for this URL.
+            answer.stored = nil
+            return answer
+        }
+        return nil
     }
 
     private func send(_ fields: HTTPFields, _ stored: [Candidate], _ removals: Int) async throws -> Answer {
@@ -278,6 +302,21 @@ extension ResourceCache {
         try await backlog.waitUnlessCancelled(for: key)
         try await removeOutOfDateRows(key)
         return try await disk.find(key, policy)
+    }
+
+    /// Returns the keys of other URLs whose stored responses may answer a request for this one. Usually none, without a query. Throws only
+    /// `CancellationError`.
+    func equivalents(of key: ResourceKey) async throws -> [ResourceKey] {
+        guard let disk = stage.storeIfOpen, !disk.knownKeys.variances(of: key).isEmpty else { return [] }
+        do {
+            await backlog.drain()
+            return try await disk.equivalents(of: key)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            noteDiskFailure(error)
+            return []
+        }
     }
 
     /// Removes a damaged response, and counts it.
@@ -525,6 +564,9 @@ extension CacheAttempt {
         _ visit: ResourceCache.Visit
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
+        if let head = outcome.addition?.head, addition != nil, let variance = SearchVariance(head.fields) {
+            cache.stage.storeIfOpen?.knownKeys.insert(variance, of: key)
+        }
         let hasAddition = outcome.addition != nil && addition != nil
         guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
         if stored.isEmpty, let head = outcome.addition?.head, case .data(let body)? = addition,

@@ -153,17 +153,31 @@ final class LocalDirectories: Sendable {
 
     private struct State {
         var devices: [Substring: UInt64] = [:]
+        /// Directories whose subdirectories are on the same device.
+        var parents: [Substring: UInt64] = [:]
         var isStopped = false
     }
     private let state = Lock(State())
 
     func device(for path: String) -> UInt64? {
-        let directory = Self.directory(of: path)
-        return state.withLock { $0.devices[directory] }
+        let directory = Self.directory(of: path[...])
+        return state.withLock { state in
+            if let device = state.devices[directory] { return device }
+            return state.parents.isEmpty ? nil : state.parents[Self.directory(of: directory)]
+        }
+    }
+
+    /// Adds the subdirectories of a directory.
+    func learn(subdirectoriesOf directory: String, device: UInt64) {
+        state.withLock { state in
+            if state.isStopped { return }
+            if state.parents.count >= Self.most { state.parents.removeAll(keepingCapacity: true) }
+            state.parents[Substring(directory)] = device
+        }
     }
 
     func learn(_ path: String, device: UInt64) {
-        let directory = Substring(String(Self.directory(of: path)))
+        let directory = Substring(String(Self.directory(of: path[...])))
         state.withLock { state in
             if state.isStopped { return }
             if state.devices.count >= Self.most { state.devices.removeAll(keepingCapacity: true) }
@@ -172,8 +186,11 @@ final class LocalDirectories: Sendable {
     }
 
     func forget(_ path: String) {
-        let directory = Self.directory(of: path)
-        state.withLock { _ = $0.devices.removeValue(forKey: directory) }
+        let directory = Self.directory(of: path[...])
+        state.withLock { state in
+            state.devices[directory] = nil
+            state.parents[Self.directory(of: directory)] = nil
+        }
     }
 
     /// Removes all directories and stops adding more, because the kernel can't open files from memory.
@@ -181,11 +198,12 @@ final class LocalDirectories: Sendable {
         state.withLock { state in
             state.isStopped = true
             state.devices = [:]
+            state.parents = [:]
         }
     }
 
     /// Returns a `Substring`, so that a lookup doesn't allocate a string.
-    private static func directory(of path: String) -> Substring {
+    private static func directory(of path: Substring) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return path[..<slash]
     }

@@ -249,7 +249,7 @@ extension FileIO {
 
     /// Lets files in subdirectories be read inline, before another lane has opened one in each of them, if the directory is on a local file
     /// system. For directories of one program, where nobody mounts other file systems.
-    package func expectLocal(_ subdirectories: [String], of directory: URL) async throws {
+    package func expectLocalSubdirectories(of directory: URL) async throws {
         let path = try Path.of(directory, for: "read")
         try await run { [system, inline] _ in
             let descriptor = try system.open(path, O_RDONLY | O_DIRECTORY)
@@ -258,10 +258,8 @@ extension FileIO {
             guard inline.isOpen, system.calls.statusOfDescriptor(descriptor, &status) == 0,
                 system.calls.inline.isLocal(descriptor) == 1
             else { return }
-            let parent = path.hasSuffix("/") ? path : path + "/"
-            for name in subdirectories {
-                inline.localDirectories.learn("\(parent)\(name)/", device: status.device)
-            }
+            let name = path.hasSuffix("/") ? String(path.dropLast()) : path
+            inline.localDirectories.learn(subdirectoriesOf: name, device: status.device)
         }
     }
 

@@ -173,6 +173,7 @@ import Testing
             let real = SystemCalls.system
             var calls = real
             calls.read = { isBroken.values.isEmpty ? real.read($0, $1) : -Int(EIO) }
+            calls.inline.read = { isBroken.values.isEmpty ? real.inline.read($0, $1, $2) : -Int(EIO) }
             let files = FileIO(calls: calls)
             let found = Recorder<CacheDirectory.Problem>()
             try await CacheDirectory.withDirectory(at: directory, using: files) { cache in

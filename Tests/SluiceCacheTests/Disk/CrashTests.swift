@@ -54,6 +54,45 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(15)), arguments: [0, 950])
+    func `a kill while a backlog is being stored leaves no wrong bytes, and loses only what nobody was promised`(
+        largestInIndex: Int
+    ) async throws {
+        func body(_ number: Int) -> Data { pattern(number % 2 == 0 ? 800 : 1000, seed: number) }
+        let transport = ClosureTransport { request, _ in
+            .bytes(body(Int(request.url.lastPathComponent) ?? -1))
+        }
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
+            let directory = parent.appending(path: "cache")
+            let copies = parent.appending(path: "copies")
+            try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+            let snapshots = DirectoryCopies(of: directory, in: copies)
+            let files = FileIO(calls: snapshots.calls)
+            try await withCache(in: directory, transport, files: files, largestInIndex: largestInIndex) { cache in
+                try await withThrowingTaskGroup { group in
+                    for number in 0..<12 { group.addTask { _ = try await cache.data(for: url("\(number)")) } }
+                    try await group.waitForAll()
+                }
+            }
+            await files.shutdown()
+            #expect(snapshots.failures.values.isEmpty, "a copy that is missing is the state of nothing")
+            var stored: Set<Int> = []
+            for copy in snapshots.all {
+                try await withCache(in: copy, ScriptedTransport([:]), largestInIndex: largestInIndex) { cache in
+                    try await expectConsistent(cache)
+                    var found = 0
+                    for number in 0..<12 where try await cache.contains(url("\(number)")) {
+                        try await expect(body(number), from: cache, url("\(number)"))
+                        found += 1
+                    }
+                    stored.insert(found)
+                    #expect(cache.statistics.damaged == 0 && cache.statistics.diskFailures == 0)
+                }
+            }
+            #expect(stored.contains(0) && stored.count > 1)
+        }
+    }
+
     @Test(.timeLimit(.minutes(15)))
     func `a kill during changes to variants leaves no variant with another's bytes`() async throws {
         let languages = ["de", "en", "fr"]

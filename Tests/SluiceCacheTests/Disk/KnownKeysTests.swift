@@ -95,7 +95,7 @@ import Testing
                 try await store.database.write { database in
                     try database.execute(
                         sql:
-                            "INSERT INTO entry SELECT 99, CAST(x'FFFE' AS TEXT), state, writer, bytes, digest, accessed, status, requested, received, fields, variant, body FROM entry"
+                            "INSERT INTO entry SELECT 99, CAST(x'FFFE' AS TEXT), state, writer, bytes, digest, accessed, status, requested, received, fields, variant, body, search FROM entry"
                     )
                 }
             }
