@@ -125,7 +125,6 @@ public final class ResourceCache: Sendable {
             policy.salt = store.salt
             // Only a hint: errors show when the rows are needed.
             try? await store.readRecentRows(policy)
-            store.readAhead(policy)
             return store
         }
         backlog = StoreBacklog { [stage] additions in

@@ -5,6 +5,7 @@ import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
 import SluiceLock
+import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -49,6 +50,8 @@ final class DiskStore: Sendable {
     let verification: ResourceCache.Configuration.Verification
     let verified = VerifiedRows()
     let knownKeys: KnownKeys
+    /// The number of lookups that needed a query.
+    private let queryCount = Atomic(0)
     /// The task that reads the index in the background.
     private let reading = Lock<Task<Void, Never>?>(nil)
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
@@ -121,7 +124,7 @@ final class DiskStore: Sendable {
     func readRecentRows(_ policy: CachePolicy) async throws { _ = try await readRecentRows(after: .init(), policy) }
 
     /// Begins to read ``knownKeys`` and more recently used rows in the background.
-    func readAhead(_ policy: CachePolicy) {
+    private func readAhead(_ policy: CachePolicy) {
         inBackground { [self] in
             try await knownKeys.load(from: database)
             var position: DiskIndex.Position? = DiskIndex.Position()
@@ -187,11 +190,14 @@ final class DiskStore: Sendable {
     func find(_ key: ResourceKey, _ policy: CachePolicy) async throws -> DiskIndex.Found {
         // In this order, because a key that another process adds isn't known before the next transaction.
         if !database.mayHaveForeignCommits, !knownKeys.mayContain(key) { return DiskIndex.Found() }
-        return try await database.grouped(mayWrite: false) { [verified] database in
+        let found = try await database.grouped(mayWrite: false) { [verified] database in
             let found = try DiskIndex.find(key, policy, in: database)
             verified.note(found, of: key)
             return found
         }
+        // A process that looks up one response is done before this would help.
+        if queryCount.add(1, ordering: .relaxed).newValue == 2 { readAhead(policy) }
+        return found
     }
 
     /// Returns the keys of other URLs whose stored responses may answer a request for this one (``SearchVariance``), the most recent first.

@@ -115,7 +115,7 @@ final class KnownKeys: Sendable {
                 for key in page { state.loading?.insert(key.hashValue) }
             }
             try Task.checkCancellation()
-            page = try await database.read { [last] in try DiskIndex.keys(after: last, most: 2048, in: $0) }
+            page = try await database.read { [last] in try DiskIndex.keys(after: last, most: 512, in: $0) }
             guard let end = page.last?.text else { break }
             // In a damaged index, a key may be no text, and the order isn't that of the texts.
             guard end.utf8.lexicographicallyPrecedes(last.utf8) == false, end != last else { return }

@@ -58,7 +58,7 @@ import Testing
     func `a kill while a backlog is being stored leaves no wrong bytes, and loses only what nobody was promised`(
         largestInIndex: Int
     ) async throws {
-        func body(_ number: Int) -> Data { pattern(number % 2 == 0 ? 800 : 1000, seed: number) }
+        @Sendable func body(_ number: Int) -> Data { pattern(number % 2 == 0 ? 800 : 1000, seed: number) }
         let transport = ClosureTransport { request, _ in
             .bytes(body(Int(request.url.lastPathComponent) ?? -1))
         }

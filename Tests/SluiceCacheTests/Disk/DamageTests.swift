@@ -169,7 +169,9 @@ extension SystemCalls {
         switch call {
         case "write": calls.write = { isBroken() ? -Int(number) : real.write($0, $1) }
         case "open": calls.open = { isBroken() ? -number : real.open($0, $1, $2) }
-        default: calls.read = { isBroken() ? -Int(number) : real.read($0, $1) }
+        default:
+            calls.read = { isBroken() ? -Int(number) : real.read($0, $1) }
+            calls.inline.read = { isBroken() ? -Int(number) : real.inline.read($0, $1, $2) }
         }
         return calls
     }
