@@ -44,6 +44,16 @@ import Testing
                 _ = DownloadCoordinator(limits: limits)
             }
         ),
+        ("a rate is at least 1", { DownloadCoordinator().setMaximumRate(0) }),
+        ("a rate per host is at least 1", { DownloadCoordinator().setMaximumRate(nil, perHost: -1) }),
+        (
+            "a configured rate is at least 1",
+            {
+                var configuration = DownloadCoordinator.Configuration()
+                configuration.maximumRate = 0
+                _ = DownloadCoordinator(configuration: configuration)
+            }
+        ),
         (
             "the directory of a request is a file URL",
             { _ = DownloadRequest(URL(filePath: "/"), to: URL(string: "https://example.com/")!) }
@@ -311,6 +321,10 @@ import Testing
             let downloads = DownloadCoordinator(
                 transport: ScriptedTransport([:]), limits: limits, configuration: configuration)
             _ = try await downloads.download(URL(string: "https://example.com/a")!, to: place.directory)
+        },
+        HostileCall("DownloadCoordinator.setMaximumRate(_:perHost:)") { values in
+            DownloadCoordinator().setMaximumRate(
+                values.int(from: 1), perHost: values.one(of: [nil, values.int(from: 1)]))
         },
         HostileCall("DownloadList.Totals.init(receivedBytes:totalBytes:bytesPerSecond:timeLeft:)") { values in
             let totals = DownloadList.Totals(

@@ -135,6 +135,20 @@ import Testing
             credentials.set(user: values.text(), password: values.text(), for: values.url())
             _ = (credentials.description, String(reflecting: credentials), credentials.isEmpty)
         },
+        HostileCall("Checksum.init(_:)") { values in
+            let text = values.one(of: ["", "sha256:", "SHA-512:"]) + values.text()
+            guard let checksum = Checksum(text) else { return }
+            guard Checksum(checksum.description) == checksum else { fatalError("'\(text)' changed.") }
+        },
+        HostileCall("Checksum.init(_:bytes:)") { values in
+            for algorithm in Checksum.Algorithm.allCases { _ = Checksum(algorithm, bytes: values.bytes())?.description }
+        },
+        HostileCall("ChecksumList.init(_:)") { values in
+            let digits = String(repeating: "0f", count: values.one(of: [31, 32, 64]))
+            let text = values.one(of: ["\(digits)  ", "\\\(digits) *", "SHA256 (", "\u{FEFF}"]) + values.text()
+            let list = try ChecksumList(text)
+            _ = (list.count, list.names.map { list[$0] }, list[values.text()])
+        },
         HostileCall("ScriptedTransport.init(_:)") { values in
             let url = values.url()
             let transport = ScriptedTransport([url: [.failure(TransferError(.stalled, url: url))]])

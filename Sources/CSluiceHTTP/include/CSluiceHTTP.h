@@ -122,7 +122,7 @@ void *_Nullable csluice_curl_context(CURL *_Nonnull easy);
 
 #endif
 
-// MARK: SHA-256
+// MARK: SHA-256 and SHA-512
 
 // Wraps OpenSSL's libcrypto. Not on Apple's platforms, which have CryptoKit.
 
@@ -133,18 +133,21 @@ void *_Nullable csluice_curl_context(CURL *_Nonnull easy);
 #endif
 
 /// An incremental digest. Only one thread at a time may use it.
-typedef struct csluice_sha256 csluice_sha256;
+typedef struct csluice_digest csluice_digest;
 
-/// Creates a digest. Returns NULL if there is no memory, or if the system's policy forbids SHA-256. See EVP_DigestInit(3).
-csluice_sha256 *_Nullable csluice_sha256_begin(void);
+/// Creates a digest of SHA-256. Returns NULL if there is no memory, or if the system's policy forbids it. See EVP_DigestInit(3).
+csluice_digest *_Nullable csluice_sha256_begin(void);
+
+/// The same for SHA-512.
+csluice_digest *_Nullable csluice_sha512_begin(void);
 
 /// Adds bytes to the digest. Returns false if libcrypto failed.
-bool csluice_sha256_update(csluice_sha256 *_Nonnull digest, const void *_Nullable bytes, size_t count);
+bool csluice_digest_update(csluice_digest *_Nonnull digest, const void *_Nullable bytes, size_t count);
 
-/// Writes the 32 bytes of the digest to `into`. Returns false if libcrypto failed.
-bool csluice_sha256_end(csluice_sha256 *_Nonnull digest, unsigned char *_Nonnull into);
+/// Writes the digest to `into`: 32 bytes, or 64 of SHA-512. Returns false if libcrypto failed.
+bool csluice_digest_end(csluice_digest *_Nonnull digest, unsigned char *_Nonnull into);
 
 /// Frees a digest, finished or not.
-void csluice_sha256_free(csluice_sha256 *_Nonnull digest);
+void csluice_digest_free(csluice_digest *_Nonnull digest);
 
 #endif

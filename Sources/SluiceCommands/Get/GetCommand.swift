@@ -32,6 +32,8 @@ struct GetCommand: ConsoleCommand {
                 sluice get --cache --overwrite -i list.txt -d music
               Log in with a password that isn't in the arguments, and send a header field:
                 sluice get --auth @password.txt -H 'Accept-Language: en' https://example.com/a.mp3
+              Download files and verify them:
+                sluice get -i list.txt --checksum-file SHA256SUMS
               Read URLs from another program and report progress as JSON lines:
                 generate-urls | sluice get -i - --progress json
 
@@ -41,11 +43,15 @@ struct GetCommand: ConsoleCommand {
                 out=song.mp3
                 dir=music
                 user=ann
+                checksum=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
             HEADER FIELDS AND PASSWORDS go only to the servers of the URLs, not to others that they redirect to. They are stored \
             nowhere, and are in no message and no trace.
+
+            CHECKSUMS are verified while the bytes arrive. A file with other bytes isn't kept, and the status is 9. An existing file \
+            with the right checksum counts as done. If the server sends a Repr-Digest or Content-Digest field, it is verified, too.
 
             THE CACHE stores what HTTP allows a browser's cache to store. With --cache, a fresh response comes from the cache \
             without a request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the \
@@ -77,6 +83,17 @@ struct GetCommand: ConsoleCommand {
         name: [.customShort("o"), .customLong("output")],
         help: .init("The file name of a single URL. (default: the last part of the URL)", valueName: "name"))
     var output: String?
+
+    @Option(
+        help: .init(
+            "The checksum of a single URL's file: sha256: or sha512: and hexadecimal digits.", valueName: "checksum"))
+    var checksum: String?
+
+    @Option(
+        help: .init(
+            "A file of checksums, such as SHA256SUMS, that must contain the name of each file. Repeatable.",
+            valueName: "file"))
+    var checksumFile: [String] = []
 
     @Option(
         help: .init(
@@ -130,7 +147,8 @@ struct GetCommand: ConsoleCommand {
             location = try CacheLocation(cacheDirectory, option: "--cache-directory", command: "get", console)
         }
         return GetOptions(
-            urls: urls, lists: lists, directory: directory, output: output, database: db, cache: location,
+            urls: urls, lists: lists, directory: directory, output: output, checksum: checksum,
+            checksumFiles: checksumFile, database: db, cache: location,
             requests: requests, transfers: settings)
     }
 }
@@ -140,6 +158,8 @@ package struct GetOptions: Sendable {
     var lists: [String]
     var directory: String
     var output: String?
+    var checksum: String?
+    var checksumFiles: [String]
     /// The database file of the queue; `nil` for a queue in memory.
     var database: String?
     /// The cache that the responses come from; `nil` for none.
@@ -298,7 +318,16 @@ struct GetPlan: Sendable {
                         + "See 'sluice get --help'.")
             }
         }
-        problems += add(entries, directory: options.directory, outputOption: options.output)
+        if let checksum = options.checksum {
+            if entries.count == 1 {
+                entries[0].checksum = checksum
+            } else {
+                problems.append(
+                    "--checksum: The option is for one file, but there are \(entries.count) URLs. Use checksum= in a list (-i), "
+                        + "or --checksum-file. See 'sluice get --help'.")
+            }
+        }
+        problems += try await add(entries, options, files)
         guard problems.isEmpty else {
             let hidden = problems.count - Self.shownProblems
             let rest = hidden > 0 ? ["… and \(hidden) more problems. Nothing was downloaded."] : []
@@ -312,11 +341,14 @@ struct GetPlan: Sendable {
     }
 
     /// Adds the requests of the entries. Returns the problems.
-    private mutating func add(_ entries: [GetList.Entry], directory: String, outputOption: String?) -> [String] {
+    private mutating func add(
+        _ entries: [GetList.Entry], _ options: GetOptions, _ files: FileIO
+    ) async throws -> [String] {
         var problems: [String] = []
         requests.reserveCapacity(entries.count)
         var places: [String] = []
-        var maker = RequestMaker(directory: directory, namesFile: outputOption != nil)
+        var maker = RequestMaker(directory: options.directory, namesFile: options.output != nil)
+        maker.checksums = try await ChecksumFile.read(options.checksumFiles, using: files)
         for entry in entries {
             do throws(RequestMaker.Problem) {
                 requests.append(try maker.request(for: entry))

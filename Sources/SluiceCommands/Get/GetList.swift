@@ -14,6 +14,7 @@ import Foundation
 /// https://example.com/download?id=7
 ///   out=song.mp3
 ///   dir=music
+///   checksum=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
 ///
 /// Empty lines and lines that begin with `#` are skipped. Lines may end in CR LF.
@@ -23,6 +24,7 @@ struct GetList: Sendable, Equatable {
         var name: String?
         var directory: String?
         var user: String?
+        var checksum: String?
         /// The file and line of the URL: `list.txt:12`.
         var place: String
     }
@@ -98,8 +100,9 @@ extension GetList {
             case "out": latest?.name = value
             case "dir": latest?.directory = value
             case "user": latest?.user = value
+            case "checksum": latest?.checksum = value
             default:
-                problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir= or user=.")
+                problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir=, user= or checksum=.")
             }
         }
     }

@@ -33,15 +33,44 @@ struct RequestMaker {
     let relative: Relative
     /// Whether `-o` names the file, for messages.
     var namesFile = false
+    /// The checksums of files that have no own one.
+    var checksums: [ChecksumFile] = []
     private var directories: [String: Directory] = [:]
 
-    init(directory: String, relative: Relative = .makeAbsolute, namesFile: Bool = false) {
+    init(
+        directory: String, relative: Relative = .makeAbsolute, namesFile: Bool = false,
+        checksums: [ChecksumFile] = []
+    ) {
         self.directory = directory
         self.relative = relative
         self.namesFile = namesFile
+        self.checksums = checksums
     }
 
     mutating func request(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {
+        var request = try requestWithoutChecksum(for: entry)
+        let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
+        if let text = entry.checksum {
+            guard let checksum = Checksum(text) else {
+                let option = entry.place.isEmpty ? "--checksum" : "checksum="
+                throw Problem(
+                    line: "\(prefix)\(option): Write sha256: or sha512: and the hexadecimal digits of the checksum.")
+            }
+            request.checksum = checksum
+        } else if !checksums.isEmpty {
+            let name = request.name
+            request.checksum = checksums.lazy.compactMap { $0.list[name] }.first
+            guard request.checksum != nil else {
+                let files = checksums.map(\.name).joined(separator: ", ")
+                throw Problem(
+                    line: "\(prefix)--checksum-file: The file '\(name)' isn't in \(files). Check its name, or leave "
+                        + "out the option.")
+            }
+        }
+        return request
+    }
+
+    private mutating func requestWithoutChecksum(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {
         let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
         let url: URL
         do throws(URLRefusal) {
@@ -99,5 +128,35 @@ struct RequestMaker {
         }
         let names = path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
         return DownloadRequest.isSafePath(names) ? .relative(names) : nil
+    }
+}
+
+// MARK: - Checksums
+
+/// A list of checksums that `--checksum-file` names.
+struct ChecksumFile: Sendable {
+    var name: String
+    var list: ChecksumList
+
+    private static let maximumSize = 64 << 20
+
+    /// - Throws: ``CommandFailure`` that names the option if a file can't be read or isn't a list.
+    static func read(_ names: [String], using files: FileIO = .shared) async throws -> [ChecksumFile] {
+        var found: [ChecksumFile] = []
+        for name in names {
+            do {
+                let data = try await InputFile.read(name, limit: maximumSize, using: files)
+                guard let text = String(validating: data, as: UTF8.self) else {
+                    throw CommandFailure(
+                        .usage, "--checksum-file \(name): The list isn't UTF-8 text. Save it as UTF-8.")
+                }
+                found.append(ChecksumFile(name: name, list: try ChecksumList(text)))
+            } catch let error as ChecksumList.Invalid {
+                throw CommandFailure(.usage, "--checksum-file \(name): \(error)")
+            } catch let error as FileError {
+                throw CommandFailure(.localFile, "--checksum-file \(name): \(error)")
+            }
+        }
+        return found
     }
 }

@@ -21,7 +21,8 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case interrupted = 7
     /// The server answered with an error.
     case http = 8
-    /// Downloaded or cached bytes differ from the expected ones. Only `sluice demo` and `sluice cache verify` know what to expect.
+    /// Downloaded or cached bytes differ from the expected ones. A checksum, a server's digest, `sluice demo` and
+    /// `sluice cache verify` say what to expect.
     case content = 9
     /// The queue's database couldn't be opened, read or written.
     case store = 10
@@ -45,6 +46,8 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         case .targetTaken, .nameReserved: self = .usage
         case .status: self = [401, 403, 407].contains(error.status?.code) ? .authentication : .http
         case .tlsFailed: self = .tls
+        case .digestMismatch: self = .content
+        case .tooLarge: self = .other
         default: self = .network
         }
     }
@@ -54,7 +57,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
           0  success                       6  credentials are missing or rejected
           1  another failure               7  interrupted
           2  invalid arguments or list     8  the server answered with an error
-          3  a local file or the output    9  wrong bytes ('demo', 'cache verify')
+          3  a local file or the output    9  wrong bytes or checksum
           4  network or host name         10  the queue's database
           5  TLS
         After several failures, the status is the first of these that applies:

@@ -53,6 +53,21 @@ struct TransferOptions: ParsableArguments {
     var timeout = Seconds(60)
 
     @Option(
+        help: .init("Bytes per second of all downloads together, such as 2M. (default: no limit)", valueName: "size"))
+    var limitRate: ByteCount?
+
+    @Option(help: .init("Bytes per second of the downloads from each host, such as 500k.", valueName: "size"))
+    var limitRatePerHost: ByteCount?
+
+    @Option(
+        help: .init(
+            "Seconds that each attempt may take, 0.001 to 86400; a later run continues the file.", valueName: "s"))
+    var maxTime: Seconds?
+
+    @Option(help: .init("The largest file to download, such as 1G.", valueName: "size"))
+    var maxSize: ByteCount?
+
+    @Option(
         help: .init(
             """
             A proxy such as http://proxy.example:8080 or socks5h://127.0.0.1:1080, or none. (default: the variables http_proxy, \
@@ -114,6 +129,14 @@ struct TransferOptions: ParsableArguments {
         guard timeout.isAllowed else {
             throw refuse("--timeout \(timeout): The seconds must be from 0.001 to 86400.")
         }
+        for (option, rate) in [("--limit-rate", limitRate), ("--limit-rate-per-host", limitRatePerHost)] {
+            guard rate.map({ $0.bytes >= 1 }) ?? true else {
+                throw refuse("\(option) \(rate!.bytes): The rate must be at least 1 byte per second.")
+            }
+        }
+        guard maxTime?.isAllowed ?? true else {
+            throw refuse("--max-time \(maxTime!): The seconds must be from 0.001 to 86400.")
+        }
         if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy\(problem)") }
         guard key == nil || cert != nil else {
             throw refuse("--key: The key needs a certificate. Pass it with --cert.")
@@ -132,6 +155,8 @@ struct TransferOptions: ParsableArguments {
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
+            rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
+            maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,
             durability: durability.level,
             proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
             tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
@@ -191,11 +216,20 @@ package struct TransferSettings: Sendable {
     var progress: ProgressStyle
     var connectTimeout: Duration
     var timeout: Duration
+    var rates: Rates
+    var maximumTime: Duration?
+    var maximumSize: Int64?
     var durability: Durability
     var proxy: ProxySettings
     var tls: TLSFiles
     /// The file for the trace; "-" for standard error, `nil` for no trace.
     var trace: String?
+
+    /// `--limit-rate` and `--limit-rate-per-host`, in bytes per second.
+    struct Rates: Sendable {
+        var total: Int?
+        var perHost: Int?
+    }
 
     /// `--ca-file`, `--cert` and `--key`.
     struct TLSFiles: Sendable {
@@ -214,7 +248,11 @@ package struct TransferSettings: Sendable {
     }
 
     var coordinator: DownloadCoordinator.Configuration {
-        .init(retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: durability)
+        var configuration = DownloadCoordinator.Configuration(
+            retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: durability)
+        (configuration.maximumRate, configuration.maximumRatePerHost) = (rates.total, rates.perHost)
+        (configuration.maximumTime, configuration.maximumSize) = (maximumTime, maximumSize)
+        return configuration
     }
 
     /// Throws if a TLS file can't be read. Otherwise, each download would fail with a message from the TLS library.
@@ -243,6 +281,9 @@ extension DownloadEvent {
                 "Check the host's certificate and this machine's clock. Pass --ca-file to name another certificate authority."
         case .status where error.status?.code == 401:
             error.remedy = "Pass credentials that the server accepts with --auth or --netrc."
+        // If the remedy differs, it is about the server or the URL.
+        case .digestMismatch where error.remedy == TransferError.remedyForExistingFile:
+            error.remedy = "Pass --overwrite to replace it, or choose another name or directory."
         case .invalidCredentials: error.remedy = "Remove the control characters from the netrc file's entry."
         case .proxyFailed:
             error.remedy =
@@ -250,6 +291,8 @@ extension DownloadEvent {
         case .connectTimedOut:
             error.remedy = "Check the host and the network, or pass --connect-timeout to wait longer."
         case .stalled: error.remedy = "Try again later, or pass --timeout to wait longer."
+        case .tooLarge: error.remedy = "Pass a larger --max-size, or leave out the URL."
+        case .tookTooLong: error.remedy = "Pass a longer --max-time, or run the same command to continue."
         case .alreadyQueued: error.remedy = "Pass -o for another name, or --db for another queue."
         case .fileExists: error.remedy = "Pass --overwrite to replace it, or --no-clobber to skip it."
         default: break

@@ -31,7 +31,7 @@ struct QueueAddCommand: ConsoleCommand {
             stays relative, and any worker downloads the file; a file with an absolute directory is downloaded only on this machine.
 
             A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it. The user of a line \
-            (user=) takes precedence over --user.
+            (user=) takes precedence over --user. The queue stores checksums (checksum=), and workers verify them.
 
             If another unfinished download writes the same file, the URL is reported and not added, and the status is 1.
             """)
@@ -55,6 +55,12 @@ struct QueueAddCommand: ConsoleCommand {
         name: [.customShort("i"), .customLong("input")],
         help: .init("A file that lists URLs, or - for standard input. Repeatable.", valueName: "list"))
     var lists: [String] = []
+
+    @Option(
+        help: .init(
+            "A file of checksums, such as SHA256SUMS, that must contain the name of each file. Repeatable.",
+            valueName: "file"))
+    var checksumFile: [String] = []
 
     @Option(help: .init("The user that the downloads are for.", valueName: "name"))
     var user: String?
@@ -86,7 +92,7 @@ struct QueueAddCommand: ConsoleCommand {
         }
         return try await QueueAdd(
             database: QueueDatabase(name: queue.db, command: "add"), urls: urls, lists: lists, directory: directory,
-            user: user, batch: batch, priority: priority, isJSON: json, console: console
+            checksumFiles: checksumFile, user: user, batch: batch, priority: priority, isJSON: json, console: console
         ).run()
     }
 }
@@ -120,6 +126,7 @@ private struct QueueAdd: Sendable {
     var urls: [String]
     var lists: [String]
     var directory: String
+    var checksumFiles: [String]
     var user: String?
     var batch: String?
     var priority: Int
@@ -134,10 +141,13 @@ private struct QueueAdd: Sendable {
     func run() async throws -> ExitStatus {
         // Checks the name before the lists are read, because standard input may take a long time.
         _ = try database.store()
+        let maker = RequestMaker(
+            directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute,
+            checksums: try await ChecksumFile.read(checksumFiles))
         let entries = try await QueueEntries(urls: urls, lists: lists)
-        try await check(entries)
+        try await check(entries, maker)
         let result = try await database.withQueue(creating: true) { downloads in
-            let result = try await add(entries, to: downloads)
+            let result = try await add(entries, maker, to: downloads)
             await report(result)
             return result
         }
@@ -149,13 +159,9 @@ private struct QueueAdd: Sendable {
         return result.conflicts.isEmpty ? .success : .other
     }
 
-    private var requestMaker: RequestMaker {
-        RequestMaker(directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute)
-    }
-
     /// Checks all entries. Throws a ``CommandFailure`` with the first problems and the number of the others.
-    private func check(_ entries: QueueEntries) async throws {
-        var maker = requestMaker
+    private func check(_ entries: QueueEntries, _ maker: RequestMaker) async throws {
+        var maker = maker
         do throws(RequestMaker.Problem) { try maker.checkDirectory() } catch {
             throw CommandFailure(.usage, "\(error.line) See 'sluice queue add --help'.")
         }
@@ -187,9 +193,11 @@ private struct QueueAdd: Sendable {
     }
 
     /// Adds the entries in chunks. Stops between two chunks if the task is cancelled.
-    private func add(_ entries: QueueEntries, to downloads: DownloadCoordinator) async throws -> Result {
+    private func add(
+        _ entries: QueueEntries, _ maker: RequestMaker, to downloads: DownloadCoordinator
+    ) async throws -> Result {
         var result = Result()
-        var maker = requestMaker
+        var maker = maker
         var requests: [DownloadRequest] = []
         // A list that changes between the passes may have new problems.
         do {

@@ -30,6 +30,7 @@ final class CoordinatorCore: Sendable {
     let timing: CoordinatorTiming
     let observers = QueueObservers()
     let knownTargets = KnownTargets()
+    let bandwidth: Bandwidth<ContinuousClock>
     /// Called at each step of each job, for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     private let state = Lock(State())
@@ -62,6 +63,8 @@ final class CoordinatorCore: Sendable {
         self.files = files
         self.timing = timing
         self.onPhase = onPhase
+        bandwidth = Bandwidth(
+            total: configuration.maximumRate, perHost: configuration.maximumRatePerHost, clock: ContinuousClock())
     }
 
     /// If a store isn't shared, nobody else can take over its jobs. If their leases expired while this process was suspended, it would run

@@ -15,6 +15,8 @@ struct DownloadAttempt: Sendable {
     /// Whether the file is in or below the worker's own directory, so a failure may be the worker's fault.
     let isInOwnDirectory: Bool
     var mayResume = true
+    /// Whether there is a file with the target's name, whose checksum decides whether the download is done.
+    var verifiesTarget = false
 
     var id: JobID { job.lease.job }
     /// The number of this attempt, starting at 1. The failure count comes from the store, and another program may have damaged it.
@@ -33,8 +35,7 @@ struct DownloadAttempt: Sendable {
             if let resolution, case let host = DownloadRequest.host(of: resolution.url), host != job.host {
                 return moved(to: host)
             }
-            let transfer = try await makeTransfer(resolution)
-            let result = try await result(of: transfer)
+            let result = try await result(resolution)
             engine.state.withLock { $0.reach.noteReached(job.host) }
             let outcome: DownloadEvent.Outcome = result.isSkipped ? .skipped : .done(fileSize: result.bytes)
             var settled = settledJob(.done(bytes: result.bytes), .finished(download: id, outcome: outcome))
@@ -49,12 +50,34 @@ struct DownloadAttempt: Sendable {
     }
 
     /// If another program removed the directory in the meantime, creates it again and repeats the transfer once.
-    private func result(of transfer: Transfer) async throws -> TransferResult {
+    private func result(_ resolution: DownloadResolution?) async throws -> TransferResult {
         do {
-            return try await transfer.run()
+            return try await timed(resolution)
         } catch let error as TransferError where error.fileError?.code == .notFound {
             guard await engine.directories.makeAgain(job.request.directory) else { throw error }
-            return try await transfer.run()
+            return try await timed(resolution)
+        }
+    }
+
+    /// Runs a transfer within the time limit.
+    private func timed(_ resolution: DownloadResolution?) async throws -> TransferResult {
+        guard let limit = configuration.maximumTime else { return try await makeTransfer(resolution).run() }
+        return try await withThrowingTaskGroup(of: TransferResult?.self) { group in
+            group.addTask { try await makeTransfer(resolution).run() }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            if let first = try await group.next(), let result = first { return result }
+            // The time is over, or this task is cancelled. Either way, the transfer may just have ended.
+            group.cancelAll()
+            do {
+                if let last = try await group.next(), let result = last { return result }
+            } catch let error as CancellationError {
+                if Task.isCancelled { throw error }
+            }
+            throw TransferError(.tookTooLong, url: job.request.url, detail: "more than \(limit / .seconds(1)) s")
         }
     }
 
@@ -91,7 +114,9 @@ struct DownloadAttempt: Sendable {
             request: request, resolvedURL: resolution?.url, transport: engine.core.transport,
             files: engine.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
-            mayBePublished: job.mayBePublished,
+            verifiesTarget: verifiesTarget, mayBePublished: job.mayBePublished,
+            maximumSize: configuration.maximumSize,
+            pace: { [host = job.host] in try await engine.core.bandwidth.pass($0, from: host) },
             onResponse: { engine.report(.responded(download: id, totalBytes: $0, resumedBytes: $1)) },
             onReceived: { engine.report(.received(download: id, receivedBytes: $0)) },
             onPhase: { engine.core.onPhase(id, .transfer($0)) })
@@ -265,6 +290,10 @@ extension DownloadAttempt {
     }
 
     private mutating func prepare(for target: TargetFacts) async -> SettledJob? {
+        if job.request.checksum != nil, case .file = target.target {
+            verifiesTarget = true
+            return nil
+        }
         switch target.decision(existing: configuration.existing, mayBePublished: job.mayBePublished) {
         case .download(let resuming):
             mayResume = resuming

@@ -74,7 +74,10 @@ extension DownloadCoordinator {
             await TargetFacts.of(indices.lazy.map { resolved[$0] }, using: files) { [indices] offset, facts in
                 let index = indices[offset]
                 // A job is needed to remove what an earlier attempt left behind.
-                if case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false) {
+                // So is it to verify a checksum.
+                if resolved[index].checksum == nil,
+                    case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false)
+                {
                     skipped.insert(index)
                 } else {
                     targets[index] = facts

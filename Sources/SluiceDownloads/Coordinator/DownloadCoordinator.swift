@@ -26,8 +26,9 @@ public import Foundation
 /// queue runs or not.
 ///
 /// **Limits.** The ``Limits`` are exact. If several coordinators share a store, give them the same limits, which then hold for all of them
-/// together. The host is the host of the request's URL; redirects aren't counted. There is no limit on the size or duration of a download,
-/// but the transport gives up if the server sends nothing.
+/// together. The host is the host of the request's URL; redirects aren't counted. A configuration can also limit
+/// rates, sizes and times; without it, there is no limit on the size or duration of a download, but the transport gives up if the server
+/// sends nothing.
 ///
 /// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)-([DownloadRequest],_,_)`` returns.
 /// A killed process loses no download and leaves no partial file under a final name. The next run continues, even in the middle of a file
@@ -63,6 +64,20 @@ public final class DownloadCoordinator: Sendable {
         /// can call the function concurrently, and each counts toward the limits while it waits. If the function throws, the download fails
         /// without a retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
+        /// The most bytes per second that all downloads together receive, or `nil` for no limit.
+        ///
+        /// While a download waits, the transport stops reading, which slows the server down. The bytes that the system and the transport
+        /// buffer come on top of the limit, once for each connection. ``DownloadCoordinator/setMaximumRate(_:perHost:)`` changes it while
+        /// downloads run. Each coordinator has its own limit, even if several share a queue.
+        public var maximumRate: Int?
+        /// The most bytes per second that the downloads from one host receive, or `nil` for no limit. The host is ``DownloadRequest/host``.
+        public var maximumRatePerHost: Int?
+        /// The most bytes of a file, or `nil` for no limit. A larger one fails with `TransferError.Code.tooLarge`, as soon as the server
+        /// announces its length or too many bytes have arrived.
+        public var maximumSize: Int64?
+        /// The time limit of each attempt, or `nil` for none. An attempt that takes longer fails with `TransferError.Code.tookTooLong` and isn't
+        /// retried. If the server supports that, the partial file stays, and the next download of the file continues it.
+        public var maximumTime: Duration?
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
         /// The number of ended downloads that the queue keeps. Beyond that, runs remove the oldest ones in the background, once a minute.
@@ -112,8 +127,8 @@ public final class DownloadCoordinator: Sendable {
     ///   - limits: The limits on concurrent downloads.
     ///   - configuration: The other settings.
     ///   - files: The engine that writes the files.
-    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
-    ///   file URL.
+    /// - Precondition: Each limit, each rate and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is
+    ///   `nil` or a file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared
@@ -143,8 +158,8 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// A coordinator without `resolve` never starts such downloads, and leaves them to other coordinators that share the queue.
     ///
-    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
-    ///   file URL.
+    /// - Precondition: Each limit, each rate and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is
+    ///   `nil` or a file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared,
@@ -162,8 +177,8 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// See ``init(store:transport:limits:configuration:using:resolve:)-(_,_,_,_,_,(String,String?)->DownloadResolution)``.
     ///
-    /// - Precondition: Each limit and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is `nil` or a
-    ///   file URL.
+    /// - Precondition: Each limit, each rate and the circuit breaker's `maximumFailures` are at least 1, and `configuration.directory` is
+    ///   `nil` or a file URL.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared,
@@ -192,6 +207,7 @@ public final class DownloadCoordinator: Sendable {
     ) {
         limits.check()
         configuration.circuitBreaker?.check()
+        Self.check(configuration.maximumRate, configuration.maximumRatePerHost)
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
         }
@@ -201,6 +217,26 @@ public final class DownloadCoordinator: Sendable {
     }
 
     deinit { core.abandon() }
+
+    /// Changes ``Configuration/maximumRate`` and ``Configuration/maximumRatePerHost`` while downloads run, for example at night.
+    ///
+    ///     downloads.setMaximumRate(2_000_000)             // 2 MB/s in total, no limit per host
+    ///     downloads.setMaximumRate(nil)                   // no limit
+    ///
+    /// - Parameters:
+    ///   - rate: The most bytes per second that all downloads together receive, or `nil` for no limit.
+    ///   - perHost: The most bytes per second from one host, or `nil` for no limit.
+    /// - Precondition: The rates are at least 1.
+    public func setMaximumRate(_ rate: Int?, perHost: Int? = nil) {
+        Self.check(rate, perHost)
+        core.bandwidth.set(total: rate, perHost: perHost)
+    }
+
+    private static func check(_ rates: Int?...) {
+        for case let rate? in rates {
+            precondition(rate >= 1, "A coordinator's maximum rate must be at least 1 byte per second; it is \(rate).")
+        }
+    }
 
     /// Opens the queue now instead of when an operation first needs it.
     ///

@@ -41,7 +41,8 @@ enum FailureScope: Sendable, Hashable {
         .hostNotFound: .network, .connectTimedOut: .network, .connectionFailed: .network, .proxyFailed: .network,
         .connectionRefused: .host, .tlsFailed: .server, .stalled: .server, .connectionClosed: .server,
         .protocolViolation: .server, .bodyTooShort: .server, .bodyTooLong: .server, .tooManyRedirects: .server,
-        .redirectRefused: .server, .unexpectedCoding: .server, .shutDown: .worker,
+        .redirectRefused: .server, .digestMismatch: .server, .tooLarge: .server, .tookTooLong: .server,
+        .invalidCredentials: .server, .unexpectedCoding: .server, .shutDown: .worker,
     ]
 
     private static let fileCodes: [FileError.Code: FailureScope] = [

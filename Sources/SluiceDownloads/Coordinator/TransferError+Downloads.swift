@@ -14,6 +14,16 @@ extension TransferError.Code {
     /// The file's name is one that downloads use for their partial files.
     public static let nameReserved = Self(
         "nameReserved", "The file's name is reserved for partial files", "Choose another name.")
+    /// The bytes don't have the expected checksum, or the digest that the server sent with them (RFC 9530). Nothing was published.
+    public static let digestMismatch = Self(
+        "digestMismatch", "The file isn't the expected one",
+        "Check the checksum and the URL, because the server has another file, or it was damaged on the way.")
+    /// The file is larger than the coordinator's `maximumSize`.
+    public static let tooLarge = Self(
+        "tooLarge", "The file is too large", "Allow larger files, or leave out this one.")
+    /// An attempt took longer than the coordinator's `maximumTime`.
+    public static let tookTooLong = Self(
+        "tookTooLong", "The download took too long", "Allow more time, or run it again to continue it.")
     /// An earlier request in the list writes the same file.
     public static let targetTaken = Self(
         "targetTaken", "Another request in the list writes the same file", "Give one of the requests another name.")
@@ -78,6 +88,36 @@ extension TransferError {
     static func fileExists(_ request: DownloadRequest) -> TransferError {
         TransferError(.fileExists, url: request.url, message: "The file '\(request.targetText)' exists.")
     }
+
+    static func digestMismatch(
+        _ expected: TransferDigests.Expectation, found: Checksum, of request: DownloadRequest
+    ) -> TransferError {
+        let title = found.algorithm.title
+        switch expected.source {
+        case .request:
+            return TransferError(
+                .digestMismatch, url: request.url,
+                message: "The file's \(title) is \(found.bytes.hexadecimal), not the expected "
+                    + "\(expected.checksum.bytes.hexadecimal).")
+        case .reprDigest, .contentDigest:
+            let field = expected.source == .reprDigest ? "Repr-Digest" : "Content-Digest"
+            return TransferError(
+                .digestMismatch, url: request.url,
+                message: "The received bytes don't have the \(title) in the server's \(field).",
+                remedy: "Try again, and report it to the server's operator if it happens again.")
+        }
+    }
+
+    /// An existing file that should count as the downloaded one.
+    static func existingFileDiffers(_ request: DownloadRequest, found: Checksum) -> TransferError {
+        TransferError(
+            .digestMismatch, url: request.url,
+            message: "The file '\(request.targetText)' exists, and its \(found.algorithm.title) is "
+                + "\(found.bytes.hexadecimal), not the expected \(request.checksum?.bytes.hexadecimal ?? "one").",
+            remedy: remedyForExistingFile)
+    }
+
+    package static let remedyForExistingFile = "Replace it, or choose another name or directory."
 
     /// - Parameter error: Only its type is in the message, which is stored; the description may contain a secret.
     static func headerFieldsFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {

@@ -89,6 +89,9 @@ struct MemoryQueueState {
             let id = same.id
             if !same.state.isFinal {
                 join(id, element)
+                if let checksum = request.checksum, let index = jobs.index(forKey: id) {
+                    jobs.values[index].download.request.checksum = checksum
+                }
                 return EnqueuedJob(id: id, admission: .joined)
             }
             if same.state == .done, options.keepsFinished {

@@ -10,7 +10,7 @@ import Foundation
 
 extension DownloadRequest: Codable {
     private enum CodingKeys: String, CodingKey {
-        case url, directory, name, user, priority
+        case url, directory, name, user, priority, checksum
     }
 
     /// Encodes the request without its ``headerFields``. The URL is encoded unchanged, so it may contain secrets.
@@ -22,11 +22,13 @@ extension DownloadRequest: Codable {
         try container.encode(name, forKey: .name)
         try container.encodeIfPresent(user, forKey: .user)
         try container.encode(priority, forKey: .priority)
+        try container.encodeIfPresent(checksum?.description, forKey: .checksum)
     }
 
     /// Decodes a request without header fields. A name that isn't safe is made safe.
     ///
-    /// - Throws: `DecodingError` if a value is missing or isn't a URL, or if the directory is neither a file URL nor a safe relative one.
+    /// - Throws: `DecodingError` if a value is missing or isn't a URL, or if the directory is neither a file URL nor a safe relative one, or if
+    ///   the checksum isn't one.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let url = try container.url(forKey: .url)
@@ -39,6 +41,12 @@ extension DownloadRequest: Codable {
             url, directory, name: try container.decodeIfPresent(String.self, forKey: .name),
             user: try container.decodeIfPresent(String.self, forKey: .user),
             priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? 0)
+        guard let text = try container.decodeIfPresent(String.self, forKey: .checksum) else { return }
+        guard let checksum = Checksum(text) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .checksum, in: container, debugDescription: "The text isn't a checksum.")
+        }
+        self.checksum = checksum
     }
 }
 

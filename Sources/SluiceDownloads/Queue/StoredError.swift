@@ -40,11 +40,12 @@ struct StoredError: Codable {
             // The exchange with the server.
             TransferError.Code.invalidURL, .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut,
             .proxyFailed, .tlsFailed, .stalled, .connectionClosed, .protocolViolation, .tooManyRedirects,
-            .redirectRefused, .shutDown,
+            .redirectRefused, .invalidCredentials, .shutDown,
             // The response and the file.
             .status, .bodyTooShort, .bodyTooLong, .unexpectedCoding, .file,
             // Downloads.
-            .fileExists, .nameReserved, .targetTaken, .alreadyQueued, .removed, .paused, .headerFieldsFailed,
+            .fileExists, .digestMismatch, .tooLarge, .tookTooLong, .nameReserved, .targetTaken, .alreadyQueued,
+            .removed, .paused, .headerFieldsFailed,
             .resolutionFailed, .unknown,
         ].map { ($0.description, $0) })
 }

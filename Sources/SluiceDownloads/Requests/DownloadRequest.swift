@@ -1,6 +1,6 @@
 public import HTTPTypes
 public import SluiceFiles
-import SluiceHTTP
+public import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -45,6 +45,15 @@ public struct DownloadRequest: Sendable, Hashable {
     public var user: String?
     /// The priority. Waiting requests with a higher priority start first.
     public var priority: Int
+    /// The checksum that the file must have, or `nil` if it isn't known. A queue stores it.
+    ///
+    ///     var request = DownloadRequest(url, to: music)
+    ///     request.checksum = Checksum("sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+    ///
+    /// A download with other bytes fails with `TransferError.Code.digestMismatch`, and gets no file. An existing file with this checksum counts
+    /// as the downloaded one, whatever ``DownloadCoordinator/Configuration/existing`` says; with another, it isn't skipped. If a request joins
+    /// an unfinished download, its checksum counts from the next attempt on.
+    public var checksum: Checksum?
 
     /// Creates a request to download `url` to a file in `directory`.
     ///
@@ -189,11 +198,18 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     /// Creates a request from the parts that a queue stored. Returns `nil` if another program damaged them.
-    package init?(storedURL: String, directory: String, name: String, user: String, priority: Int) {
+    package init?(
+        storedURL: String, directory: String, name: String, user: String, priority: Int, checksum: String? = nil
+    ) {
         guard let url = URL(string: storedURL), let directory = URL(string: directory).flatMap(TargetDirectory.of),
             SafeFileName.isSafe(name)
         else { return nil }
         self.init(url, directory, name: name, user: user.isEmpty ? nil : user, priority: priority)
+        // A file that another program changed must not be taken for verified.
+        if let checksum {
+            guard let known = Checksum(checksum) else { return nil }
+            self.checksum = known
+        }
     }
 
     private static func safe(_ name: String, for url: URL) -> String {
@@ -390,7 +406,7 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
             children: [
                 "url": url.redactedForDisplay, "directory": directory, "name": name,
                 "headerFields": headerFields.map { "\($0.name): \($0.redactedInRequest)" }, "user": user as Any,
-                "priority": priority,
+                "priority": priority, "checksum": checksum as Any,
             ])
     }
 }

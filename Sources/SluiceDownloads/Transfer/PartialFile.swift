@@ -251,6 +251,7 @@ final class PartialFile {
         switch error {
         case let error as FileError: CheckpointedFile.isDamaging(error) || error.code == .replaced
         case TransferFailure.length(let announced, let received): received > announced
+        case TransferFailure.digest, TransferFailure.tooLarge: true
         default: false
         }
     }

@@ -22,6 +22,7 @@ import Foundation
 ///   them otherwise. Bytes that a failed disk may have lost are removed.
 /// - If the file has changed on the server, it is downloaded from its first byte. That isn't an error.
 /// - A body that is known to be small is kept in memory and written in one step if there is no partial file.
+/// - If the request has a checksum, or the server sends a digest, other bytes fail the transfer and are removed (``TransferDigests``).
 /// - If a process is killed after publishing the file but before recording that, see ``mayBePublished``.
 struct Transfer {
     let request: DownloadRequest
@@ -33,10 +34,16 @@ struct Transfer {
     let durability: Durability
     /// Whether an earlier attempt may have left a partial file. If false, the transfer skips a lookup.
     var mayResume = true
+    /// Whether a file with the target's name may be the requested one. If it has the request's checksum, the transfer is complete.
+    var verifiesTarget = false
     /// Whether an earlier attempt at this job may have published the file and died before that was recorded. If the target is that file, or
     /// a small file with the same bytes, the transfer is complete.
     var mayBePublished = false
     var checkpoints = CheckpointPolicy()
+    /// The most bytes of the file; `nil` for no limit.
+    var maximumSize: Int64?
+    /// Called after bytes were written, with their number. Waits as long as the rate limits say.
+    var pace: @Sendable (Int) async throws -> Void = { _ in }
     /// Called when a response contains bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
     let onResponse: (_ announced: Int64?, _ present: Int64) -> Void
     /// Called each time bytes arrive, with the number of bytes so far.
@@ -51,6 +58,7 @@ struct Transfer {
     /// - Throws: `TransferError`; `CancellationError`, after the kept bytes are on the disk as ``durability`` requires.
     func run() async throws -> TransferResult {
         do {
+            if verifiesTarget, let result = try await resultOfVerifying() { return result }
             if mayBePublished, let result = try await resultOfEarlierAttempt() { return result }
             let partial = mayResume ? try await openPartial(.ifCheckpointed) : nil
             var exchanges = TransferExchanges(transfer: self, partial: partial)
@@ -104,6 +112,25 @@ struct Transfer {
     }
 
     // MARK: The target
+
+    /// Returns the result if the target has the request's checksum, or `nil` if it is to be replaced or has disappeared.
+    private func resultOfVerifying() async throws -> TransferResult? {
+        guard let checksum = request.checksum else { return nil }
+        let found: Checksum
+        do {
+            found = try await TransferDigests.checksum(checksum.algorithm, of: request.target, using: files)
+        } catch let error as FileError where error.code == .notFound {
+            return nil
+        }
+        if found == checksum {
+            return await skipped(try await files.status(of: request.target)?.size ?? 0)
+        }
+        switch existing {
+        case .replace: return nil
+        case .skip: throw TransferError.existingFileDiffers(request, found: found)
+        case .fail: throw TransferError.fileExists(request)
+        }
+    }
 
     /// Returns the result if an earlier attempt published the file, or if an existing file is skipped. For other jobs, the targets were
     /// inspected when the attempts were prepared, many in one step.
@@ -175,6 +202,9 @@ struct Transfer {
         case .status(let status): TransferError(status: status, url: request.url)
         case .length(let announced, let received):
             .length(announced: announced, received: received, url: request.url)
+        case .digest(let expected, let found): .digestMismatch(expected, found: found, of: request)
+        case .tooLarge(let limit):
+            TransferError(.tooLarge, url: request.url, detail: "more than \(limit) bytes")
         case .range(let detail):
             TransferError(
                 .protocolViolation, url: request.url, detail: detail,
@@ -219,11 +249,13 @@ private struct TransferExchanges {
     private(set) var partial: PartialFile?
     /// The body that was written in one step, without a partial file.
     private(set) var smallBody = Data()
+    private let digests: TransferDigests
 
     init(transfer: Transfer, partial: PartialFile?) {
         self.transfer = transfer
         self.partial = partial
         machine = TransferStateMachine(present: partial?.present)
+        digests = TransferDigests(requested: transfer.request.checksum)
     }
 
     mutating func run() async throws -> TransferResult {
@@ -231,7 +263,9 @@ private struct TransferExchanges {
             let response = try await ask()
             switch try answer(of: response) {
             case .whole(let announced, let validator):
+                try check(announced)
                 transfer.onResponse(announced, 0)
+                digests.begin(response.headerFields)
                 if partial == nil, let announced, announced <= Transfer.smallBody {
                     return try await storeSmall(response.body, of: announced)
                 }
@@ -239,24 +273,37 @@ private struct TransferExchanges {
                 try await partial.begin(validator, total: announced)
                 guard try await receive(response.body, into: partial) else { continue }
             case .rest(let offset, let total):
+                try check(total)
                 let partial = try await openPartial()
                 try await partial.resume(at: offset)
                 transfer.onResponse(total, offset)
+                try await resumeDigests(at: offset, response.headerFields)
                 guard try await receive(response.body, into: partial) else { continue }
             case .complete(let size):
                 let partial = try await openPartial()
                 try await partial.resume(at: size)
                 transfer.onResponse(size, size)
+                try await resumeDigests(at: size, [:])
                 return try await publish(partial, size)
             case .startAgain:
                 try await partial?.empty()
                 continue
             }
-            if case .complete(let size) = try machine.ended() {
+            let end = try machine.ended()
+            try digests.verifyMessage()
+            if case .complete(let size) = end {
                 let partial = try await openPartial()
                 return try await publish(partial, size)
             }
         }
+    }
+
+    private func check(_ size: Int64?) throws(TransferFailure) {
+        if let size, let limit = transfer.maximumSize, size > limit { throw .tooLarge(limit: limit) }
+    }
+
+    private func resumeDigests(at offset: Int64, _ fields: HTTPFields) async throws {
+        try await digests.resume(at: offset, of: transfer.request.partialTarget, fields, using: transfer.files)
     }
 
     private func ask() async throws -> TransportResponse {
@@ -310,10 +357,13 @@ private struct TransferExchanges {
                 } else {
                     data.append(chunk)
                 }
+                digests.update(chunk)
                 transfer.onReceived(received)
             }
+            try await transfer.pace(batch.reduce(0) { $0 + $1.count })
         }
         _ = try machine.ended()
+        try digests.verifyFile()
         transfer.onPhase(.complete)
         let options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
@@ -337,6 +387,8 @@ private struct TransferExchanges {
                         try await partial.empty()
                         return false
                     }
+                    try check(received)
+                    digests.update(chunk)
                     transfer.onReceived(received)
                 }
                 // Pass received bytes on to the disk before waiting again.
@@ -346,6 +398,7 @@ private struct TransferExchanges {
                     transfer.onPhase(.receiving)
                 }
                 try await partial.checkpointIfDue(in: &syncs)
+                try await transfer.pace(batch.reduce(0) { $0 + $1.count })
             }
             try await partial.flush()
             if !announced, partial.size > before { transfer.onPhase(.receiving) }
@@ -355,6 +408,7 @@ private struct TransferExchanges {
     }
 
     private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
+        try digests.verifyFile()
         transfer.onPhase(.complete)
         try await partial.publish(
             as: transfer.request.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
@@ -524,4 +578,7 @@ enum TransferFailure: Error, Equatable {
     case length(announced: Int64, received: Int64)
     /// The server's range responses contradict each other or the request, even after the transfer started over.
     case range(String)
+    /// The bytes have another digest than expected.
+    case digest(TransferDigests.Expectation, found: Checksum)
+    case tooLarge(limit: Int64)
 }

@@ -140,7 +140,7 @@ extension DownloadRequest {
         let name: String = try row.value("name")
         let stored = DownloadRequest(
             storedURL: try row.value("url"), directory: try row.value("directory"), name: name, user: user,
-            priority: ~(try row.value("rank", as: Int.self)))
+            priority: ~(try row.value("rank", as: Int.self)), checksum: try row.value("checksum"))
         guard let stored else { throw PostgresError.unreadable("the job named '\(name)'") }
         self = stored
     }

@@ -14,7 +14,7 @@ import SluiceDatabase
 /// both ascend.
 enum QueueSchema {
     static let current = DatabaseSchema(
-        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4])
+        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4, version5])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -227,5 +227,10 @@ enum QueueSchema {
     /// The parts of the last error, as JSON. See ``SluiceHTTP/TransferError/stored``.
     private static let version4: @Sendable (Database) throws -> Void = { database in
         try database.execute(sql: "ALTER TABLE job ADD COLUMN error TEXT")
+    }
+
+    /// The checksum that the file must have, such as `sha256:9f86…`.
+    private static let version5: @Sendable (Database) throws -> Void = { database in
+        try database.execute(sql: "ALTER TABLE job ADD COLUMN checksum TEXT")
     }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import SluiceDatabase
+import SluiceHTTP
 import SluiceFiles
 
 #if canImport(FoundationEssentials)
@@ -90,12 +91,12 @@ extension Database {
     private func insertJob(_ request: DownloadRequest, target: Data, now: Int64) throws -> Int64 {
         try run(
             """
-            INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created)
-            VALUES (?, ?, ?, ?, ?, ?, ?, \(JobState.ready), ?)
+            INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created, checksum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, \(JobState.ready), ?, ?)
             """,
             [
                 request.url.absoluteString, request.directory.absoluteString, request.name, target, request.host,
-                request.isUnresolved, request.priority, now,
+                request.isUnresolved, request.priority, now, request.checksum?.description,
             ])
         return lastInsertedRowID
     }
@@ -119,6 +120,9 @@ extension Database {
             let state = QueuedDownload.State(column: try row.value("state"))
             if !state.isFinal {
                 try join(id, element, now: now)
+                if let checksum = request.checksum {
+                    try run("UPDATE job SET checksum = ? WHERE id = ?", [checksum.description, id])
+                }
                 return EnqueuedJob(id: JobID(rawValue: id), admission: .joined)
             }
             if state == .done, options.keepsFinished {

@@ -232,6 +232,28 @@ extension PostgresQueueSchema {
     ]
 }
 
+// MARK: - Checksums
+
+extension PostgresQueueSchema {
+    /// Sets the checksums of unfinished jobs, which are found by what identifies them. An empty checksum changes nothing.
+    static let setChecksumsFunction = """
+        CREATE FUNCTION set_checksums(
+            p_queue int8, p_now int8, p_urls text[], p_targets bytea[], p_places text[], p_checksums text[]
+        ) RETURNS void LANGUAGE plpgsql \(planning) AS $$
+        DECLARE
+            v_one record;
+        BEGIN
+            FOR v_one IN SELECT * FROM unnest(p_urls, p_targets, p_places, p_checksums) AS one (url, target, place, checksum)
+                WHERE one.checksum <> ''
+            LOOP
+                UPDATE job SET checksum = v_one.checksum WHERE sha256(target) = sha256(v_one.target)
+                    AND \(machine("queue", "place")) = \(machine("p_queue", "v_one.place")) AND target = v_one.target
+                    AND \(resource("url")) = \(resource("v_one.url")) AND state IN (\(unfinished));
+            END LOOP;
+        END $$
+        """
+}
+
 // MARK: - Jobs of another queue
 
 extension PostgresQueueSchema {

@@ -25,7 +25,8 @@ internal import SluiceDownloads
 enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
-            application: "queue", namespace: namespace, migrations: [version1, version2, version3, version4, version5])
+            application: "queue", namespace: namespace,
+            migrations: [version1, version2, version3, version4, version5, version6])
     }
 
     private static let version1 = tables + functions
@@ -51,7 +52,15 @@ enum PostgresQueueSchema {
     ]
 
     /// Removing a job from its lines doesn't look at other lanes, whatever the statistics say.
-    private static let version5 = replacedFunctions
+    private static let version5 = ["DROP FUNCTION IF EXISTS claim"] + replacedFunctions
+
+    /// The checksum that the file must have. Claims and changes return it.
+    private static let version6 =
+        [
+            "ALTER TABLE job ADD COLUMN checksum text",
+            "CREATE OR REPLACE VIEW download AS \(download(and: ", error, checksum"))",
+            "DROP FUNCTION change", changeFunction, "DROP FUNCTION claim",
+        ] + replacedFunctions + [setChecksumsFunction]
 
     private static let replacedFunctions =
         functions.filter { $0.contains("CREATE FUNCTION") }

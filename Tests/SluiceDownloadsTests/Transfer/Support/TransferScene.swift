@@ -30,11 +30,13 @@ struct TransferScene: Sendable {
 
     func transfer(
         files: FileIO = .shared, existing: ExistingFile = .fail, durability: Durability = .none,
-        mayBePublished: Bool = false, checkpoints: CheckpointPolicy = CheckpointPolicy(),
+        mayBePublished: Bool = false, checksum: Checksum? = nil, checkpoints: CheckpointPolicy = CheckpointPolicy(),
         onResponse: @escaping (Int64?, Int64) -> Void = { _, _ in }, onReceived: @escaping (Int64) -> Void = { _ in },
         onPhase: @escaping (TransferPhase) -> Void = { _ in }
     ) -> Transfer {
-        Transfer(
+        var request = request
+        request.checksum = checksum
+        return Transfer(
             request: request, transport: transport, files: files, existing: existing, durability: durability,
             mayBePublished: mayBePublished, checkpoints: checkpoints, onResponse: onResponse, onReceived: onReceived,
             onPhase: {

@@ -36,7 +36,7 @@ package struct SHA256Digest: ~Copyable {
     }
 
     #if !canImport(CryptoKit)
-    deinit { csluice_sha256_free(state) }
+    deinit { csluice_digest_free(state) }
     #endif
 
     package mutating func update(_ bytes: some ContiguousBytes) {
@@ -45,7 +45,7 @@ package struct SHA256Digest: ~Copyable {
             hash.update(bufferPointer: bytes)
             #else
             precondition(
-                csluice_sha256_update(state, bytes.baseAddress, bytes.count),
+                csluice_digest_update(state, bytes.baseAddress, bytes.count),
                 "libcrypto couldn't add \(bytes.count) bytes to a SHA-256 digest.")
             #endif
         }
@@ -56,7 +56,7 @@ package struct SHA256Digest: ~Copyable {
         Array(hash.finalize())
         #else
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            precondition(csluice_sha256_end(state, buffer.baseAddress!), "libcrypto couldn't finish a SHA-256 digest.")
+            precondition(csluice_digest_end(state, buffer.baseAddress!), "libcrypto couldn't finish a SHA-256 digest.")
             count = 32
         }
         #endif

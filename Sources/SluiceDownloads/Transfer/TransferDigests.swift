@@ -1,0 +1,137 @@
+import HTTPTypes
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Computes the digests of a transfer's bytes while they arrive, and compares them with the expected ones.
+///
+/// | what is expected | says something about | is verified |
+/// |---|---|---|
+/// | ``DownloadRequest/checksum`` | the file | before the file gets its name |
+/// | `Repr-Digest` (RFC 9530, section 3) | the file, also in a response with a part | before the file gets its name |
+/// | `Content-Digest` (section 2) | the bytes of one response | when the response has ended |
+///
+/// Of several digests in a field, the strongest counts. The digests of an encoded body aren't verified, because an engine may have decoded it.
+/// The bytes of an earlier attempt are read from the partial file.
+final class TransferDigests {
+    /// An expected digest, and where it comes from.
+    struct Expectation: Equatable {
+        enum Source: Equatable { case request, reprDigest, contentDigest }
+
+        var checksum: Checksum
+        var source: Source
+    }
+
+    private let requested: Checksum?
+    private var ofFile: [Expectation] = []
+    private var ofMessage: Expectation?
+    /// One for each algorithm that a digest of the file needs.
+    private var running: [RunningChecksum] = []
+    /// The number of the file's bytes that are in the running digests.
+    private var count: Int64 = 0
+    private var message: RunningChecksum?
+
+    init(requested: Checksum?) { self.requested = requested }
+
+    // MARK: Responses
+
+    /// Begins a response that contains the whole file.
+    func begin(_ fields: HTTPFields) {
+        expect(fields)
+        // The response and the file have the same bytes.
+        if let ofMessage { ofFile.append(ofMessage) }
+        (ofMessage, message) = (nil, nil)
+        restart()
+    }
+
+    /// Begins a response that contains the rest of the file after `offset` bytes, or nothing because they are all there.
+    func resume(at offset: Int64, of file: URL, _ fields: HTTPFields, using files: FileIO) async throws {
+        expect(fields)
+        message = ofMessage.map { RunningChecksum($0.checksum.algorithm) }
+        let isComputed = count == offset && needed.isSubset(of: running.map(\.algorithm))
+        guard !needed.isEmpty, !isComputed else { return }
+        restart()
+        for try await chunk in file.chunks(using: files) where count < offset {
+            add(chunk.prefix(Int(clamping: offset - count)))
+        }
+    }
+
+    private func expect(_ fields: HTTPFields) {
+        ofFile = requested.map { [Expectation(checksum: $0, source: .request)] } ?? []
+        ofMessage = nil
+        guard [nil, "", "identity"].contains(fields[.contentEncoding]?.lowercased()) else { return }
+        if let strongest = Self.strongest(fields[.reprDigest]) {
+            ofFile.append(Expectation(checksum: strongest, source: .reprDigest))
+        }
+        // A cache that combines parts may pass on the digest of one of them.
+        if fields[.age] == nil, let strongest = Self.strongest(fields[.contentDigest]) {
+            ofMessage = Expectation(checksum: strongest, source: .contentDigest)
+        }
+    }
+
+    private static func strongest(_ field: String?) -> Checksum? {
+        field.flatMap { Checksum.inField($0).max { $0.bytes.count < $1.bytes.count } }
+    }
+
+    private var needed: Set<Checksum.Algorithm> { Set(ofFile.map(\.checksum.algorithm)) }
+
+    private func restart() {
+        running = needed.map { RunningChecksum($0) }
+        count = 0
+    }
+
+    // MARK: Bytes
+
+    func update(_ chunk: Data) {
+        if !running.isEmpty { add(chunk) }
+        message?.update(chunk)
+    }
+
+    private func add(_ chunk: Data) {
+        for digest in running { digest.update(chunk) }
+        count += Int64(chunk.count)
+    }
+
+    // MARK: Ends
+
+    /// Call this when a response has ended as announced.
+    func verifyMessage() throws(TransferFailure) {
+        guard let expected = ofMessage, let message else { return }
+        (ofMessage, self.message) = (nil, nil)
+        let found = message.finish()
+        guard found == expected.checksum else { throw .digest(expected, found: found) }
+    }
+
+    /// Call this once, when all bytes of the file have arrived.
+    func verifyFile() throws(TransferFailure) {
+        let found = running.map { $0.finish() }
+        running = []
+        for expected in ofFile {
+            guard let same = found.first(where: { $0.algorithm == expected.checksum.algorithm }) else {
+                preconditionFailure("A digest of the file wasn't computed.")
+            }
+            guard same == expected.checksum else { throw .digest(expected, found: same) }
+        }
+    }
+
+    /// Returns the checksum of a file's bytes.
+    static func checksum(
+        _ algorithm: Checksum.Algorithm, of file: URL, using files: FileIO
+    ) async throws -> Checksum {
+        let running = RunningChecksum(algorithm)
+        for try await chunk in file.chunks(using: files) { running.update(chunk) }
+        return running.finish()
+    }
+}
+
+extension HTTPField.Name {
+    /// The digest of the whole file (RFC 9530, section 3).
+    static let reprDigest = Self("Repr-Digest")!
+    /// The digest of the bytes of one message (RFC 9530, section 2).
+    static let contentDigest = Self("Content-Digest")!
+}

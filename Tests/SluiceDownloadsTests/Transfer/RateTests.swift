@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceDownloads
+
+@Suite(.timeLimit(.minutes(15))) struct `Limits of rate, size and time` {
+    private static let content = bytes(1_000_000)
+
+    @Test func `bytes pass at the rate, from the first one on`() async throws {
+        let clock = ManualClock()
+        let bandwidth = Bandwidth(total: 1000, perHost: nil, clock: clock)
+        let passed = Recorder<Int>()
+        let passing = Task {
+            for count in [250, 100, 150, 500] {
+                try await bandwidth.pass(count, from: "a.example")
+                passed.note(count)
+            }
+        }
+        for expected in [[], [250], [250, 100], [250, 100, 150], [250, 100, 150]] {
+            await clock.sleepers(1)
+            #expect(passed.values == expected)
+            clock.advance(by: .milliseconds(expected.count == 1 ? 100 : expected.count == 2 ? 150 : 250))
+        }
+        try await passing.value
+        // A limit that is taken away holds nobody up.
+        bandwidth.set(total: nil, perHost: nil)
+        try await bandwidth.pass(.max, from: "a.example")
+    }
+
+    @Test func `one host doesn't use the rate of another`() async throws {
+        let clock = ManualClock()
+        let bandwidth = Bandwidth(total: nil, perHost: 1000, clock: clock)
+        // A quarter of a second may come at once.
+        try await bandwidth.pass(250, from: "a.example")
+        let waiting = Task { try await bandwidth.pass(250, from: "a.example") }
+        await clock.sleepers(1)
+        try await bandwidth.pass(250, from: "b.example")
+        clock.advance(by: .milliseconds(250))
+        try await waiting.value
+    }
+
+    @Test func `a cancelled download doesn't wait for its bytes`() async throws {
+        let clock = ManualClock()
+        let bandwidth = Bandwidth(total: 4, perHost: nil, clock: clock)
+        let waiting = Task { try await bandwidth.pass(1_000_000, from: "a.example") }
+        await clock.sleepers(1)
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
+    @Test(arguments: [1_000_000, 1000]) func `every byte of a body counts`(size: Int) async throws {
+        try await TransferScene.with { request in
+            .file(Array(Self.content.prefix(size)), etag: "\"v1\"", request: request)
+        } during: { scene in
+            let paced = Recorder<Int>()
+            var transfer = scene.transfer()
+            transfer.pace = { paced.note($0) }
+            let result = try await transfer.run()
+            #expect(result.bytes == size)
+            #expect(paced.values.reduce(0, +) == size)
+        }
+    }
+
+    @Test(arguments: [1_000_000, 1000], [true, false]) func `a file that is too large fails, and nothing is kept`(
+        size: Int, hasLength: Bool
+    ) async throws {
+        for isAllowed in [true, false] {
+            try await downloading { _ in
+                OriginResponse(
+                    headerFields: [.eTag: "\"v1\""], announcedLength: hasLength ? size : nil,
+                    steps: [.send(Array(Self.content.prefix(size)))])
+            } during: { downloader, origin, directory in
+                var downloader = downloader
+                downloader.configuration.maximumSize = Int64(isAllowed ? size : size - 1)
+                let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+                switch try await downloader.run([request]).results[0] {
+                case .done: #expect(isAllowed)
+                case .failed(let error):
+                    #expect(!isAllowed && error.code == .tooLarge && error.message.contains("\(size - 1) bytes"))
+                    #expect(try names(in: directory).isEmpty && origin.metrics.requests == 1)
+                case let other: Issue.record("\(other)")
+                }
+            }
+        }
+    }
+
+    @Test func `an attempt that takes too long fails, and a later one continues it`() async throws {
+        let ranges = Recorder<String>()
+        try await downloading { request in
+            ranges.note(request.headerFields[.range] ?? "")
+            return .file(Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 600_000 : nil)
+        } during: { downloader, origin, directory in
+            var downloader = downloader
+            let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            downloader.configuration.maximumTime = .milliseconds(500)
+            let first = try await downloader.run([request]).results[0]
+            guard case .failed(let error) = first else {
+                Issue.record("\(first)")
+                return
+            }
+            #expect(error.code == .tookTooLong && error.message.contains("0.5 s"))
+            #expect(origin.metrics.requests == 1)
+            downloader.configuration.maximumTime = .seconds(3600)
+            guard case .done = try await downloader.run([request]).results[0] else {
+                Issue.record("The second attempt failed.")
+                return
+            }
+            #expect(try Data(contentsOf: request.target) == Data(Self.content))
+        }
+    }
+}
