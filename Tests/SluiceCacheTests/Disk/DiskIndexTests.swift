@@ -322,7 +322,8 @@ import Testing
 // MARK: - Migrations
 
 /// `version-1.sql` is a dump of an index with the first version of the tables. The fields of `b` and `c` were edited. `version-2.sql` is a
-/// dump of that index after the second migration, without `c`.
+/// dump of that index after the second migration, without `c`. `version-3.sql` is a dump of that one after the third migration, with `c` in
+/// the index.
 @Suite struct `Migrations of the index` {
     @Test func `a version 1 index keeps its entries, and their Vary fields become variants`() async throws {
         try await withDirectory { directory in
@@ -372,7 +373,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2]) func `a migrated index has the same tables as a new one`(version: Int) async throws {
+    @Test func `a version 3 index keeps its entries, and counts removals`() async throws {
+        try await withDirectory { directory in
+            try await Self.create(version: 3, in: directory)
+            let transport = ClosureTransport { _, _ in .bytes(pattern(1)) }
+            try await withCache(in: directory, transport, largestInIndex: 2048) { cache in
+                try await expect(Data([1, 2, 3]), from: cache, url("c"))
+                #expect(transport.requests.values.isEmpty && cache.statistics.damaged == 0)
+                let store = try await cache.settledDisk
+                #expect(try await store.database.read { try DiskIndex.removals(in: $0) } == 0)
+                for name in ["a", "b"] { try await cache.remove(url(name)) }
+                #expect(try await store.database.read { try DiskIndex.removals(in: $0) } == 2)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2, 3]) func `a migrated index has the same tables as a new one`(version: Int) async throws {
         func columns(_ directory: URL) async throws -> [String] {
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 try await cache.settledDisk.database.read { database in
