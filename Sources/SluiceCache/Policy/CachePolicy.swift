@@ -344,6 +344,7 @@ extension CachePolicy {
         let total = head.total.map { "\($0)" } ?? "*"
         fields[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(total)"
         fields[.contentLength] = "\(bytes.count)"
+        if bytes.count != head.length { fields[.contentDigest] = nil }
         return Served(status: 206, fields: fields, bytes: bytes.lowerBound - start..<bytes.upperBound - start)
     }
 

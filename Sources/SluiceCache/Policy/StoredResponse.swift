@@ -155,10 +155,16 @@ extension StoredResponse.Head {
         var fields = fields
         fields[.contentRange] = contentRange
         fields[.contentLength] = "\(length)"
+        if length != self.length { fields[.contentDigest] = nil }
         return Self(
             status: contentRange == nil ? 200 : 206, fields: fields, length: length, variant: variant,
             requested: requested, received: received, policy: policy)
     }
+}
+
+extension HTTPField.Name {
+    /// The digest of one message's content, which a message with other bytes must not have (RFC 9530, section 2).
+    static let contentDigest = HTTPField.Name("Content-Digest")!
 }
 
 // MARK: - The stored fields (RFC 9111, sections 3.1 and 3.2)

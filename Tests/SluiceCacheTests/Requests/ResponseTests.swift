@@ -14,6 +14,24 @@ import Testing
         TransportRequest(url("a"), method: method, headerFields: fields)
     }
 
+    @Test func `a part of a stored response doesn't have the digest of the whole message`() async throws {
+        let (digest, whole) = (HTTPField.Name("Content-Digest")!, "sha-256=:mock:")
+        let transport = ClosureTransport { _, _ in
+            .bytes(pattern(10), [.cacheControl: "max-age=60", digest: whole, .init("Repr-Digest")!: whole])
+        }
+        try await withCache(transport) { cache in
+            let cases: [(String?, String?)] = [(nil, whole), ("bytes=2-5", nil), ("bytes=0-9", whole)]
+            for (range, expected) in cases {
+                var request = TransportRequest(url("a"))
+                request.headerFields[.range] = range
+                let response = try await cache.response(for: request)
+                #expect(response.headerFields[digest] == expected)
+                #expect(response.headerFields[.init("Repr-Digest")!] == whole)
+            }
+            #expect(transport.requests.values.count == 1)
+        }
+    }
+
     @Test func `a part of a large file is read without the rest`() async throws {
         let size = 3 << 20
         let transport = ClosureTransport { _, _ in .bytes(pattern(size)) }

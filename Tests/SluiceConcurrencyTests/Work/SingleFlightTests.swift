@@ -285,16 +285,28 @@ import Testing
         let (first, _) = machine.join("a", priority: .low)
         let (second, _) = machine.join("a", priority: .high)
         #expect(machine.raise(second, to: .high) == nil, "not known yet")
-        #expect(machine.started(first, "work") == .high)
+        #expect(machine.started(first, "work")?.priority == .high)
         #expect(machine.raise(first, to: .medium) == nil)
         #expect(machine.raise(first, to: .userInitiated) == nil, "the same as .high")
         _ = machine.finished(first, "done")
         #expect(machine.raise(second, to: .high) == nil)
         #expect(machine.started(first, "work") == nil)
         let (third, _) = machine.join("a", priority: .background)
-        #expect(machine.started(third, "later") == .background)
+        #expect(machine.started(third, "later")?.priority == .background)
         #expect(machine.raise(third, to: .low) == "later")
         #expect(machine.raise(second, to: .high) == nil, "of the flight before")
+    }
+
+    @Test func `cancelling all returns the running work, and later work is cancelled when it starts`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        let (late, _) = machine.join("b")
+        #expect(machine.started(first, "running")?.isCancelled == false)
+        #expect(machine.cancelAll() == ["running"])
+        #expect(machine.started(late, "late")?.isCancelled == true)
+        let (new, _) = machine.join("c")
+        #expect(machine.started(new, "new")?.isCancelled == true)
+        #expect(machine.cancelAll().sorted() == ["late", "new", "running"])
     }
 
     @Test func `leaving twice, or after the end, does nothing`() {
