@@ -1,7 +1,7 @@
 /// The checksums of a file such as `SHA256SUMS`, which `sha256sum` and `sha512sum` write and verify.
 ///
 ///     let list = try ChecksumList(text)
-///     request.checksum = list["song.mp3"]
+///     let checksum = list["song.mp3"]
 ///
 /// Both forms are read:
 ///
