@@ -98,6 +98,8 @@ private final class OneValue: Transport {
             let held = HeldCall()
             let real = SystemCalls.system
             var calls = real
+            // The body isn't read on the calling thread.
+            calls.inline.open = { _ in -EAGAIN }
             calls.read = { descriptor, bytes in
                 defer { held.stopIfArmed() }
                 return real.read(descriptor, bytes)
