@@ -293,6 +293,13 @@ import Testing
                 _ = try DiskIndex.update(2, ResourceKey(url("b")), head, writer: 0, in: database)
                 try DiskIndex.touch([2: 5], in: database)
                 _ = try DiskIndex.entry(2, in: database)
+                _ = try DiskIndex.keys(after: "", most: 10, in: database)
+                _ = try DiskIndex.unsettledKeys(in: database)
+                _ = try DiskIndex.keys(addedAfter: 1, in: database)
+                _ = try DiskIndex.searches(addedAfter: 0, in: database)
+                _ = try DiskIndex.keys(ofSearch: "x", most: 10, in: database)
+                _ = try DiskIndex.isOnly(key, in: database)
+                _ = try DiskIndex.byLastUse(after: .init(), matching: nil, most: 10, policy, in: database)
                 try DiskIndex.delete([2], in: database)
                 _ = try DiskIndex.unsettled(of: 0, in: database)
                 _ = try DiskIndex.writersOfUnsettled(in: database)
@@ -304,7 +311,7 @@ import Testing
                     )
                 }
             }
-            #expect(plans.count >= 14)
+            #expect(plans.count >= 20)
             for (sql, plan) in plans {
                 // The table `usage` has only one row.
                 for step in plan where !step.contains("usage") {
@@ -313,7 +320,9 @@ import Testing
                     #expect(isSort || step.contains("USING"), "\(sql): \(step)")
                 }
             }
-            let eviction = plans.first { $0.0.contains("ORDER BY accessed") }
+            let searches = plans.first { $0.0.contains("search IS NOT NULL") }
+            #expect(searches?.1.contains { $0.contains("entry_search") } == true, "\(searches?.1 ?? [])")
+            let eviction = plans.first { $0.0.hasSuffix("ORDER BY accessed") }
             #expect(eviction?.1 == ["SCAN entry USING INDEX entry_accessed"])
         }
     }
