@@ -347,16 +347,16 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
     /// Keeps a value beside the other sizes of the same bytes, and instead of older ones.
     private func keep(_ value: Value, _ size: Int, _ origin: Origin, _ visit: ResourceMemory<Decoded>.Visit) {
         let texts = visit.key.text.utf8.count + (origin.head?.memoryCost ?? 0)
-        let extent = decoder.extent(value)
-        memory.keep(visit) { [decoder] kept in
+        let (extent, cost) = (decoder.extent(value), decoder.cost(value))
+        memory.keep(visit) { kept in
             var candidates: [Decoded] = [Decoded(values: SizedValues(), origin: origin)]
             if let kept, kept.origin.hasSameBytes(as: origin) {
                 candidates.insert(Decoded(values: kept.values, origin: origin), at: 0)
             }
             return candidates.map { candidate in
                 var decoded = candidate
-                decoded.values.insert(value, size: size, extent: extent)
-                let (sum, overflows) = decoded.values.cost(decoder.cost)
+                decoded.values.insert(value, size: size, extent: extent, cost: cost)
+                let (sum, overflows) = decoded.values.cost
                     .addingReportingOverflow(max(ResourceCache.memoryOverhead, texts))
                 return (decoded, overflows ? .max : sum)
             }

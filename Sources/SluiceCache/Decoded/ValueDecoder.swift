@@ -65,7 +65,7 @@ enum ValueSource: Sendable {
     private func error(
         _ code: TransferError.Code, of key: String, _ message: String, _ remedy: String
     ) -> TransferError {
-        // An error has a URL. That of a key isn't valid anywhere.
+        // The error needs a URL, but the key isn't one. The subject is what its message shows.
         var error = TransferError(code, url: URL(filePath: "/"), message: message, remedy: remedy)
         error.subject = key
         return error
@@ -94,7 +94,7 @@ struct FileVersion: Sendable, Equatable {
 
 /// Values of one resource in several sizes, all decoded from the same bytes.
 struct SizedValues<Value: Sendable>: Sendable {
-    private var values: [(size: Int, extent: Int, value: Value)] = []
+    private var values: [(size: Int, extent: Int, cost: Int, value: Value)] = []
 
     /// How many sizes of a resource are kept. An app has a few views of different sizes; a view whose size changes has any number.
     private static var maximumCount: Int { 6 }
@@ -110,16 +110,16 @@ struct SizedValues<Value: Sendable>: Sendable {
     }
 
     /// Inserts a value, in place of an older one of this size, and of the oldest one if there are too many.
-    mutating func insert(_ value: Value, size: Int, extent: Int) {
+    mutating func insert(_ value: Value, size: Int, extent: Int, cost: Int) {
         values.removeAll { $0.size == size }
         if values.count >= Self.maximumCount { values.removeFirst() }
-        values.append((size, extent, value))
+        values.append((size, extent, cost, value))
     }
 
     /// The sum of the costs. `Int.max` if that is too large.
-    func cost(_ cost: (Value) -> Int) -> Int {
+    var cost: Int {
         values.reduce(0) { sum, entry in
-            let (sum, overflows) = sum.addingReportingOverflow(cost(entry.value))
+            let (sum, overflows) = sum.addingReportingOverflow(entry.cost)
             return overflows ? .max : sum
         }
     }

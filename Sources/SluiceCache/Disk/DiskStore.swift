@@ -52,8 +52,8 @@ final class DiskStore: Sendable {
     let knownKeys: KnownKeys
     /// The number of lookups that needed a query.
     private let queryCount = Atomic(0)
-    /// The task that reads the index in the background.
-    private let reading = Lock<Task<Void, Never>?>(nil)
+    /// The task that reads the index ahead; at most one.
+    private let reading = BackgroundWork<Int>()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
     /// The same, for bodies of at most a sixteenth of the maximum entry size.
@@ -142,13 +142,7 @@ final class DiskStore: Sendable {
 
     /// Begins to read the index in the background, unless another such task is running. After an error, lookups use the index.
     private func inBackground(_ read: @escaping @Sendable () async throws -> Void) {
-        reading.withLock { task in
-            guard task == nil else { return }
-            task = Task(priority: .background) {
-                try? await read()
-                reading.withLock { $0 = nil }
-            }
-        }
+        reading.start(0) { try? await read() }
     }
 
     /// Reads a page of recently used rows, and returns the position of the next page.
@@ -167,9 +161,7 @@ final class DiskStore: Sendable {
     }
 
     func close() async throws {
-        let reading = reading.withLock { $0 }
-        reading?.cancel()
-        await reading?.value
+        await reading.end()
         await changes.waitUntilIdle()
         await smallChanges.waitUntilIdle()
         let pending = uses.take()

@@ -118,7 +118,7 @@ final class KnownKeys: Sendable {
             page = try await database.read { [last] in try DiskIndex.keys(after: last, most: 512, in: $0) }
             guard let end = page.last?.text else { break }
             // In a damaged index, a key may be no text, and the order isn't that of the texts.
-            guard end.utf8.lexicographicallyPrecedes(last.utf8) == false, end != last else { return }
+            guard last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
             last = end
         }
         state.withLock { state in

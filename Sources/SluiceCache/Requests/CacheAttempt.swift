@@ -569,7 +569,7 @@ extension CacheAttempt {
         }
         let hasAddition = outcome.addition != nil && addition != nil
         guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
-        if stored.isEmpty, let head = outcome.addition?.head, case .data(let body)? = addition,
+        if stored.isEmpty, visit.isCurrent, let head = outcome.addition?.head, case .data(let body)? = addition,
             let kept = await storeBehind(StoredResponse(head: head, body: body), removals, visit)
         {
             return kept

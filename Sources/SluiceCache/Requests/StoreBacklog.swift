@@ -1,6 +1,4 @@
-import GRDB
 import SluiceConcurrency
-import SluiceLock
 
 /// The responses that are stored on disk behind their callers, who already have them.
 ///
@@ -76,7 +74,7 @@ final class StoreBacklog: Sendable {
 
     /// Waits until all responses that are in the backlog now have been stored or refused, even in a cancelled task.
     func drain() async {
-        let addedCount = state.state.addedCount
+        let addedCount = state.withState { $0.addedCount }
         await state.wait { $0.finishedCount >= addedCount }
     }
 

@@ -113,7 +113,7 @@ struct Transfer {
 
     // MARK: The target
 
-    /// Returns the result if the target has the request's checksum, or `nil` if it is to be replaced or has disappeared.
+    /// Returns the result if the existing file has the requested checksum. Returns `nil` if the file must be replaced, or if it's gone.
     private func resultOfVerifying() async throws -> TransferResult? {
         guard let checksum = request.checksum else { return nil }
         let found: Checksum

@@ -20,15 +20,18 @@ package import Foundation
 package final class RunningChecksum {
     package let algorithm: Checksum.Algorithm
     #if canImport(CryptoKit)
-    // Only the algorithm's own is used.
-    private var (short, long) = (SHA256(), SHA512())
+    // One of them, by the algorithm.
+    private var short: SHA256?
+    private var long: SHA512?
     #else
     private let state: OpaquePointer
     #endif
 
     package init(_ algorithm: Checksum.Algorithm) {
         self.algorithm = algorithm
-        #if !canImport(CryptoKit)
+        #if canImport(CryptoKit)
+        if algorithm == .sha256 { short = SHA256() } else { long = SHA512() }
+        #else
         guard let state = algorithm == .sha256 ? csluice_sha256_begin() : csluice_sha512_begin() else {
             preconditionFailure(
                 "libcrypto couldn't compute \(algorithm.title), because there is no memory or its configuration "
@@ -45,7 +48,8 @@ package final class RunningChecksum {
     package func update(_ bytes: some ContiguousBytes) {
         bytes.withUnsafeBytes { bytes in
             #if canImport(CryptoKit)
-            if algorithm == .sha256 { short.update(bufferPointer: bytes) } else { long.update(bufferPointer: bytes) }
+            short?.update(bufferPointer: bytes)
+            long?.update(bufferPointer: bytes)
             #else
             precondition(
                 csluice_digest_update(state, bytes.baseAddress, bytes.count),
@@ -57,7 +61,7 @@ package final class RunningChecksum {
     /// Returns the checksum of all bytes. Call it once.
     package func finish() -> Checksum {
         #if canImport(CryptoKit)
-        let bytes = algorithm == .sha256 ? Array(short.finalize()) : Array(long.finalize())
+        let bytes = short.map { Array($0.finalize()) } ?? long.map { Array($0.finalize()) } ?? []
         #else
         let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
             precondition(

@@ -1,66 +1,25 @@
-#if canImport(CryptoKit)
-internal import CryptoKit
-#else
-internal import CSluiceHTTP
-#endif
-
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
 #else
 package import Foundation
 #endif
 
-/// An incremental SHA-256 digest (FIPS 180-4), computed by OpenSSL's libcrypto, or by CryptoKit on Apple's platforms.
+/// An incremental SHA-256 digest (FIPS 180-4).
 ///
 ///     var digest = SHA256Digest()
 ///     digest.update(body)
 ///     let name = digest.finish().hexadecimal
 ///
-/// It computes on the calling thread. Don't digest large bodies on an actor that must stay responsive.
+/// It computes on the calling thread. Don't digest large bodies on an actor that must stay responsive. The algorithm that a
+/// ``RunningChecksum`` computes is chosen at run time; this type can't be finished twice.
 package struct SHA256Digest: ~Copyable {
-    #if canImport(CryptoKit)
-    private var hash = SHA256()
-    #else
-    private let state: OpaquePointer
-    #endif
+    private let running = RunningChecksum(.sha256)
 
-    package init() {
-        #if !canImport(CryptoKit)
-        guard let state = csluice_sha256_begin() else {
-            preconditionFailure(
-                "libcrypto couldn't compute SHA-256, because there is no memory or its configuration (openssl.cnf) forbids it."
-            )
-        }
-        self.state = state
-        #endif
-    }
+    package init() {}
 
-    #if !canImport(CryptoKit)
-    deinit { csluice_digest_free(state) }
-    #endif
+    package mutating func update(_ bytes: some ContiguousBytes) { running.update(bytes) }
 
-    package mutating func update(_ bytes: some ContiguousBytes) {
-        bytes.withUnsafeBytes { bytes in
-            #if canImport(CryptoKit)
-            hash.update(bufferPointer: bytes)
-            #else
-            precondition(
-                csluice_digest_update(state, bytes.baseAddress, bytes.count),
-                "libcrypto couldn't add \(bytes.count) bytes to a SHA-256 digest.")
-            #endif
-        }
-    }
-
-    package consuming func finish() -> [UInt8] {
-        #if canImport(CryptoKit)
-        Array(hash.finalize())
-        #else
-        [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            precondition(csluice_digest_end(state, buffer.baseAddress!), "libcrypto couldn't finish a SHA-256 digest.")
-            count = 32
-        }
-        #endif
-    }
+    package consuming func finish() -> [UInt8] { running.finish().bytes }
 
     package static func of(_ bytes: some ContiguousBytes) -> [UInt8] {
         var digest = SHA256Digest()

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `of an encoded body isn't verified, and neither is that of a cached part`() async throws {
+    @Test func `isn't verified for an encoded body, nor for a part that a cache has put together`() async throws {
         let wrong = Self.field([1])
         #expect(try await Self.download(1000, fields: [.reprDigest: wrong, .contentEncoding: "gzip"]) == nil)
         #expect(try await Self.download(1000, fields: [.contentDigest: wrong, .age: "3"]) == nil)
@@ -131,7 +131,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `of one message is that of a part`(isRight: Bool) async throws {
+    @Test(arguments: [true, false]) func `in Content-Digest covers only the bytes of its own response`(isRight: Bool)
+        async throws
+    {
         try await TransferScene.with { request in
             var response = OriginResponse.file(
                 Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)
