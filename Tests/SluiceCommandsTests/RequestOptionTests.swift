@@ -206,11 +206,11 @@ import Testing
             (["--auth", "@{dir}/none"], ExitStatus.localFile, "--auth: "),
             (["-H", "@{dir}/none"], .localFile, "-H: "),
             (["--bearer-file", "{dir}/none"], .localFile, "--bearer-file: "),
-            (["--netrc"], .localFile, "--netrc: "), (["--netrc-file", "{dir}/none"], .localFile, "--netrc: "),
+            (["--netrc"], .localFile, "--netrc: "), (["--netrc-file", "{dir}/none"], .localFile, "--netrc-file: "),
             (["--auth", "@{dir}/secret"], .usage, "--auth: The user name and the password are written"),
             (["-H", "@{dir}/secret"], .usage, "-H @{dir}/secret: A field is written"),
             (["--bearer-file", "{dir}/empty"], .usage, "--bearer-file {dir}/empty: The first line isn't a token"),
-            (["--netrc-file", "{dir}/secret"], .usage, "--netrc-file {dir}/secret: Line 1: "),
+            (["--netrc-file", "{dir}/secret"], .usage, "--netrc-file: {dir}/secret: Line 1: "),
         ] as [([String], ExitStatus, String)])
     func `that come from an unusable file are refused before the first request`(
         options: [String], status: ExitStatus, expected: String

@@ -120,7 +120,7 @@ struct RequestOptions: ParsableArguments {
         return RequestSettings(
             fields: fields, fieldFiles: files, userAgent: userAgent, password: password,
             passwordFile: auth.flatMap { $0.hasPrefix("@") ? String($0.dropFirst()) : nil }, bearerFile: bearerFile,
-            netrcFile: netrcFile, origins: allowed)
+            netrcFile: netrcFile, netrcOption: self.netrcFile == nil ? "--netrc" : "--netrc-file", origins: allowed)
     }
 
     private static func origin(_ text: String, _ refuse: (String) -> CommandFailure) throws(CommandFailure) -> URL {
@@ -192,6 +192,8 @@ package struct RequestSettings: Sendable {
     var passwordFile: String?
     var bearerFile: String?
     var netrcFile: String?
+    /// The option that names the file, for messages.
+    var netrcOption: String
     /// The only origins that get the fields and the password; `nil` for the origins of all requests.
     var origins: [URL]?
 
@@ -223,12 +225,11 @@ package struct RequestSettings: Sendable {
             contents.fields[.authorization] = "Bearer \(token)"
         }
         if let netrcFile {
-            let option = "--netrc-file \(netrcFile)"
-            let text = try await Self.text(of: netrcFile, "--netrc", files)
+            let text = try await Self.text(of: netrcFile, netrcOption, files)
             do throws(ServerCredentials.InvalidNetrc) {
                 contents.netrc = try ServerCredentials(netrc: text)
             } catch {
-                throw refuse("\(option): \(error)")
+                throw refuse("\(netrcOption): \(netrcFile): \(error)")
             }
         }
         return contents

@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
 import SluiceLock
@@ -62,21 +63,10 @@ struct DownloadAttempt: Sendable {
     /// Runs a transfer within the time limit.
     private func timed(_ resolution: DownloadResolution?) async throws -> TransferResult {
         guard let limit = configuration.maximumTime else { return try await makeTransfer(resolution).run() }
-        return try await withThrowingTaskGroup(of: TransferResult?.self) { group in
-            group.addTask { try await makeTransfer(resolution).run() }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            if let first = try await group.next(), let result = first { return result }
-            // The time is over, or this task is cancelled. Either way, the transfer may just have ended.
-            group.cancelAll()
-            do {
-                if let last = try await group.next(), let result = last { return result }
-            } catch let error as CancellationError {
-                if Task.isCancelled { throw error }
-            }
+        do {
+            return try await withDeadline(timeout: limit) { try await makeTransfer(resolution).run() }
+        } catch let exceeded as DeadlineExceeded {
+            if let cause = exceeded.cause, !(cause is CancellationError) || Task.isCancelled { throw cause }
             throw TransferError(.tookTooLong, url: job.request.url, detail: "more than \(limit / .seconds(1)) s")
         }
     }

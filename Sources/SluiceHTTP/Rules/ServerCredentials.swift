@@ -136,8 +136,8 @@ private struct NetrcReader {
     private var entry = Entry.none
     private var user: String?
     private var password: String?
-    /// The keyword whose value is the next word.
-    private var keyword: String?
+    /// The keyword whose value is the next word, and its line.
+    private var keyword: (name: String, line: Int)?
     private var isMacro = false
 
     init(_ text: String) {
@@ -158,7 +158,7 @@ private struct NetrcReader {
                 if isMacro { break }
             }
         }
-        if keyword != nil { throw problem("The last word has no value.", lines.count) }
+        if let keyword { throw problem("'\(keyword.name)' has no value.", keyword.line) }
         endEntry()
     }
 
@@ -203,19 +203,19 @@ private struct NetrcReader {
     private mutating func take(_ word: String, isQuoted: Bool, _ line: Int) throws(ServerCredentials.InvalidNetrc) {
         if let keyword {
             self.keyword = nil
-            return setValue(word, of: keyword)
+            return setValue(word, of: keyword.name)
         }
         switch isQuoted ? "" : word {
         case "machine":
             endEntry()
-            keyword = word
+            keyword = (word, line)
         case "default":
             endEntry()
             entry = .unused
         case "macdef": isMacro = true
         case "login", "password", "account":
             if case .none = entry { throw problem("'\(word)' comes before the first 'machine'.", line) }
-            keyword = word
+            keyword = (word, line)
         default: throw problem("A word isn't 'machine', 'login', 'password', 'account', 'default' or 'macdef'.", line)
         }
     }

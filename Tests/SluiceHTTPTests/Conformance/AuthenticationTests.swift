@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("machine", 1), ("machine a.example\nlogin", 2), ("\nhush-Secret", 2), ("login ann", 1),
+        ("machine", 1), ("machine\n\n", 1), ("machine a.example\nlogin\n", 2), ("\nhush-Secret", 2), ("login ann", 1),
         ("machine a \"hush", 1),
         ("machine a.example login ann password x hush-Secret", 1), ("machine a \"login\" b", 1),
     ])
