@@ -84,13 +84,14 @@ import Testing
             #expect(try await handle.result.fileSize == 1000)
             await gate.open()
             for step in 2...3 {
-                try await time.sleeper(until: .milliseconds(100))
+                try await time.sleeper(for: .milliseconds(100))
                 time.advance(by: .milliseconds(100))
                 try await steps.waitUnlessCancelled(where: { $0 == step })
             }
             // Then once a minute.
+            try await time.sleeper(for: .seconds(60))
             time.advance(by: .seconds(59))
-            try await time.sleeper(until: .seconds(1))
+            try await time.sleeper(for: .seconds(1))
             #expect(steps.state == 3)
             time.advance(by: .seconds(1))
             try await steps.waitUnlessCancelled(where: { $0 == 4 })

@@ -49,6 +49,13 @@ final class VirtualTime: Clock {
         })
     }
 
+    /// Waits until a task sleeps for exactly this time.
+    func sleeper(for duration: Duration) async throws {
+        try await state.waitUnlessCancelled(where: { state in
+            state.deadlines.contains(state.now + duration.milliseconds)
+        })
+    }
+
     /// Moves the clock forward, and wakes the tasks with deadlines until then.
     func advance(by duration: Duration) {
         state.withState { $0.now += duration.milliseconds }
