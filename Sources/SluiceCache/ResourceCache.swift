@@ -171,6 +171,9 @@ public final class ResourceCache: Sendable {
     /// Shuts the cache down: ends running fetches, validations and decoders, waits until the responses that have arrived are on disk, and
     /// closes the index.
     ///
+    /// Storing them takes milliseconds. If the disk is so slow that some still wait after five seconds, they are dropped, and will be
+    /// fetched again when they are needed.
+    ///
     /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even if
     /// the task is cancelled. Further calls have no effect.
     ///
@@ -182,9 +185,12 @@ public final class ResourceCache: Sendable {
         await validations.end()
         await transfers.end()
         await decodings.end()
-        await backlog.drain()
+        await backlog.drain(within: Self.storingTime, clock: ContinuousClock())
         try await stage.close()
     }
+
+    /// How long a shutdown waits for a slow disk. A program that was told to end must end soon.
+    private static let storingTime: Duration = .seconds(5)
 
     /// Waits up to `limit` for background validations to end, and then cancels the rest.
     package func finishValidations(within limit: Duration) async {

@@ -50,10 +50,11 @@ final class DiskStore: Sendable {
     let verification: ResourceCache.Configuration.Verification
     let verified = VerifiedRows()
     let knownKeys: KnownKeys
-    /// The number of lookups that needed a query.
+    /// The number of lookups that needed a query, and of those that found a response.
     private let queryCount = Atomic(0)
-    /// The task that reads the index ahead; at most one.
-    private let reading = BackgroundWork<Int>()
+    private let hitCount = Atomic(0)
+    /// The tasks that read the index ahead.
+    private let reading = BackgroundWork<ReadAhead>()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
     /// The same, for bodies of at most a sixteenth of the maximum entry size.
@@ -123,10 +124,19 @@ final class DiskStore: Sendable {
     /// Reads some recently used rows, so that the first lookups of a process need no query.
     func readRecentRows(_ policy: CachePolicy) async throws { _ = try await readRecentRows(after: .init(), policy) }
 
-    /// Begins to read ``knownKeys`` and more recently used rows in the background.
-    private func readAhead(_ policy: CachePolicy) {
-        inBackground { [self] in
-            try await knownKeys.load(from: database)
+    /// What a busy process reads before it is asked for.
+    private enum ReadAhead {
+        /// ``knownKeys``, so that lookups that find nothing need no query.
+        case keys
+        /// More of the recently used rows, so that lookups that find a response need none.
+        case rows
+    }
+
+    /// A process that looks up one response is done before reading ahead would help.
+    private func readAhead(after found: DiskIndex.Found, _ policy: CachePolicy) {
+        if queryCount.add(1, ordering: .relaxed).newValue == 2 { readKeys() }
+        guard !found.ready.isEmpty, hitCount.add(1, ordering: .relaxed).newValue == 2 else { return }
+        inBackground(.rows) { [self] in
             var position: DiskIndex.Position? = DiskIndex.Position()
             while let start = position, !verified.isHalfFull {
                 try Task.checkCancellation()
@@ -135,14 +145,16 @@ final class DiskStore: Sendable {
         }
     }
 
+    private func readKeys() { inBackground(.keys) { [self] in try await knownKeys.load(from: database) } }
+
     /// Begins to read ``knownKeys`` again if most of them have been removed.
     func reloadKnownKeysIfNeeded() {
-        if knownKeys.needsReload { inBackground { [self] in try await knownKeys.load(from: database) } }
+        if knownKeys.needsReload { readKeys() }
     }
 
-    /// Begins to read the index in the background, unless another such task is running. After an error, lookups use the index.
-    private func inBackground(_ read: @escaping @Sendable () async throws -> Void) {
-        reading.start(0) { try? await read() }
+    /// Begins to read the index in the background, unless such a task is running. After an error, lookups use the index.
+    private func inBackground(_ kind: ReadAhead, _ read: @escaping @Sendable () async throws -> Void) {
+        reading.start(kind) { try? await read() }
     }
 
     /// Reads a page of recently used rows, and returns the position of the next page.
@@ -187,8 +199,7 @@ final class DiskStore: Sendable {
             verified.note(found, of: key)
             return found
         }
-        // A process that looks up one response is done before this would help.
-        if queryCount.add(1, ordering: .relaxed).newValue == 2 { readAhead(policy) }
+        readAhead(after: found, policy)
         return found
     }
 

@@ -658,6 +658,8 @@ extension CacheAttempt {
                 cache.count { $0.evicted += stored.evicted }
                 if let row = stored.row { response.location.set(row) }
                 if isSuperseded.withLock({ $0 }) { cache.memory.supersede(key) }
+            // A shutdown didn't wait for it.
+            case .failure(is CancellationError): break
             case .failure(let error): cache.noteDiskFailure(error)
             }
         }

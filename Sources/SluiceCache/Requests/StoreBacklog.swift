@@ -78,17 +78,41 @@ final class StoreBacklog: Sendable {
         await state.wait { $0.finishedCount >= addedCount }
     }
 
+    /// The same, but after `limit` the responses that still wait are refused, with a `CancellationError`. Only those that are being stored
+    /// then are waited for.
+    func drain(within limit: Duration, clock: any Clock<Duration>) async {
+        // Unstructured, because a cancelled caller gives them the same time.
+        let timer = Task {
+            try await clock.sleep(for: limit)
+            refuseWaiting()
+        }
+        await drain()
+        timer.cancel()
+    }
+
+    private func refuseWaiting() {
+        let refused = state.withState { state in
+            let refused = state.waiting
+            state.waiting = []
+            return refused
+        }
+        finish(refused, refused.map { _ in .failure(CancellationError()) })
+    }
+
     private func work() async {
         while let batch = takeBatch() {
-            let results = await store(batch.map(\.addition))
-            for (pending, result) in zip(batch, results) { pending.finish(result) }
-            state.withState { state in
-                for pending in batch {
-                    state.keys.remove(pending.key)
-                    state.bytes -= pending.bytes
-                }
-                state.finishedCount += batch.count
+            finish(batch, await store(batch.map(\.addition)))
+        }
+    }
+
+    private func finish(_ batch: [Pending], _ results: [Result<DiskStore.Stored, any Error>]) {
+        for (pending, result) in zip(batch, results) { pending.finish(result) }
+        state.withState { state in
+            for pending in batch {
+                state.keys.remove(pending.key)
+                state.bytes -= pending.bytes
             }
+            state.finishedCount += batch.count
         }
     }
 

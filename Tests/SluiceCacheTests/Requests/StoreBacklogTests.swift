@@ -85,6 +85,49 @@ import Testing
         await backlog.wait(for: ResourceKey(url("a")))
         #expect(finished.values == ["a"])
     }
+
+    @Test(arguments: [false, true]) func `a shutdown waits for a stalled disk only for a while`(isCancelled: Bool) async
+    {
+        let (results, stored) = (Recorder<String>(), Recorder<Int>())
+        let (gate, timer) = (Gate(), GatedClock())
+        let backlog = StoreBacklog { additions in
+            stored.note(additions.count)
+            await gate.pass()
+            return additions.map { _ in .success((1, 0)) }
+        }
+        func add(_ name: String) async {
+            var pending = Self.pending(name, Recorder())
+            pending = StoreBacklog.Pending(addition: pending.addition) { result in
+                results.note((try? result.get()) == nil ? "\(name) refused" : "\(name) stored")
+            }
+            #expect(await backlog.add(pending))
+        }
+        await add("a")
+        await gate.arrivals(1)
+        await add("b")
+        await add("c")
+        let draining = Task { await backlog.drain(within: .seconds(5), clock: timer) }
+        if isCancelled { draining.cancel() }
+        await timer.gate.arrivals(1)
+        #expect(results.values.isEmpty)
+        await timer.gate.open()
+        // A lookup doesn't wait for a response that was refused.
+        await backlog.wait(for: ResourceKey(url("c")))
+        #expect(results.values == ["b refused", "c refused"])
+        await gate.open()
+        await draining.value
+        #expect(results.values == ["b refused", "c refused", "a stored"])
+        #expect(stored.values == [1])
+    }
+}
+
+/// A clock whose sleeps end when the test opens its gate.
+private struct GatedClock: Clock {
+    let gate = Gate()
+
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { await gate.pass() }
 }
 
 // MARK: - In a cache
