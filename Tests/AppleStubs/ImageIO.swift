@@ -25,6 +25,16 @@ nonisolated(unsafe) public let kCGImageSourceCreateThumbnailWithTransform: CFStr
 nonisolated(unsafe) public let kCGImageSourceThumbnailMaxPixelSize: CFString = ""
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+nonisolated(unsafe) public let kCGImagePropertyPixelWidth: CFString = ""
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+nonisolated(unsafe) public let kCGImagePropertyPixelHeight: CFString = ""
+// With the type above, a conditional cast would be an error, because it always succeeds.
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+public func CGImageSourceCopyPropertiesAtIndex(
+    _ isrc: CGImageSource, _ index: Int, _ options: CFDictionary?
+) -> NSDictionary? { nil }
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCreateWithData(_ data: CFData, _ options: CFDictionary?) -> CGImageSource? { fatalError() }
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCreateThumbnailAtIndex(

@@ -32,8 +32,8 @@ public struct PlatformImage: @unchecked Sendable {
     /// Decodes an image in any format that the system supports, with the orientation from its metadata. Returns `nil` if the image can't be
     /// decoded.
     ///
-    /// In the formats of ``ImageHeader``, the size is checked before anything is decoded. An image with more than ``maximumPixelCount``
-    /// pixels can't be decoded, and neither can one that is cut off. Of an animation, the first frame is decoded.
+    /// The size is checked before anything is decoded: an image with more than ``maximumPixelCount`` pixels can't be decoded. Neither can
+    /// one in a format of ``ImageHeader`` that is cut off. Of an animation, the first frame is decoded.
     ///
     /// Decoding takes milliseconds and blocks the calling thread. A ``DecodedCache`` decodes off the caller's actor.
     ///
@@ -70,10 +70,25 @@ extension PlatformImage {
         try header?.checkPixelCount()
         if let header, ImageBytes(data).isCutOff(header.format) { throw ImageFailure.cutOff }
         let noCache = [kCGImageSourceShouldCache: false] as CFDictionary
-        guard let source = CGImageSourceCreateWithData(data as CFData, noCache),
-            let image = Self.image(of: source, max(1, maximumPixelSize))
-        else { throw header == nil ? ImageFailure.unknownFormat : ImageFailure.damaged(nil) }
+        guard let source = CGImageSourceCreateWithData(data as CFData, noCache) else {
+            throw ImageFailure.unknownFormat
+        }
+        if header == nil, let (width, height) = Self.announcedSize(of: source) {
+            try ImageFailure.check(width, height)
+        }
+        guard let image = Self.image(of: source, max(1, maximumPixelSize)) else {
+            throw header == nil ? ImageFailure.unknownFormat : ImageFailure.damaged(nil)
+        }
         cgImage = image
+    }
+
+    /// Returns the size that the metadata announce, in any format of the system, such as HEIC. Nothing is decoded.
+    private static func announcedSize(of source: CGImageSource) -> (width: Int, height: Int)? {
+        guard let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
+            let width = properties[kCGImagePropertyPixelWidth] as? Int,
+            let height = properties[kCGImagePropertyPixelHeight] as? Int
+        else { return nil }
+        return (width, height)
     }
 
     /// Decodes as much of an image as has arrived, or returns `nil` if nothing can be shown yet.

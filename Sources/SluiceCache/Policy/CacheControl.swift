@@ -67,7 +67,7 @@ struct CacheControl: Sendable, Hashable {
         var control = CacheControl(fields)
         // In a request, the directive takes no names.
         if !control.noCacheFields.isEmpty { control.noCache = true }
-        if fields[.cacheControl] == nil, let pragma = fields[.pragma] {
+        if !fields.contains(.cacheControl), let pragma = fields[.pragma] {
             control.noCache = pragma.split(separator: ",").contains { $0.trimmingSpaces().lowercased() == "no-cache" }
         }
         return control

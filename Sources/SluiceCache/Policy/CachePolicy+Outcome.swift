@@ -151,7 +151,7 @@ extension CachePolicy {
         let (request, client) = (record.request, record.request.headerFields)
         let fields = record.response.headerFields
         let known = stored.indices.filter { stored[$0].variant.isForUser(of: client, policy: self) }
-        let asked = client[.ifNoneMatch] == nil ? asked(by: record.sent, known, stored) : []
+        let asked = client.contains(.ifNoneMatch) ? [] : asked(by: record.sent, known, stored)
         let confirmed = confirmed(by: fields, asked: asked, known: known, stored: stored)
         let heads = Dictionary(
             uniqueKeysWithValues: confirmed.map { index in
@@ -171,7 +171,7 @@ extension CachePolicy {
             }
         }
         guard let answer = answers.first else {
-            let isForClient = client[.ifNoneMatch] != nil || client[.ifModifiedSince] != nil
+            let isForClient = client.contains(.ifNoneMatch) || client.contains(.ifModifiedSince)
             return Outcome(delivery: isForClient ? .response : .again)
         }
         var outcome = Outcome(delivery: .stored(answer.0, answer.1))
@@ -212,7 +212,7 @@ extension CachePolicy {
             let matches = asked.filter { stored[$0].fields[.lastModified]?.trimmingSpaces() == modified }
             if !matches.isEmpty { return latest(matches) }
             // A date contradicts a different date, but not a response that has only an entity tag.
-            return asked.count == 1 && stored[asked[0]].fields[.lastModified] == nil ? asked : []
+            return asked.count == 1 && !stored[asked[0]].fields.contains(.lastModified) ? asked : []
         }
         return asked.count == 1 ? asked : []
     }
@@ -221,7 +221,7 @@ extension CachePolicy {
         let tags = sent[.ifNoneMatch].map(EntityTag.list) ?? []
         return known.filter { index in
             EntityTag(of: stored[index].fields).map(tags.contains) ?? false
-                || sent[.ifModifiedSince] != nil && sent[.ifModifiedSince] == stored[index].modified
+                || sent.contains(.ifModifiedSince) && sent[.ifModifiedSince] == stored[index].modified
         }
     }
 

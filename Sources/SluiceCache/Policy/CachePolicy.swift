@@ -183,7 +183,7 @@ extension CachePolicy {
 
     /// These conditions are about the current state of the resource, which only the server knows (section 4.3.2).
     private func hasOriginConditions(_ request: TransportRequest) -> Bool {
-        request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil
+        request.headerFields.contains(.ifMatch) || request.headerFields.contains(.ifUnmodifiedSince)
     }
 
     private func control(of request: TransportRequest, _ mode: LookupMode) -> CacheControl {
@@ -258,8 +258,8 @@ extension CachePolicy {
         _ request: TransportRequest, _ stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
         let fields = request.headerFields
-        guard request.method == .get, fields[.ifModifiedSince] == nil else { return .fetch }
-        if fields[.ifNoneMatch] == nil,
+        guard request.method == .get, !fields.contains(.ifModifiedSince) else { return .fetch }
+        if !fields.contains(.ifNoneMatch),
             let part = stored.first(where: { $0.variant.matches(fields, policy: self) && $0.part != nil }),
             let rest = rest(of: part, for: request), let validator = Validator(part.fields, now: part.received)
         {
@@ -268,7 +268,7 @@ extension CachePolicy {
             fields[.ifRange] = validator.field
             return .complete(fields)
         }
-        guard fields[.range] == nil else { return .fetch }
+        guard !fields.contains(.range) else { return .fetch }
         let tags = stored.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
             .compactMap { EntityTag(of: $0.fields) }
         return tags.isEmpty ? .fetch : union(of: fields, with: tags).map { .validate($0) } ?? .fetch
@@ -287,7 +287,7 @@ extension CachePolicy {
     /// ```
     private func rest(of head: StoredResponse.Head, for request: TransportRequest) -> String? {
         guard let part = head.part else { return nil }
-        guard request.headerFields[.range] != nil else {
+        guard request.headerFields.contains(.range) else {
             if part.lowerBound == 0 { return "bytes=\(part.upperBound)-" }
             return part.upperBound == head.total ? "bytes=0-\(part.lowerBound - 1)" : nil
         }
@@ -398,7 +398,7 @@ extension CachePolicy {
         if let tag = conditions[.ifNoneMatch].flatMap({ EntityTag($0) }) {
             guard let united = union(of: fields, with: [tag]) else { return nil }
             fields = united
-        } else if fields[.ifNoneMatch] != nil {
+        } else if fields.contains(.ifNoneMatch) {
             // The server would ignore a date next to the client's tags.
             return nil
         }
@@ -442,20 +442,21 @@ enum RequestedRange: Sendable, Hashable {
     case last(Int64)
 
     init?(_ request: HTTPFields) {
-        guard let field = request[.range]?.trimmingSpaces() else { return nil }
-        let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let bounds = parts[1].trimmingSpaces().split(separator: "-", omittingEmptySubsequences: false)
-        guard bounds.count == 2 else { return nil }
-        switch (bounds[0].isEmpty, bounds[1].isEmpty) {
+        guard let field = request[.range]?.trimmingSpaces(),
+            let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")), field[..<equals].lowercased() == "bytes"
+        else { return nil }
+        let range = field[field.utf8.index(after: equals)...].trimmingSpaces()
+        guard let dash = range.utf8.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+        let (start, end) = (range.utf8[..<dash], range.utf8[range.utf8.index(after: dash)...])
+        switch (start.isEmpty, end.isEmpty) {
         case (true, false):
-            guard let count = Self.number(bounds[1]) else { return nil }
+            guard let count = Self.number(end) else { return nil }
             self = .last(count)
         case (false, true):
-            guard let first = Self.number(bounds[0]) else { return nil }
+            guard let first = Self.number(start) else { return nil }
             self = .from(first, through: .max)
         case (false, false):
-            guard let first = Self.number(bounds[0]), let last = Self.number(bounds[1]), first <= last else {
+            guard let first = Self.number(start), let last = Self.number(end), first <= last else {
                 return nil
             }
             self = .from(first, through: last)
@@ -478,7 +479,14 @@ enum RequestedRange: Sendable, Hashable {
     }
 
     /// A number that is too large counts as the maximum.
-    private static func number(_ digits: Substring) -> Int64? {
-        digits.isDigits ? Int64(digits) ?? .max : nil
+    private static func number(_ digits: Substring.UTF8View) -> Int64? {
+        var number: Int64 = 0
+        for byte in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            let (product, overflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, exceeds) = product.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+            number = overflows || exceeds ? .max : sum
+        }
+        return number
     }
 }

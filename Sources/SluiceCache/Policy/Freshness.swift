@@ -24,7 +24,7 @@ struct Freshness: Sendable, Hashable {
         let created = date(.date) ?? received
         if let maxAge = control.maxAge {
             lifetime = maxAge
-        } else if fields[.expires] != nil {
+        } else if fields.contains(.expires) {
             // A value that isn't a date, "0" in particular, means that the response is stale (section 5.3).
             lifetime = date(.expires).map { max(0, $0.secondsSince1970 - created.secondsSince1970) } ?? 0
         } else if let modified = date(.lastModified),

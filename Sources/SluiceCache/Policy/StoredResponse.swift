@@ -103,7 +103,7 @@ extension StoredResponse.Head {
         (status == 200 || status == 203) && fields.contentCoding == nil
     }
 
-    var hasExplicitFreshness: Bool { control.maxAge != nil || fields[.expires] != nil }
+    var hasExplicitFreshness: Bool { control.maxAge != nil || fields.contains(.expires) }
 
     /// When the response was created, in seconds since 1970: the `Date` field, or the time of arrival.
     var created: Int64 {

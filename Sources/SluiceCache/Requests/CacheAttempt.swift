@@ -159,7 +159,7 @@ extension CacheAttempt {
 
     /// Returns a part of a file that this process has verified, if the part is in the page cache.
     private func inVerifiedFile() -> Answer? {
-        guard !request.isAlone, request.headerFields[.range] != nil, !cache.isOutOfDate(key),
+        guard !request.isAlone, request.headerFields.contains(.range), !cache.isOutOfDate(key),
             let disk = cache.stage.storeIfOpen, let row = disk.verifiedFile(of: key),
             case .serve(_, let served) = policy.decision(
                 for: request.transport, mode: request.mode, stored: [row.head], at: cache.now()),
@@ -530,7 +530,7 @@ extension CacheAttempt {
         }
         // The transport sets the field, and processes that share the directory may send different values.
         let variesByTransport =
-            request.headerFields[.userAgent] == nil
+            !request.headerFields.contains(.userAgent)
             && record.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
         if variesByTransport { outcome.addition = nil }
         return outcome

@@ -19,7 +19,7 @@ package enum Validator: Sendable, Hashable {
     /// - A date is strong if the response's `Date` is at least 60 s later. Then the file wasn't changed again within the same second, even
     ///   if the server's clock is slightly off. Section 8.8.2.2 doesn't specify the interval; RFC 7232 required 60 s.
     package init?(_ headerFields: HTTPFields, now: HTTPDate) {
-        if headerFields[.eTag] != nil {
+        if headerFields.contains(.eTag) {
             guard let tag = EntityTag(of: headerFields), !tag.isWeak else { return nil }
             self = .entityTag(tag.description)
             return

@@ -203,11 +203,11 @@ public final class HTTPTransport: Transport {
             throw TransferError(.invalidURL, url: request.url)
         }
         var outgoing = request
-        if outgoing.headerFields[.userAgent] == nil, !configuration.userAgent.isEmpty {
+        if !outgoing.headerFields.contains(.userAgent), !configuration.userAgent.isEmpty {
             outgoing.headerFields[.userAgent] = configuration.userAgent
         }
-        if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
-        if outgoing.headerFields[.authorization] == nil, request.url.user(percentEncoded: true) == nil {
+        if !outgoing.headerFields.contains(.acceptEncoding) { outgoing.headerFields[.acceptEncoding] = "identity" }
+        if !outgoing.headerFields.contains(.authorization), request.url.user(percentEncoded: true) == nil {
             outgoing.credential = configuration.credentials.credential(for: request.url)
         }
         if outgoing.credential?.isUsable == false { throw TransferError(.invalidCredentials, url: request.url) }
