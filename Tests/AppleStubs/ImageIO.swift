@@ -32,7 +32,7 @@ nonisolated(unsafe) public let kCGImagePropertyPixelHeight: CFString = ""
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCopyPropertiesAtIndex(
     _ isrc: CGImageSource, _ index: Int, _ options: CFDictionary?
-) -> NSDictionary? { nil }
+) -> [AnyHashable: Any]? { nil }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCreateWithData(_ data: CFData, _ options: CFDictionary?) -> CGImageSource? { fatalError() }
