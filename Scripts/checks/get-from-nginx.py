@@ -93,7 +93,7 @@ def download(options, work: pathlib.Path, url: str, name: str, count: int, size:
     listing.write_text("".join(f"{url}/{index}.bin\n" for index in range(count)))
     status = subprocess.run(
         [options.sluice, "get", "-q", "-j", "8", "--durability", options.durability, "-d", target, "-i", listing],
-        stdin=subprocess.DEVNULL, timeout=300).returncode
+        stdin=subprocess.DEVNULL, timeout=300, env=os.environ | {"XDG_STATE_HOME": str(work)}).returncode
     if status != 0:
         sys.exit(f"sluice get of {name} ended with {status}")
     check(target, count, size)

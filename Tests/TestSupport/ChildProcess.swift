@@ -34,7 +34,8 @@ public struct ChildProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - environment: The environment variables of the process, or `nil` to inherit the test's.
+    ///   - environment: The environment variables of the process, or `nil` to inherit the test's, except for `XDG_STATE_HOME`: the
+    ///     tests must not write to the user's directory.
     ///   - directory: The current directory of the process, or `nil` to inherit the test's.
     ///   - readable: Awaited before standard output is read.
     ///   - begun: Called with the process ID, so that other code can kill the process.
@@ -44,7 +45,9 @@ public struct ChildProcess: Sendable {
     ) throws {
         process.executableURL = program
         process.arguments = arguments
-        if let environment { process.environment = environment }
+        process.environment =
+            environment
+            ?? ProcessInfo.processInfo.environment.merging(["XDG_STATE_HOME": Self.stateDirectory.path]) { $1 }
         if let directory { process.currentDirectoryURL = directory }
         let (written, complaints) = (Pipe(), Pipe())
         process.standardInput = FileHandle.nullDevice
@@ -59,6 +62,13 @@ public struct ChildProcess: Sendable {
         }
         errors = Task { await Self.text(of: complaints) }
     }
+
+    private static let stateDirectory: URL = {
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "sluice-tests-state-\(ProcessInfo.processInfo.processIdentifier)", directoryHint: .isDirectory)
+        atexit { try? FileManager.default.removeItem(at: ChildProcess.stateDirectory) }
+        return directory
+    }()
 
     private static func text(of pipe: Pipe) async -> String {
         await offPool { String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }

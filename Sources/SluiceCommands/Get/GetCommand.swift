@@ -21,10 +21,15 @@ struct GetCommand: ConsoleCommand {
             resumes a partial file if the server supports that and still has the same file. Downloads that fail for a temporary \
             reason are retried with growing delays.
 
+            Repeating a command continues it, and does nothing for files that it has already downloaded. A file that another program \
+            made or changed is an error; pass --overwrite or --no-clobber.
+
             EXAMPLES:
               Download two files into a directory, which is created if it is missing:
                 sluice get -d music https://example.com/a.mp3 https://example.com/b.mp3
-              Download a list of URLs and skip the files that exist:
+              Download a list of URLs. The same command again continues, and skips what is complete:
+                sluice get -i list.txt -d music
+              Also skip files that come from elsewhere:
                 sluice get -i list.txt -d music --no-clobber
               Keep the queue in a database, and repeat the command until it exits with 0:
                 sluice get --db queue.db -i list.txt -d music
@@ -104,6 +109,12 @@ struct GetCommand: ConsoleCommand {
 
     @Flag(
         help: """
+            Don't remember which files were downloaded. (default: names, sizes and times, for 30 days, in \(StateHelp.place))
+            """)
+    var noRecords = false
+
+    @Flag(
+        help: """
             Use the responses in a cache that are fresh, validate stale ones, and store new ones. See 'sluice cache --help'.
             """)
     var cache = false
@@ -149,6 +160,7 @@ struct GetCommand: ConsoleCommand {
         return GetOptions(
             urls: urls, lists: lists, directory: directory, output: output, checksum: checksum,
             checksumFiles: checksumFile, database: db, cache: location,
+            records: noRecords ? nil : console.stateDirectory,
             requests: requests, transfers: settings)
     }
 }
@@ -164,6 +176,8 @@ package struct GetOptions: Sendable {
     var database: String?
     /// The cache that the responses come from; `nil` for none.
     var cache: CacheLocation?
+    /// The directory of the records of completed files; `nil` for none.
+    var records: URL?
     var requests: RequestSettings
     var transfers: TransferSettings
 }
@@ -171,8 +185,15 @@ package struct GetOptions: Sendable {
 // MARK: - One run
 
 private struct GetRun: Sendable {
-    var options: GetOptions
-    var console: Console
+    let options: GetOptions
+    let console: Console
+    private let records: DownloadRecords?
+
+    init(options: GetOptions, console: Console) {
+        self.options = options
+        self.console = console
+        records = options.records.map { DownloadRecords(in: $0) }
+    }
 
     func run() async throws -> ExitStatus {
         try await options.transfers.checkFiles()
@@ -186,6 +207,7 @@ private struct GetRun: Sendable {
             }
         }
         let summary = try outcome.get()
+        await reportRecords()
         if Task.isCancelled, summary.unfinishedCount > 0 {
             let done = summary.doneCount + summary.skippedCount
             await console.report(
@@ -198,8 +220,17 @@ private struct GetRun: Sendable {
     }
 
     private var sameCommand: String {
-        options.database == nil && options.transfers.existing != .replace
-            ? "the same command with --no-clobber" : "the same command"
+        let isRecorded = options.database != nil || (records != nil && records?.failure == nil)
+        return isRecorded || options.transfers.existing != .fail
+            ? "the same command" : "the same command with --no-clobber"
+    }
+
+    /// The files are complete, but the user should know why the same command won't recognize them.
+    private func reportRecords() async {
+        guard let failure = records?.failure, options.transfers.progress != .none else { return }
+        await console.report(
+            "Note: Completed files couldn't be recorded, so the same command needs --no-clobber to skip them. \(failure) "
+                + "Pass --no-records to record nothing.")
     }
 
     /// Fails only if the whole run does, for example if a directory can't be created.
@@ -262,6 +293,7 @@ private struct GetRun: Sendable {
         var configuration = options.transfers.coordinator
         // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host is failing.
         configuration.circuitBreaker = nil
+        configuration.records = records
         contents.apply(to: &configuration)
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)

@@ -55,6 +55,8 @@ package struct Console: Sendable {
     /// The program that shows text that doesn't fit on the screen.
     package var pager: Pager?
     package var cacheDirectory: URL?
+    /// The directory of the records of completed files; `nil` if there is none.
+    package var stateDirectory: URL?
     /// The user's home directory, for `--netrc`.
     package var homeDirectory: String?
     /// The limit of the cache in bytes.
@@ -154,6 +156,7 @@ extension Console {
         console.interruption = interruption
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
         console.cacheDirectory = cacheDirectory(environment: environment)
+        console.stateDirectory = stateDirectory(environment: environment)
         console.homeDirectory = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let output = Stream.output.rawValue
         console.outputHyperlinks = TerminalRenderer.supportsHyperlinks(
@@ -185,6 +188,17 @@ extension Console {
         let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + name : nil }
         return (caches ?? home).map { URL(filePath: $0 + "/sluice", directoryHint: .isDirectory) }
     }
+
+    /// Returns `sluice` in `XDG_STATE_HOME`, or else in the home directory's `.local/state`. Ignores a relative path.
+    static func stateDirectory(environment: [String: String]) -> URL? {
+        let states = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.local/state" : nil }
+        return (states ?? home).map { URL(filePath: $0 + "/sluice", directoryHint: .isDirectory) }
+    }
+}
+
+enum StateHelp {
+    static let place = "sluice in $XDG_STATE_HOME or ~/.local/state"
 }
 
 // MARK: - Failed writes

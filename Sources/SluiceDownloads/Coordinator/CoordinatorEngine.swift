@@ -34,7 +34,7 @@ final class CoordinatorEngine: Sendable {
         /// Prepares claimed jobs, as far as that is possible without the server.
         case prepare([DownloadAttempt])
         case attempt(DownloadAttempt)
-        /// Removes the checkpoints of jobs whose outcomes the store has recorded, and reports that the jobs have ended.
+        /// Remembers the files of jobs whose outcomes the store has recorded, removes their checkpoints, and reports that the jobs have ended.
         case conclude([SettledJob])
     }
 
@@ -116,6 +116,7 @@ final class CoordinatorEngine: Sendable {
         while let item = queue.tryDequeue() { if case .conclude(let settled) = item { await conclude(settled) } }
         // Settles the jobs that a failed turn left behind.
         await settleAndClaim(isLast: true)
+        await core.configuration.records?.flush()
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
@@ -188,6 +189,7 @@ final class CoordinatorEngine: Sendable {
     }
 
     private func conclude(_ settled: [SettledJob]) async {
+        await core.configuration.records?.complete(settled.compactMap(\.completed))
         for one in settled {
             // The store has recorded the outcome, so the checkpoint is no longer needed.
             if let request = one.published { try? await Transfer.discardPartial(of: request, files: core.files) }
@@ -318,15 +320,17 @@ final class CoordinatorEngine: Sendable {
 
     private func apply(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
         let recorded = await correctingEvents(of: settled, refused: Set(turn.refused))
-        let published = recorded.filter { $0.published != nil }
-        if !published.isEmpty {
+        let isRecording = core.configuration.records != nil
+        let touchesFiles: (SettledJob) -> Bool = { $0.published != nil || (isRecording && $0.completed != nil) }
+        let unconcluded = recorded.filter(touchesFiles)
+        if !unconcluded.isEmpty {
             state.withLock { $0.beginConclusion() }
-            if !queue.enqueue(.conclude(published)).isEnqueued {
-                await conclude(published)
+            if !queue.enqueue(.conclude(unconcluded)).isEnqueued {
+                await conclude(unconcluded)
                 for caller in state.withLock({ $0.endConclusion() }) { caller.signal.signal() }
             }
         }
-        for one in recorded where one.published == nil { if let event = one.event { report(event) } }
+        for one in recorded where !touchesFiles(one) { if let event = one.event { report(event) } }
         noteRecorded(settled.lazy.map(\.settlement.lease.job))
         for former in state.withLock({ $0.claimed(turn.claimed, at: sent) }) { former.cancel() }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
@@ -351,7 +355,7 @@ final class CoordinatorEngine: Sendable {
         for index in settled.indices {
             let lease = settled[index].settlement.lease
             if refused.contains(lease) {
-                settled[index].published = nil
+                (settled[index].published, settled[index].completed) = (nil, nil)
                 core.observers.revokeOutcome(of: lease.job)
                 if settled[index].event != nil { settled[index].event = .released(download: lease.job) }
             } else {

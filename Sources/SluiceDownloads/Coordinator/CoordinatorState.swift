@@ -492,4 +492,6 @@ struct SettledJob: Sendable {
     var event: DownloadEvent?
     /// The request, if its file has its final name and a checkpoint.
     var published: DownloadRequest?
+    /// The file, if this attempt downloaded it.
+    var completed: DownloadRecords.Completed?
 }

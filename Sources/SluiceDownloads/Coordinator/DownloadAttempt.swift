@@ -20,6 +20,8 @@ struct DownloadAttempt: Sendable {
     var verifiesTarget = false
 
     var id: JobID { job.lease.job }
+    /// Whether an earlier attempt, perhaps of a process that has died, may have published the file without recording it.
+    private var mayBePublished: Bool { job.mayBePublished || engine.core.knownTargets.mayBePublished(id) }
     /// The number of this attempt, starting at 1. The failure count comes from the store, and another program may have damaged it.
     private var number: Int { min(max(0, job.failures), .max - 1) + 1 }
     var configuration: DownloadCoordinator.Configuration { engine.core.configuration }
@@ -42,12 +44,19 @@ struct DownloadAttempt: Sendable {
             var settled = settledJob(.done(bytes: result.bytes), .finished(download: id, outcome: outcome))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
+            if !result.isSkipped { settled.completed = completed(result) }
             return settled
         } catch let error as TransferError where !Task.isCancelled {
             return await failed(error)
         } catch {
             return await outcomeOfStop()
         }
+    }
+
+    private func completed(_ result: TransferResult) -> DownloadRecords.Completed {
+        DownloadRecords.Completed(
+            request: job.request, bytes: result.bytes, validator: result.validator,
+            isCheckpointed: result.isCheckpointed, isDurable: configuration.durability != .none)
     }
 
     /// If another program removed the directory in the meantime, creates it again and repeats the transfer once.
@@ -104,7 +113,7 @@ struct DownloadAttempt: Sendable {
             request: request, resolvedURL: resolution?.url, transport: engine.core.transport,
             files: engine.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
-            verifiesTarget: verifiesTarget, mayBePublished: job.mayBePublished,
+            verifiesTarget: verifiesTarget, mayBePublished: mayBePublished,
             maximumSize: configuration.maximumSize,
             pace: { [host = job.host] in try await engine.core.bandwidth.pass($0, from: host) },
             onResponse: { engine.report(.responded(download: id, totalBytes: $0, resumedBytes: $1)) },
@@ -284,13 +293,15 @@ extension DownloadAttempt {
             verifiesTarget = true
             return nil
         }
-        switch target.decision(existing: configuration.existing, mayBePublished: job.mayBePublished) {
+        switch target.decision(existing: configuration.existing, mayBePublished: mayBePublished) {
         case .download(let resuming):
             mayResume = resuming
             return nil
         case .identify: return nil
         case .complete(let bytes):
-            return settledJob(.done(bytes: bytes), .finished(download: id, outcome: .done(fileSize: bytes)))
+            var settled = settledJob(.done(bytes: bytes), .finished(download: id, outcome: .done(fileSize: bytes)))
+            settled.completed = completed(TransferResult(bytes: bytes, isCheckpointed: true))
+            return settled
         case .skip(let bytes, let hasLeftovers):
             if hasLeftovers { try? await Transfer.discardPartial(of: job.request, files: engine.core.files) }
             return settledJob(.done(bytes: bytes), .finished(download: id, outcome: .skipped))

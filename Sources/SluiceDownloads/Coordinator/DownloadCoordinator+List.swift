@@ -39,7 +39,8 @@ extension DownloadCoordinator {
     ///
     /// Enqueues the requests, runs the queue until they have ended, and removes them if all succeeded. Otherwise they stay in the store,
     /// and a later call with the same list and store picks up where this one stopped: completed downloads count as skipped if their files
-    /// exist, and failed or cancelled ones are retried. With `ExistingFile.skip`, a request for an existing file isn't enqueued.
+    /// exist, and failed or cancelled ones are retried. With `ExistingFile.skip`, a request for an existing file isn't enqueued. With
+    /// ``Configuration/records``, neither is a request whose file an earlier list completed.
     ///
     /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. If a request isn't enqueued, its
     /// event has no ID.
@@ -69,21 +70,34 @@ extension DownloadCoordinator {
         var indices = requests.indices.filter { conflicts[$0] == nil }
         var targets: [Int: TargetFacts] = [:]
         var skipped: Set<Int> = []
-        if configuration.existing == .skip {
+        let records = configuration.existing == .replace ? nil : configuration.records
+        var mayBePublished: Set<Int> = []
+        var leftovers: [DownloadRequest] = []
+        if configuration.existing == .skip || records != nil {
+            let known = configuration.existing == .fail ? await records?.known(of: indices.map { resolved[$0] }) : nil
             targets.reserveCapacity(indices.count)
             await TargetFacts.of(indices.lazy.map { resolved[$0] }, using: files) { [indices] offset, facts in
                 let index = indices[offset]
-                // A job is needed to remove what an earlier attempt left behind.
-                // So is it to verify a checksum.
-                if resolved[index].checksum == nil,
-                    case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false)
-                {
+                targets[index] = facts
+                // A job is needed to verify a checksum.
+                guard resolved[index].checksum == nil else { return }
+                switch known?.answer(about: resolved[index], facts) {
+                case .complete:
                     skipped.insert(index)
-                } else {
-                    targets[index] = facts
+                    // The process that completed the file died before it removed the checkpoint.
+                    if facts.evidence != .noCheckpoint { leftovers.append(resolved[index]) }
+                case .mayBePublished: mayBePublished.insert(index)
+                case .unknown, nil:
+                    // A job is also needed to remove what an earlier attempt left behind.
+                    guard configuration.existing == .skip,
+                        case .skip(_, hasLeftovers: false) = facts.decision(existing: .skip, mayBePublished: false)
+                    else { return }
+                    skipped.insert(index)
                 }
             }
+            for request in leftovers { try? await Transfer.discardPartial(of: request, files: files) }
             if !skipped.isEmpty { indices.removeAll { skipped.contains($0) } }
+            await records?.begin(indices.filter { targets[$0]?.target == .nothing }.map { resolved[$0] })
         }
         let jobs = try await enqueueMissing(indices.map { requests[$0] }, batch: batch, looksUpRelative: true)
         var positions: [JobID: Int] = [:]
@@ -116,6 +130,7 @@ extension DownloadCoordinator {
         let known = positions
         var ahead: [(id: JobID, request: DownloadRequest)] = []
         for (index, job) in zip(indices, jobs) where job.admission == .added {
+            if mayBePublished.contains(index) { core.knownTargets.noteMayBePublished(job.id) }
             if let facts = targets.removeValue(forKey: index) {
                 core.knownTargets.note(facts, of: job.id)
             } else {
@@ -133,6 +148,7 @@ extension DownloadCoordinator {
             try await core.run(caller)
             group.cancelAll()
         }
+        await configuration.records?.flush()
         // A stopped run skips this, because it takes a while for long lists.
         if !Task.isCancelled, !core.isClosed {
             let silent = ended.withLock { ended in positions.filter { !ended.contains($0.value) } }

@@ -53,6 +53,10 @@ public final class DownloadCoordinator: Sendable {
         public var directory: URL?
         /// What happens if the target file already exists. A directory, a device, a FIFO or a socket in its place is always an error.
         public var existing: ExistingFile
+        /// Remembers the completed files, so that a list that is downloaded again does nothing; `nil` by default. See ``DownloadRecords``.
+        ///
+        /// All completed downloads are remembered. ``DownloadCoordinator/download(_:onEvent:)`` uses the records.
+        public var records: DownloadRecords?
         /// How completed files are protected against power loss.
         public var durability: Durability
         /// If this process stops responding, other processes may take over its downloads after this time. The process renews its leases

@@ -118,7 +118,7 @@ extension Checkpoint {
     }
 }
 
-struct StoredValidator: Codable, Equatable {
+struct StoredValidator: Codable, Hashable {
     enum Kind: String, Codable { case entityTag, lastModified }
 
     var kind: Kind

@@ -110,6 +110,8 @@ struct TargetFacts: Sendable, Equatable {
 
     var target: Target
     var evidence: Evidence
+    /// What tells whether the file has been changed; `nil` if there is no regular file.
+    var stamp: FileStamp?
 
     func decision(existing: ExistingFile, mayBePublished: Bool) -> TargetDecision {
         TargetDecision(existing: existing, target: target, evidence: evidence, mayBePublished: mayBePublished)
@@ -153,7 +155,9 @@ extension TargetFacts {
         let found = try await files.statuses(of: names, followsLinks: false)
         return requests.indices.map { index in
             let hasNoCheckpoint = if case .success(nil) = found[requests.count + index] { true } else { false }
-            return TargetFacts(target: Target(found[index]), evidence: hasNoCheckpoint ? .noCheckpoint : .unread)
+            var facts = TargetFacts(target: Target(found[index]), evidence: hasNoCheckpoint ? .noCheckpoint : .unread)
+            if case .success(let status?) = found[index], status.kind == .file { facts.stamp = FileStamp(status) }
+            return facts
         }
     }
 

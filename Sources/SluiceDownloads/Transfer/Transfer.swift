@@ -218,6 +218,8 @@ struct TransferResult: Sendable, Hashable {
     var isCheckpointed: Bool
     /// Whether another file has the name and counts as the downloaded one.
     var isSkipped = false
+    /// The validator of the file on the server, if it is strong.
+    var validator: StoredValidator?
 }
 
 /// The steps of a transfer, for tests that observe it or kill the process there.
@@ -250,10 +252,12 @@ private struct TransferExchanges {
     /// The body that was written in one step, without a partial file.
     private(set) var smallBody = Data()
     private let digests: TransferDigests
+    private var validator: Validator?
 
     init(transfer: Transfer, partial: PartialFile?) {
         self.transfer = transfer
         self.partial = partial
+        validator = partial?.present?.validator
         machine = TransferStateMachine(present: partial?.present)
         digests = TransferDigests(requested: transfer.request.checksum)
     }
@@ -264,6 +268,7 @@ private struct TransferExchanges {
             switch try answer(of: response) {
             case .whole(let announced, let validator):
                 try check(announced)
+                self.validator = validator
                 transfer.onResponse(announced, 0)
                 digests.begin(response.headerFields)
                 if partial == nil, let announced, announced <= Transfer.smallBody {
@@ -371,7 +376,8 @@ private struct TransferExchanges {
         smallBody = data
         try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
         transfer.onPhase(.published)
-        return TransferResult(bytes: announced, isCheckpointed: false)
+        return TransferResult(
+            bytes: announced, isCheckpointed: false, validator: validator.map { StoredValidator($0) })
     }
 
     /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.
@@ -413,7 +419,7 @@ private struct TransferExchanges {
         try await partial.publish(
             as: transfer.request.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
         transfer.onPhase(.published)
-        return TransferResult(bytes: size, isCheckpointed: true)
+        return TransferResult(bytes: size, isCheckpointed: true, validator: validator.map { StoredValidator($0) })
     }
 }
 

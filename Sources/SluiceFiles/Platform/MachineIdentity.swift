@@ -15,6 +15,11 @@ package enum MachineName {
     }()
 }
 
+extension FileIO {
+    /// An identifier of the current boot, or `nil` if the system has none. Doesn't block.
+    package var bootIdentity: String? { BootIdentity.read(system) }
+}
+
 /// An identifier of the current boot, or `nil` if the system has none. Bytes that were written but not synced survive the process, but not
 /// a reboot.
 enum BootIdentity {
