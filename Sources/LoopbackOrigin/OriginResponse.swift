@@ -96,6 +96,8 @@ extension OriginResponse {
         case malformedContentRange
         /// Ignores If-Range: sends the rest of the new file, with its new entity tag.
         case ignoresIfRange
+        /// Ignores the range if there is an entity tag in If-Range, as some CDNs do. A date is compared.
+        case ignoresTags
         /// Answers 416 to every range, with a wrong length.
         case unsatisfiedWithWrongTotal
         /// Answers one range as if several had been requested.
@@ -175,6 +177,9 @@ extension OriginResponse {
         guard (0..<Int.max).contains(first) else { return nil }
         let end = bounds[1].isEmpty ? max(first + 1, content.count) : min(Int(bounds[1]) ?? first, Int.max - 1) + 1
         if let condition = request.headerFields[.ifRange], fault != .ignoresIfRange {
+            if fault == .ignoresTags {
+                return condition == lastModified && first < end ? first..<end : nil
+            }
             // Strong comparison: a weak tag never matches.
             guard condition == (fault == .weakTag ? nil : etag) ?? lastModified else { return nil }
         }

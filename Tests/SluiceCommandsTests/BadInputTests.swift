@@ -71,6 +71,20 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(
             arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
             mentions: ["--overwrite", "--no-clobber", "Use only one"]),
+        .init(
+            arguments: ["get", "--newer", "--no-clobber", "{origin}/a"], status: .usage,
+            mentions: ["--newer and --no-clobber", "Use only one"]),
+        .init(
+            arguments: ["get", "-N", "--overwrite", "{origin}/a"], status: .usage, mentions: ["--newer and --overwrite"]
+        ),
+        .init(
+            arguments: ["get", "--min-speed", "10k", "{origin}/a"], status: .usage, mentions: ["--min-speed", "10k"]),
+        .init(
+            arguments: ["get", "--min-speed", "0:5", "{origin}/a"], status: .usage,
+            mentions: ["--min-speed 0:5", "at least 1 byte"]),
+        .init(
+            arguments: ["get", "--min-speed", "1k:0", "{origin}/a"], status: .usage,
+            mentions: ["--min-speed 1k:0", "from 0.001 to 86400"]),
         .init(arguments: ["get", "--progress", "pie", "{origin}/a"], status: .usage, mentions: ["pie", "--progress"]),
         .init(arguments: ["demo", "-j", "0"], status: .usage, mentions: ["-j 0", "demo --help"]),
         .init(
@@ -150,8 +164,21 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["-o ../x", "-d", "sluice get --help"]),
         .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
         .init(
-            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage,
-            mentions: ["-o -", "Give the file a name", "sluice get --help"]),
+            arguments: ["get", "-o", "-", "{origin}/a", "{origin}/b"], status: .usage,
+            mentions: ["-o -", "2 URLs", "sluice get --help"]),
+        .init(
+            arguments: ["get", "-o", "-", "-d", "{dir}", "{origin}/a"], status: .usage,
+            mentions: ["-o - and -d can't be combined", "sluice get --help"]),
+        .init(
+            arguments: ["get", "-o", "-", "--progress", "json", "{origin}/a"], status: .usage,
+            mentions: ["-o - and --progress json"]),
+        .init(
+            arguments: ["get", "-o", "-", "-i", "-"], status: .usage, mentions: ["-o - and -i can't be combined"]),
+        .init(arguments: ["get", "-o", "-"], status: .usage, mentions: ["There is nothing to download"]),
+        .init(arguments: ["get", "-o", "-", "ftp://a.example/b"], status: .usage, mentions: ["ftp"]),
+        .init(
+            arguments: ["get", "-o", "-", "--checksum", "sha256:1", "{origin}/a"], status: .usage,
+            mentions: ["--checksum: Write sha256:"]),
         .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
         .init(
             arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage,

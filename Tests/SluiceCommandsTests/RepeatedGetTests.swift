@@ -1,6 +1,8 @@
 import Foundation
 import LoopbackOrigin
+import SluiceDownloads
 import SluiceFiles
+import SluiceHTTP
 import TestSupport
 import Testing
 
@@ -58,9 +60,11 @@ import Testing
     @Test func `without records fails, and records nothing`() async throws {
         try await Scene.with { scene in
             for status in [ExitStatus.success, .localFile] {
-                #expect(await scene.get(scene.origin.url("/a"), "--no-records").status == status)
+                let run = await scene.get(scene.origin.url("/a"), "--no-records")
+                #expect(run.status == status)
             }
-            #expect(try !FileManager.default.fileExists(atPath: #require(scene.state).path))
+            let state = try #require(scene.state)
+            #expect(!FileManager.default.fileExists(atPath: state.path))
         }
     }
 
@@ -73,6 +77,15 @@ import Testing
             #expect(console.errorLines.filter { $0.contains("Note: ") && $0.contains("/proc/none") }.count == 1)
             let quiet = await scene.get(scene.origin.url("/b"), "-q")
             #expect(quiet.status == .success && quiet.console.error == "")
+        }
+    }
+
+    @Test func `with another directory is the advice for a full disk`() {
+        for (code, isFull) in [(FileError.Code.noSpace, true), (.quotaExceeded, true), (.readOnly, false)] {
+            let cause = FileError(code, subject: "/a", message: "It's full.")
+            let error = TransferError(.file, url: URL(filePath: "/"), cause: cause)
+            let message = error.stopMessage("the same command")
+            #expect(message.contains("Run the same command to continue") && message.contains("-d") == isFull)
         }
     }
 

@@ -46,6 +46,12 @@ import Testing
         ),
         ("a rate is at least 1", { DownloadCoordinator().setMaximumRate(0) }),
         ("a rate per host is at least 1", { DownloadCoordinator().setMaximumRate(nil, perHost: -1) }),
+        ("a minimum rate is at least 1", { _ = DownloadCoordinator.MinimumRate(bytesPerSecond: 0, over: .seconds(1)) }),
+        ("its period is at least 1 ms", { _ = DownloadCoordinator.MinimumRate(bytesPerSecond: 1, over: .zero) }),
+        (
+            "the directory of records is a file URL",
+            { _ = DownloadRecords(in: URL(string: "https://example.com/")!) }
+        ),
         (
             "a configured rate is at least 1",
             {
@@ -211,6 +217,11 @@ import Testing
             let directory = place.directory.appending(path: values.text().replacing("/", with: ""))
             _ = try await place.coordinator(configuration).download(values.url(), to: directory)
         },
+        inPlace("DownloadCoordinator.stream(_:headerFields:checksum:onEvent:to:)") { place, values in
+            var configuration = DownloadCoordinator.Configuration()
+            configuration.retries.maximumRetries = 0
+            _ = try await place.coordinator(configuration).stream(values.url()) { _ in }
+        },
         inPlace("DownloadCoordinator.enqueue(_:batch:keepsFinished:)") { place, values in
             let downloads = place.coordinator()
             for _ in 0..<5 {
@@ -311,6 +322,22 @@ import Testing
             )
             let url = URL(string: "https://example.com/a")!
             _ = try await place.coordinator(configuration).download(url, to: place.directory)
+        },
+        inPlace("DownloadCoordinator.MinimumRate.init(bytesPerSecond:over:)") { place, values in
+            var configuration = DownloadCoordinator.Configuration()
+            configuration.retries.maximumRetries = 0
+            configuration.minimumRate = .init(
+                bytesPerSecond: values.int(from: 1), over: max(values.duration(), .milliseconds(1)))
+            _ = try await place.coordinator(configuration).download(values.url(), to: place.directory)
+        },
+        inPlace("DownloadRecords.init(in:maximumAge:using:)") { place, values in
+            var configuration = DownloadCoordinator.Configuration()
+            configuration.retries.maximumRetries = 0
+            let state = place.directory.appending(path: values.text().replacing("/", with: ""))
+            configuration.records = DownloadRecords(in: state, maximumAge: values.duration())
+            for _ in 0..<2 {
+                _ = try await place.coordinator(configuration).download([request(&values, in: place.directory)])
+            }
         },
         inPlace("DownloadCoordinator.Limits.init(total:perHost:perUser:)") { place, values in
             let limits = DownloadCoordinator.Limits(

@@ -39,6 +39,8 @@ struct GetCommand: ConsoleCommand {
                 sluice get --auth @password.txt -H 'Accept-Language: en' https://example.com/a.mp3
               Download files and verify them:
                 sluice get -i list.txt --checksum-file SHA256SUMS
+              Pass a file on to another program, without storing it:
+                sluice get -o - https://example.com/a.tar.gz | tar xz
               Read URLs from another program and report progress as JSON lines:
                 generate-urls | sluice get -i - --progress json
 
@@ -62,6 +64,10 @@ struct GetCommand: ConsoleCommand {
             without a request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the \
             cache.
 
+            STANDARD OUTPUT (-o -) gets the bytes of one URL while they arrive. Progress goes to standard error. Nothing is resumed, \
+            and a failure after the first byte isn't retried. If the program that reads the output ends early, so does the command, with \
+            status 0. A wrong checksum is found only at the end, with status 9: don't use the output before that.
+
             PROGRESS never slows a download. If nothing reads the output, results are kept in memory, along with only the latest \
             \(LineBacklog.newsLimit) 'started', 'responded' and 'retrying' lines. A 'dropped' line counts the rest. Output that \
             can't be written, for example to a full disk, is a failure.
@@ -81,12 +87,14 @@ struct GetCommand: ConsoleCommand {
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
-        help: .init("The directory to download into, created if missing.", valueName: "dir"))
-    var directory = "."
+        help: .init("The directory to download into, created if missing. (default: .)", valueName: "dir"))
+    var directory: String?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: .init("The file name of a single URL. (default: the last part of the URL)", valueName: "name"))
+        help: .init(
+            "The file name of a single URL; - writes the file to standard output. (default: the last part of the URL)",
+            valueName: "name"))
     var output: String?
 
     @Option(
@@ -133,7 +141,31 @@ struct GetCommand: ConsoleCommand {
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
-        try await GetRun(options: checked(console), console: console).run()
+        if output == "-" { return try await GetStream(options: streamed(console), console: console).run() }
+        return try await GetRun(options: checked(console), console: console).run()
+    }
+
+    /// The options of `-o -`. Throws if there are others that are about files.
+    private func streamed(_ console: Console) throws -> GetOptions {
+        let others: [(option: String, isSet: Bool)] = [
+            ("-d", directory != nil), ("-i", !lists.isEmpty), ("--db", db != nil),
+            ("--checksum-file", !checksumFile.isEmpty), ("--overwrite", transfers.overwrite),
+            ("--no-clobber", transfers.noClobber), ("--newer", transfers.isNewer),
+            ("--remote-time", transfers.remoteTime), ("--progress json", transfers.progress == .json),
+        ]
+        if let other = others.first(where: \.isSet)?.option {
+            throw CommandFailure(
+                .usage,
+                "-o - and \(other) can't be combined, because standard output gets the bytes of one URL. Leave out "
+                    + "\(other), or name a file. See 'sluice get --help'.")
+        }
+        guard urls.count <= 1 else {
+            throw CommandFailure(
+                .usage,
+                "-o -: Standard output gets one file, but there are \(urls.count) URLs. Pass one of them. See "
+                    + "'sluice get --help'.")
+        }
+        return try checked(console)
     }
 
     private func checked(_ console: Console) throws(CommandFailure) -> GetOptions {
@@ -158,7 +190,7 @@ struct GetCommand: ConsoleCommand {
             location = try CacheLocation(cacheDirectory, option: "--cache-directory", command: "get", console)
         }
         return GetOptions(
-            urls: urls, lists: lists, directory: directory, output: output, checksum: checksum,
+            urls: urls, lists: lists, directory: directory ?? ".", output: output, checksum: checksum,
             checksumFiles: checksumFile, database: db, cache: location,
             records: noRecords ? nil : console.stateDirectory,
             requests: requests, transfers: settings)
@@ -253,7 +285,7 @@ private struct GetRun: Sendable {
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
-                    "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue."))
+                    error.stopMessage(sameCommand)))
         } catch is CancellationError {
             return .failure(CommandFailure(.interrupted, "Interrupted before anything was downloaded."))
         } catch {
@@ -339,10 +371,7 @@ struct GetPlan: Sendable {
             problems += parsed.problems
         }
         if let name = options.output {
-            if name == "-" {
-                problems.append(
-                    "-o -: A download can't go to standard output. Give the file a name. See 'sluice get --help'.")
-            } else if entries.count == 1 {
+            if entries.count == 1 {
                 entries[0].name = name
             } else {
                 problems.append(

@@ -35,6 +35,16 @@ struct TransferOptions: ParsableArguments {
     @Flag(help: "Skip existing files and count them as done. (default: an existing file is an error)")
     var noClobber = false
 
+    @Flag(
+        name: [.customShort("N"), .customLong("newer")],
+        help: """
+            Replace existing files only if the server has newer ones. The files get the server's times, as with --remote-time.
+            """)
+    var isNewer = false
+
+    @Flag(help: "Give files the server's modification times (Last-Modified).")
+    var remoteTime = false
+
     @Option(
         help: .init(
             """
@@ -63,6 +73,14 @@ struct TransferOptions: ParsableArguments {
         help: .init(
             "Seconds that each attempt may take, 0.001 to 86400; a later run continues the file.", valueName: "s"))
     var maxTime: Seconds?
+
+    @Option(
+        help: .init(
+            """
+            The lowest rate: a download that receives less than this many bytes per second, for this many seconds, fails and is \
+            retried. For example 10k:30.
+            """, valueName: "size:s"))
+    var minSpeed: SpeedFloor?
 
     @Option(help: .init("The largest file to download, such as 1G.", valueName: "size"))
     var maxSize: ByteCount?
@@ -137,6 +155,7 @@ struct TransferOptions: ParsableArguments {
         guard maxTime?.isAllowed ?? true else {
             throw refuse("--max-time \(maxTime!): The seconds must be from 0.001 to 86400.")
         }
+        if let minSpeed, let problem = minSpeed.problem { throw refuse("--min-speed \(minSpeed.text): \(problem)") }
         if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy\(problem)") }
         guard key == nil || cert != nil else {
             throw refuse("--key: The key needs a certificate. Pass it with --cert.")
@@ -150,13 +169,18 @@ struct TransferOptions: ParsableArguments {
         guard !(overwrite && noClobber) else {
             throw refuse("--overwrite and --no-clobber can't be combined. Use only one.")
         }
+        for (option, isSet) in [("--overwrite", overwrite), ("--no-clobber", noClobber)] where isSet && isNewer {
+            throw refuse("--newer and \(option) can't be combined. Use only one.")
+        }
         return TransferSettings(
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
-            existing: overwrite ? .replace : noClobber ? .skip : .fail,
+            existing: overwrite || isNewer ? .replace : noClobber ? .skip : .fail, onlyIfNewer: isNewer,
+            keepsServerTime: remoteTime || isNewer,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
             maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,
+            minimumRate: minSpeed.map { .init(bytesPerSecond: Int($0.bytes), over: .seconds($0.seconds)) },
             durability: durability.level,
             proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
             tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
@@ -206,6 +230,26 @@ struct Seconds: ExpressibleByArgument, CustomStringConvertible {
     var description: String { Int(exactly: value).map(String.init) ?? "\(value)" }
 }
 
+/// A rate and a time as an argument, such as `10k:30`.
+struct SpeedFloor: ExpressibleByArgument {
+    var text: String
+    var bytes: Int64
+    var seconds: Double
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let rate = ByteCount(argument: String(parts[0])),
+            let time = Seconds(argument: String(parts[1]))
+        else { return nil }
+        (text, bytes, seconds) = (argument, rate.bytes, time.value)
+    }
+
+    var problem: String? {
+        if bytes < 1 { return "The rate must be at least 1 byte per second." }
+        return Seconds(seconds).isAllowed ? nil : "The seconds must be from 0.001 to 86400."
+    }
+}
+
 // MARK: - The checked values
 
 /// The checked values of ``TransferOptions``.
@@ -213,12 +257,15 @@ package struct TransferSettings: Sendable {
     var limits: DownloadCoordinator.Limits
     var retries: Int
     var existing: ExistingFile
+    var onlyIfNewer: Bool
+    var keepsServerTime: Bool
     var progress: ProgressStyle
     var connectTimeout: Duration
     var timeout: Duration
     var rates: Rates
     var maximumTime: Duration?
     var maximumSize: Int64?
+    var minimumRate: DownloadCoordinator.MinimumRate?
     var durability: Durability
     var proxy: ProxySettings
     var tls: TLSFiles
@@ -252,6 +299,8 @@ package struct TransferSettings: Sendable {
             retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: durability)
         (configuration.maximumRate, configuration.maximumRatePerHost) = (rates.total, rates.perHost)
         (configuration.maximumTime, configuration.maximumSize) = (maximumTime, maximumSize)
+        configuration.minimumRate = minimumRate
+        (configuration.onlyIfNewer, configuration.keepsServerTime) = (onlyIfNewer, keepsServerTime)
         return configuration
     }
 
@@ -269,6 +318,15 @@ package struct TransferSettings: Sendable {
 }
 
 // MARK: - Remedies that name options
+
+extension TransferError {
+    /// What happened to the other downloads when this error ended the run, and what to do.
+    func stopMessage(_ sameCommand: String) -> String {
+        let isFull = [.noSpace, .quotaExceeded].contains((cause as? FileError)?.code)
+        let other = isFull ? ", or choose a directory on another disk with -d" : ""
+        return "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue\(other)."
+    }
+}
 
 extension DownloadEvent {
     /// The event with an error remedy that names the command's options.
@@ -291,6 +349,7 @@ extension DownloadEvent {
         case .connectTimedOut:
             error.remedy = "Check the host and the network, or pass --connect-timeout to wait longer."
         case .stalled: error.remedy = "Try again later, or pass --timeout to wait longer."
+        case .tooSlow: error.remedy = "Try again later, or pass a lower --min-speed."
         case .tooLarge: error.remedy = "Pass a larger --max-size, or leave out the URL."
         case .tookTooLong: error.remedy = "Pass a longer --max-time, or run the same command to continue."
         case .alreadyQueued: error.remedy = "Pass -o for another name, or --db for another queue."

@@ -143,7 +143,7 @@ private struct QueueWork: Sendable {
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
-                    "Stopped. Partial files that can be resumed are kept. Run the same command to continue."))
+                    error.stopMessage("the same command")))
         } catch is CancellationError {
             return .failure(CommandFailure(.interrupted, "Interrupted before anything was downloaded."))
         } catch {

@@ -62,21 +62,21 @@ struct DownloadAttempt: Sendable {
     /// If another program removed the directory in the meantime, creates it again and repeats the transfer once.
     private func result(_ resolution: DownloadResolution?) async throws -> TransferResult {
         do {
-            return try await timed(resolution)
+            return try await limited(resolution)
         } catch let error as TransferError where error.fileError?.code == .notFound {
             guard await engine.directories.makeAgain(job.request.directory) else { throw error }
-            return try await timed(resolution)
+            return try await limited(resolution)
         }
     }
 
-    /// Runs a transfer within the time limit.
-    private func timed(_ resolution: DownloadResolution?) async throws -> TransferResult {
-        guard let limit = configuration.maximumTime else { return try await makeTransfer(resolution).run() }
-        do {
-            return try await withDeadline(timeout: limit) { try await makeTransfer(resolution).run() }
-        } catch let exceeded as DeadlineExceeded {
-            if let cause = exceeded.cause, !(cause is CancellationError) || Task.isCancelled { throw cause }
-            throw TransferError(.tookTooLong, url: job.request.url, detail: "more than \(limit / .seconds(1)) s")
+    /// Runs a transfer within its limits.
+    private func limited(_ resolution: DownloadResolution?) async throws -> TransferResult {
+        try await withTimeLimit(configuration.maximumTime, of: job.request.url) {
+            try await withMinimumRate(
+                configuration.minimumRate, clock: engine.core.timing.clock, of: job.request.url
+            ) { watch in
+                try await makeTransfer(resolution, watch).run()
+            }
         }
     }
 
@@ -98,7 +98,9 @@ struct DownloadAttempt: Sendable {
         return settledJob(.postponed(by: pause, host: host), .released(download: id))
     }
 
-    private func makeTransfer(_ resolution: DownloadResolution?) async throws -> Transfer {
+    private func makeTransfer(
+        _ resolution: DownloadResolution?, _ watch: SharedRateWatch?
+    ) async throws -> Transfer {
         engine.state.withLock { $0.noteResolved(id) }
         var request = job.request
         if let resolution { request.headerFields.append(contentsOf: resolution.headerFields) }
@@ -114,10 +116,21 @@ struct DownloadAttempt: Sendable {
             files: engine.core.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
             verifiesTarget: verifiesTarget, mayBePublished: mayBePublished,
-            maximumSize: configuration.maximumSize,
-            pace: { [host = job.host] in try await engine.core.bandwidth.pass($0, from: host) },
-            onResponse: { engine.report(.responded(download: id, totalBytes: $0, resumedBytes: $1)) },
-            onReceived: { engine.report(.received(download: id, receivedBytes: $0)) },
+            maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
+            onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace,
+            pace: { [host = job.host] count in
+                let before = engine.core.timing.now()
+                try await engine.core.bandwidth.pass(count, from: host)
+                watch?.waited(for: engine.core.timing.now() - before)
+            },
+            onResponse: { total, resumed in
+                watch?.begin(at: resumed)
+                engine.report(.responded(download: id, totalBytes: total, resumedBytes: resumed))
+            },
+            onReceived: { bytes in
+                watch?.received(upTo: bytes)
+                engine.report(.received(download: id, receivedBytes: bytes))
+            },
             onPhase: { engine.core.onPhase(id, .transfer($0)) })
     }
 

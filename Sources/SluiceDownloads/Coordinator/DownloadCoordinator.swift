@@ -82,6 +82,17 @@ public final class DownloadCoordinator: Sendable {
         /// The time limit of each attempt, or `nil` for none. An attempt that takes longer fails with `TransferError.Code.tookTooLong` and isn't
         /// retried. If the server supports that, the partial file stays, and the next download of the file continues it.
         public var maximumTime: Duration?
+        /// The rate below which an attempt fails with `TransferError.Code.tooSlow` and is retried, or `nil` for no minimum.
+        public var minimumRate: MinimumRate?
+        /// Whether a file gets the modification time that the server sends (`Last-Modified`), if it sends one. By default, it has the time of
+        /// the download.
+        public var keepsServerTime = false
+        /// Whether an existing file is replaced only if the server has a newer one. Then ``existing`` must be `.replace`.
+        ///
+        /// The file's modification time is sent with `If-Modified-Since` (RFC 9110, section 13.1.3). If the server answers 304, or has a file
+        /// of the same size that isn't newer, the existing file counts as skipped. Set ``keepsServerTime`` too, so that later runs compare the
+        /// server's times with each other, and not with the clock of this machine. A request with a checksum is compared with that instead.
+        public var onlyIfNewer = false
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
         /// The number of ended downloads that the queue keeps. Beyond that, runs remove the oldest ones in the background, once a minute.
@@ -211,6 +222,7 @@ public final class DownloadCoordinator: Sendable {
     ) {
         limits.check()
         configuration.circuitBreaker?.check()
+        configuration.minimumRate?.check()
         Self.check(configuration.maximumRate, configuration.maximumRatePerHost)
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
@@ -403,6 +415,36 @@ extension DownloadCoordinator {
                 total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1,
                 "Each limit of a coordinator must be at least 1; total is \(total), perHost \(perHost.map(String.init) ?? "nil"), "
                     + "perUser \(perUser.map(String.init) ?? "nil")."
+            )
+        }
+    }
+
+    /// A rate that an attempt must not fall below.
+    ///
+    ///     configuration.minimumRate = .init(bytesPerSecond: 10_000, over: .seconds(30))
+    ///
+    /// An attempt fails with `TransferError.Code.tooSlow` if, once the server has responded, fewer bytes than that arrive in a period of this
+    /// length, measured each quarter of it. Time for which the download waits because of ``Configuration/maximumRate`` doesn't count. The
+    /// download is retried as after other temporary failures, and continues its partial file.
+    public struct MinimumRate: Sendable, Hashable {
+        /// The number of bytes per second.
+        public var bytesPerSecond: Int
+        /// The length of the period. One of more than four days counts as four days.
+        public var period: Duration
+
+        /// Creates a rate.
+        ///
+        /// - Precondition: `bytesPerSecond` is at least 1, and `period` at least a millisecond.
+        public init(bytesPerSecond: Int, over period: Duration) {
+            self.bytesPerSecond = bytesPerSecond
+            self.period = period
+            check()
+        }
+
+        fileprivate func check() {
+            precondition(
+                bytesPerSecond >= 1 && period >= .milliseconds(1),
+                "A minimum rate must be at least 1 byte per second over at least 1 ms; it is \(bytesPerSecond) over \(period)."
             )
         }
     }

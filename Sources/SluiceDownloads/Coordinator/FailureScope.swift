@@ -42,6 +42,7 @@ enum FailureScope: Sendable, Hashable {
         .connectionRefused: .host, .tlsFailed: .server, .stalled: .server, .connectionClosed: .server,
         .protocolViolation: .server, .bodyTooShort: .server, .bodyTooLong: .server, .tooManyRedirects: .server,
         .redirectRefused: .server, .digestMismatch: .server, .tooLarge: .server, .tookTooLong: .server,
+        .tooSlow: .server,
         .invalidCredentials: .server, .unexpectedCoding: .server, .shutDown: .worker,
     ]
 

@@ -24,6 +24,9 @@ extension TransferError.Code {
     /// An attempt took longer than the coordinator's `maximumTime`.
     public static let tookTooLong = Self(
         "tookTooLong", "The download took too long", "Allow more time, or run it again to continue it.")
+    /// Bytes arrived more slowly than the coordinator's `minimumRate` allows.
+    public static let tooSlow = Self(
+        "tooSlow", "The download was too slow", "Try again later, or allow lower rates.", isTransient: true)
     /// An earlier request in the list writes the same file.
     public static let targetTaken = Self(
         "targetTaken", "Another request in the list writes the same file", "Give one of the requests another name.")
@@ -56,6 +59,21 @@ extension TransferError {
     }
 
     var fileError: FileError? { code == .file ? cause as? FileError : nil }
+
+    init(_ failure: TransferFailure, of request: DownloadRequest) {
+        let url = request.url
+        self =
+            switch failure {
+            case .status(let status): TransferError(status: status, url: url)
+            case .length(let announced, let received): .length(announced: announced, received: received, url: url)
+            case .digest(let expected, let found): .digestMismatch(expected, found: found, of: request)
+            case .tooLarge(let limit): TransferError(.tooLarge, url: url, detail: "more than \(limit) bytes")
+            case .range(let detail):
+                TransferError(
+                    .protocolViolation, url: url, detail: detail,
+                    remedy: "Download it from another server, or report the faulty ranges to the server's operator.")
+            }
+    }
 
     static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {
         // The description of the file error names the path and the remedy.

@@ -42,6 +42,10 @@ struct Transfer {
     var checkpoints = CheckpointPolicy()
     /// The most bytes of the file; `nil` for no limit.
     var maximumSize: Int64?
+    /// Whether the file gets the server's modification time.
+    var keepsServerTime = false
+    /// Whether an existing file is replaced only if the server has a newer one.
+    var onlyIfNewer = false
     /// Called after bytes were written, with their number. Waits as long as the rate limits say.
     var pace: @Sendable (Int) async throws -> Void = { _ in }
     /// Called when a response contains bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
@@ -61,9 +65,12 @@ struct Transfer {
             if verifiesTarget, let result = try await resultOfVerifying() { return result }
             if mayBePublished, let result = try await resultOfEarlierAttempt() { return result }
             let partial = mayResume ? try await openPartial(.ifCheckpointed) : nil
-            var exchanges = TransferExchanges(transfer: self, partial: partial)
+            let existing = onlyIfNewer ? try await existingFile() : nil
+            var exchanges = TransferExchanges(transfer: self, partial: partial, existing: existing)
             do {
-                return try await exchanges.run()
+                let result = try await exchanges.run()
+                if keepsServerTime, !result.isSkipped { await setTime(exchanges.modified) }
+                return result
             } catch {
                 await exchanges.partial?.leave(after: error, using: files, request.checkpointedPlaces)
                 guard let failure = error as? FileError, failure.code == .exists else { throw error }
@@ -72,7 +79,7 @@ struct Transfer {
         } catch let published as Published {
             return TransferResult(bytes: published.bytes, isCheckpointed: true)
         } catch let failure as TransferFailure {
-            throw error(of: failure)
+            throw TransferError(failure, of: request)
         } catch let failure as FileError {
             throw TransferError.file(failure, of: request)
         } catch let known where known is TransferError || (known is CancellationError && Task.isCancelled) {
@@ -180,7 +187,25 @@ struct Transfer {
         }
     }
 
-    private func skipped(_ bytes: Int64) async -> TransferResult {
+    /// Returns the file that the server's may be newer than. The server compares times, and not checksums.
+    private func existingFile() async throws -> FileStatus? {
+        guard request.checksum == nil, let status = try await files.status(of: request.target), status.kind == .file,
+            HTTPDate.seconds.contains(status.modificationTime.seconds)
+        else { return nil }
+        return status
+    }
+
+    /// Gives the file the server's time, if the server sent one and the file system can store it. Ignores cancellation.
+    private func setTime(_ time: HTTPDate?) async {
+        guard let time else { return }
+        let (files, target) = (files, request.target)
+        await Task {
+            try? await files.setTimes(
+                of: target, modification: FileTime(seconds: time.secondsSince1970), followsLinks: false)
+        }.value
+    }
+
+    fileprivate func skipped(_ bytes: Int64) async -> TransferResult {
         try? await Self.discardPartial(of: request, files: files)
         return TransferResult(bytes: bytes, isCheckpointed: false, isSkipped: true)
     }
@@ -192,23 +217,6 @@ struct Transfer {
             return try await Data(asyncContentsOf: request.target, maximumSize: data.count, using: files) == data
         } catch let error as FileError where error.code == .limitExceeded {
             return false
-        }
-    }
-
-    // MARK: Errors
-
-    fileprivate func error(of failure: TransferFailure) -> TransferError {
-        switch failure {
-        case .status(let status): TransferError(status: status, url: request.url)
-        case .length(let announced, let received):
-            .length(announced: announced, received: received, url: request.url)
-        case .digest(let expected, let found): .digestMismatch(expected, found: found, of: request)
-        case .tooLarge(let limit):
-            TransferError(.tooLarge, url: request.url, detail: "more than \(limit) bytes")
-        case .range(let detail):
-            TransferError(
-                .protocolViolation, url: request.url, detail: detail,
-                remedy: "Download it from another server, or report the faulty ranges to the server's operator.")
         }
     }
 }
@@ -253,12 +261,17 @@ private struct TransferExchanges {
     private(set) var smallBody = Data()
     private let digests: TransferDigests
     private var validator: Validator?
+    /// The file that is replaced only by a newer one.
+    private let existing: FileStatus?
+    /// The server's modification time of the file.
+    private(set) var modified: HTTPDate?
 
-    init(transfer: Transfer, partial: PartialFile?) {
+    init(transfer: Transfer, partial: PartialFile?, existing: FileStatus?) {
+        self.existing = existing
         self.transfer = transfer
         self.partial = partial
         validator = partial?.present?.validator
-        machine = TransferStateMachine(present: partial?.present)
+        machine = TransferStateMachine(present: partial?.present, isConditional: existing != nil)
         digests = TransferDigests(requested: transfer.request.checksum)
     }
 
@@ -267,6 +280,7 @@ private struct TransferExchanges {
             let response = try await ask()
             switch try answer(of: response) {
             case .whole(let announced, let validator):
+                if isUnchanged(announced) { return try await unchanged() }
                 try check(announced)
                 self.validator = validator
                 transfer.onResponse(announced, 0)
@@ -293,6 +307,8 @@ private struct TransferExchanges {
             case .startAgain:
                 try await partial?.empty()
                 continue
+            case .askWithDate: continue
+            case .unchanged: return try await unchanged()
             }
             let end = try machine.ended()
             try digests.verifyMessage()
@@ -301,6 +317,18 @@ private struct TransferExchanges {
                 return try await publish(partial, size)
             }
         }
+    }
+
+    /// Whether the existing file is the server's, although the server doesn't know If-Modified-Since.
+    private func isUnchanged(_ announced: Int64?) -> Bool {
+        guard let existing, let modified, existing.size == announced else { return false }
+        return modified.secondsSince1970 <= existing.modificationTime.seconds
+    }
+
+    private mutating func unchanged() async throws -> TransferResult {
+        if let partial { try await partial.empty() }
+        await partial?.leave(after: CancellationError(), using: transfer.files, transfer.request.checkpointedPlaces)
+        return await transfer.skipped(existing?.size ?? 0)
     }
 
     private func check(_ size: Int64?) throws(TransferFailure) {
@@ -313,9 +341,14 @@ private struct TransferExchanges {
 
     private func ask() async throws -> TransportResponse {
         var fields = transfer.request.headerFields
-        if case .rest(let offset, let validator) = machine.question {
+        switch machine.question {
+        case .rest(let offset, let validator):
             fields[.range] = "bytes=\(offset)-"
             fields[.ifRange] = validator.field
+        case .whole:
+            if let existing {
+                fields[.ifModifiedSince] = HTTPDate(secondsSince1970: existing.modificationTime.seconds).description
+            }
         }
         transfer.onPhase(.requested)
         let response = try await transfer.transport.open(
@@ -326,12 +359,15 @@ private struct TransferExchanges {
 
     private mutating func answer(of response: TransportResponse) throws -> TransferStateMachine.Answer {
         let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
+        if let date = response.headerFields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) }) {
+            modified = date
+        }
         do {
             return try machine.responded(
                 status: response.status, headerFields: response.headerFields, contentLength: response.contentLength,
                 now: now)
         } catch {
-            var failure = transfer.error(of: error)
+            var failure = TransferError(error, of: transfer.request)
             // A date in Retry-After follows the server's clock, as its Date field does.
             let sent = response.headerFields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
             failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: sent)
@@ -435,6 +471,7 @@ private struct TransferExchanges {
 /// rest ── 206, fits ─────┼──┘   200: the file changed, or ranges are not served: receiving, from zero
 ///      ── 416, fits ─────┼────────────────────▶ complete
 ///      ── any other range response ───────────┘
+///      ── 200 with the requested entity tag, once ──▶ rest, with the date in If-Range
 /// ```
 ///
 /// `rest` sends Range and If-Range (RFC 9110, sections 14.2 and 13.1.5). The server returns the rest of the same bytes, or all of the new
@@ -453,12 +490,16 @@ struct TransferStateMachine {
     }
 
     enum Answer: Equatable {
+        /// The server ignored the entity tag in If-Range. Its body isn't used, and the rest is requested with the date.
+        case askWithDate
         /// The body is the whole file. Existing bytes are removed. If there is a validator, the transfer can be resumed later.
         case whole(announced: Int64?, Validator?)
         /// The body continues after the existing bytes.
         case rest(from: Int64, total: Int64)
         /// All bytes exist, and still match the server's.
         case complete(Int64)
+        /// The existing file is as new as the server's.
+        case unchanged
         /// The response is unusable. Existing bytes are removed, and the whole file is requested.
         case startAgain
     }
@@ -477,16 +518,21 @@ struct TransferStateMachine {
     }
 
     private var state: State
+    /// The date for If-Range, from a response that had the file's entity tag, but ignored that tag in If-Range.
+    private var date: Validator?
+    /// Whether a 304 means that the existing file is unchanged.
+    private let isConditional: Bool
     /// Whether an unusable response leads to a new request instead of an error. This happens once.
     private var mayStartAgain = true
 
-    init(present: Present? = nil) {
+    init(present: Present? = nil, isConditional: Bool = false) {
         state = .asking(present.flatMap { $0.bytes > 0 ? $0 : nil })
+        self.isConditional = isConditional
     }
 
     var question: Question {
         guard case .asking(let present) = state else { preconditionFailure("A question was asked during a body.") }
-        return present.map { .rest(from: $0.bytes, $0.validator) } ?? .whole
+        return present.map { .rest(from: $0.bytes, date ?? $0.validator) } ?? .whole
     }
 
     mutating func responded(
@@ -494,10 +540,14 @@ struct TransferStateMachine {
     ) throws(TransferFailure) -> Answer {
         guard case .asking(let present) = state else { preconditionFailure("A response arrived without a question.") }
         switch (status.code, present) {
-        case (200, _), (203, _):
-            let validator = Self.isEncoded(headerFields) ? nil : Validator(headerFields, now: now)
-            state = .receiving(received: 0, end: contentLength, total: contentLength, validator, isRange: false)
-            return .whole(announced: contentLength, validator)
+        case (200, let present?) where date == nil:
+            date = Self.date(in: headerFields, contentLength: contentLength, of: present, now: now)
+            if date != nil { return .askWithDate }
+            return whole(headerFields, contentLength: contentLength, now: now)
+        case (200, _), (203, _): return whole(headerFields, contentLength: contentLength, now: now)
+        case (304, nil) where isConditional:
+            state = .complete
+            return .unchanged
         case (206, let present?):
             return try partial(headerFields, contentLength: contentLength, present)
         case (416, let present?):
@@ -514,6 +564,30 @@ struct TransferStateMachine {
         }
     }
 
+    private mutating func whole(_ fields: HTTPFields, contentLength: Int64?, now: HTTPDate) -> Answer {
+        let validator = Self.isEncoded(fields) ? nil : Validator(fields, now: now)
+        state = .receiving(received: 0, end: contentLength, total: contentLength, validator, isRange: false)
+        return .whole(announced: contentLength, validator)
+    }
+
+    /// Returns the date to send in If-Range instead of the entity tag, or `nil` if the 200 response means what it should: that the file has
+    /// changed, or that the server has no ranges.
+    ///
+    /// Some CDNs ignore entity tags in If-Range, and send the whole file although it has the requested tag. A client that has a tag must not
+    /// send a date (RFC 9110, section 13.1.5), because a date is weaker. Here it comes from a response that has the same tag, and it is a
+    /// strong validator, so it stands for the same bytes.
+    private static func date(
+        in fields: HTTPFields, contentLength: Int64?, of present: Present, now: HTTPDate
+    ) -> Validator? {
+        guard case .entityTag(let tag) = present.validator, fields[.eTag]?.trimmingSpaces() == tag, !isEncoded(fields),
+            let length = contentLength ?? present.total, present.total ?? length == length,
+            fields[.acceptRanges]?.trimmingSpaces().lowercased() == "bytes"
+        else { return nil }
+        var dated = fields
+        dated[.eTag] = nil
+        return Validator(dated, now: now)
+    }
+
     /// Processes a 206 response to a range request (RFC 9110, section 15.3.7), and rejects it unless all its fields fit.
     private mutating func partial(
         _ fields: HTTPFields, contentLength: Int64?, _ present: Present
@@ -524,7 +598,7 @@ struct TransferStateMachine {
             case .part(let first, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
             first == present.bytes, let known = present.total ?? total, total ?? known == known, last < known,
             contentLength ?? (last - first + 1) == last - first + 1,
-            !present.validator.isContradicted(by: fields)
+            !present.validator.isContradicted(by: fields), date?.isContradicted(by: fields) != true
         else { return try startAgain("a 206 that doesn't fit the request") }
         state = .receiving(
             received: first, end: last + 1, total: known, present.validator, isRange: true)

@@ -6,6 +6,9 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
     /// The seconds since the start of 1970 in UTC, without leap seconds.
     package var secondsSince1970: Int64
 
+    /// The times from 1970 to the end of the year 9999, which can be sent.
+    package static let seconds: ClosedRange<Int64> = 0...253_402_300_799
+
     package init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
     }

@@ -112,4 +112,73 @@ import Testing
             #expect(try Data(contentsOf: request.target) == Data(Self.content))
         }
     }
+
+    @Test func `an attempt that is too slow is stopped and retried from where it was`() async throws {
+        let ranges = Recorder<String>()
+        try await downloading { request in
+            ranges.note(request.headerFields[.range] ?? "")
+            return .file(Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 600_000 : nil)
+        } during: { downloader, origin, directory in
+            var downloader = downloader
+            downloader.configuration.minimumRate = .init(bytesPerSecond: 1000, over: .seconds(4))
+            let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            let time = VirtualTime()
+            let arrived = Gate()
+            let errors = Recorder<TransferError>()
+            let coordinator = downloader.coordinator(time: time)
+            let running = Task {
+                try await coordinator.download([request]) { _, event in
+                    switch event {
+                    case .received(_, 600_000): Task { await arrived.pass() }
+                    case .retrying(_, let error, let delay):
+                        errors.note(error)
+                        time.advance(by: delay)
+                    default: break
+                    }
+                }
+            }
+            await arrived.arrivals(1)
+            // The quarter of the response, and four more.
+            for _ in 0..<5 {
+                try await time.sleeper(for: .seconds(1))
+                #expect(errors.values.isEmpty)
+                time.advance(by: .seconds(1))
+            }
+            #expect(try await running.value.doneCount == 1)
+            #expect(errors.values.map(\.code) == [.tooSlow] && errors.values[0].message.contains("1000 bytes"))
+            #expect(ranges.values == ["", "bytes=600000-"])
+            #expect(try Data(contentsOf: request.target) == Data(Self.content))
+            await arrived.open()
+        }
+    }
+
+    @Test func `a rate is too low after a whole period, from the first response on`() {
+        // 1000 bytes per second over 4 s: 4000 bytes in four quarters.
+        func watch(_ quarters: [(bytes: Int64, waited: Int64)]) -> [Bool] {
+            var watch = RateWatch(.init(bytesPerSecond: 1000, over: .seconds(4)))
+            var position: Int64 = 500
+            // The time before the response, and the quarter of the response, don't count.
+            var early = [watch.endQuarter()]
+            watch.begin(at: position)
+            early.append(watch.endQuarter())
+            #expect(early == [false, false])
+            return quarters.map { quarter in
+                position += quarter.bytes
+                watch.received(upTo: position)
+                watch.waited(for: quarter.waited)
+                return watch.endQuarter()
+            }
+        }
+        #expect(watch([(1000, 0), (1000, 0), (1000, 0), (1000, 0)]) == [false, false, false, false])
+        #expect(watch([(1000, 0), (1000, 0), (1000, 0), (999, 0), (0, 0)]) == [false, false, false, true, true])
+        #expect(watch([(4000, 0), (0, 0), (0, 0), (0, 0), (0, 0)]) == [false, false, false, false, true])
+        // The time for which a rate limit stopped the transfer doesn't count.
+        #expect(watch([(500, 500), (0, 1000), (0, 5000), (1000, 0)]) == [false, false, false, false])
+        #expect(watch([(500, 400), (0, 1000), (0, 1000), (1000, 0)]) == [false, false, false, true])
+        // A transfer that begins again with fewer bytes.
+        var again = RateWatch(.init(bytesPerSecond: 1, over: .milliseconds(1)))
+        again.begin(at: .max)
+        again.received(upTo: 0)
+        _ = again.endQuarter()
+    }
 }

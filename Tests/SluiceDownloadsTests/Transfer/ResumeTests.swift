@@ -380,6 +380,52 @@ import Testing
         }
     }
 
+    enum Later: CaseIterable {
+        case same, changedBefore, changedAfter, changedInRange, ignoresDates, hasNoDate, hasWeakDate, namesNoRanges
+    }
+
+    @Test(arguments: Later.allCases)
+    func `that ignores entity tags in If-Range gets the date, and then sends the whole file`(later: Later) async throws
+    {
+        let old = "Sat, 21 Nov 2026 11:00:00 GMT"
+        let conditions = Recorder<String>()
+        try await TransferScene.with { request in
+            conditions.note(request.headerFields[.ifRange] ?? "")
+            let attempt = request.attempt
+            let isChanged = later == .changedBefore && attempt > 1 || later == .changedAfter && attempt > 2
+            let isMixed = later == .changedInRange && attempt > 2
+            let date: String? =
+                switch later {
+                case .hasNoDate: nil
+                case .hasWeakDate: "Sat, 21 Nov 2026 11:59:59 GMT"
+                default: isChanged ? "Sat, 21 Nov 2026 11:30:00 GMT" : old
+                }
+            var response = OriginResponse.file(
+                isChanged || isMixed ? Self.changed : Self.content, etag: isChanged || isMixed ? "\"v2\"" : "\"v1\"",
+                lastModified: date, request: request,
+                fault: later == .ignoresDates && attempt > 1 ? .ignoresRange : .ignoresTags,
+                sending: attempt == 1 ? 400_000 : nil)
+            if later == .namesNoRanges { response.headerFields[.acceptRanges] = nil }
+            return response
+        } during: { scene in
+            await scene.leavePartial(at: 400_000)
+            try await scene.finish()
+            let tag = "\"v1\""
+            let (expected, isChanged): ([String], Bool) =
+                switch later {
+                case .same, .ignoresDates: (["", tag, old], false)
+                case .changedAfter: (["", tag, old], true)
+                case .changedInRange: (["", tag, old, ""], true)
+                case .changedBefore: (["", tag], true)
+                case .hasNoDate, .hasWeakDate, .namesNoRanges: (["", tag], false)
+                }
+            #expect(conditions.values == expected)
+            #expect(scene.target(is: isChanged ? Self.changed : Self.content))
+            if later == .same { #expect(scene.sent.values.last == 500_000) }
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
     @Test func `that sends a range unasked fails with its status`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, fault: .alwaysPartial)

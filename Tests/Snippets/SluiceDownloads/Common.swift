@@ -37,5 +37,12 @@ func show(_ event: DownloadEvent) {}
 func show(_ text: String) {}
 func notify(_ user: String?, about job: QueuedDownload.ID) {}
 
+let list = songs
+let requests = songs
+let state = directory
+nonisolated(unsafe) var configuration = DownloadCoordinator.Configuration()
+struct Output: Sendable { func write(_ bytes: Data) async throws {} }
+let output = Output()
+
 struct Bar: Sendable { func show(_ fraction: Double) {} }
 let bar = Bar()
