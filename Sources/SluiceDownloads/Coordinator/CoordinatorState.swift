@@ -89,6 +89,8 @@ struct CoordinatorState {
     private var concluding = 0
     /// How many times in a row a job has been resolved to another host, without an attempt in between.
     private var moves: [JobID: Int] = [:]
+    /// The downloads that have gone on with a mirror, until they end.
+    private var mirrorTurns: [JobID: MirrorTurn] = [:]
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
 
@@ -304,9 +306,20 @@ struct CoordinatorState {
 
     mutating func noteResolved(_ job: JobID) { if !moves.isEmpty { moves[job] = nil } }
 
+    func mirrorTurn(of job: JobID) -> MirrorTurn? { mirrorTurns.isEmpty ? nil : mirrorTurns[job] }
+
+    /// Returns what follows after the current one of a download's URLs has failed.
+    mutating func noteMirrorFailure(of job: JobID, count: Int, isPermanent: Bool) -> (MirrorTurn.Step, current: Int) {
+        var turn = mirrorTurns[job] ?? MirrorTurn(count: count)
+        let step = turn.fail(isPermanent: isPermanent)
+        mirrorTurns[job] = step == .allFailed ? nil : turn
+        return (step, turn.current)
+    }
+
     /// Returns whether the outcome counts. It doesn't if the lease was lost and the store has given the job to this worker again.
     mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) -> Bool {
         guard active[job.lease.job]?.lease == job.lease else { return false }
+        if !mirrorTurns.isEmpty, outcome?.settlement.outcome.endsAttempts ?? true { mirrorTurns[job.lease.job] = nil }
         if let outcome { settled.append(outcome) } else { active[job.lease.job] = nil }
         wantsAnother = isTakingTurn
         return true

@@ -1,3 +1,4 @@
+import HTTPTypes
 import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
@@ -22,6 +23,8 @@ struct DownloadAttempt: Sendable {
     var id: JobID { job.lease.job }
     /// Whether an earlier attempt, perhaps of a process that has died, may have published the file without recording it.
     private var mayBePublished: Bool { job.mayBePublished || engine.core.knownTargets.mayBePublished(id) }
+    /// Whether this coordinator has made no attempt that failed.
+    private var isFirst: Bool { job.failures == 0 && engine.state.withLock { $0.mirrorTurn(of: id) } == nil }
     /// The number of this attempt, starting at 1. The failure count comes from the store, and another program may have damaged it.
     private var number: Int { min(max(0, job.failures), .max - 1) + 1 }
     var configuration: DownloadCoordinator.Configuration { engine.core.configuration }
@@ -30,6 +33,7 @@ struct DownloadAttempt: Sendable {
     func run() async -> SettledJob? {
         guard !Task.isCancelled else { return await outcomeOfStop() }
         if let refused = engine.refusal(of: job) {
+            if let next = nextMirror(after: refused).settled { return next }
             return settledJob(.failed(refused), .finished(download: id, outcome: .failed(refused)))
         }
         engine.report(.started(download: id, attempt: number))
@@ -80,8 +84,20 @@ struct DownloadAttempt: Sendable {
         }
     }
 
+    /// The mirror to try, or `nil` for the request's own URL.
+    private var mirror: DownloadResolution? {
+        guard !job.request.mirrors.isEmpty else { return nil }
+        let turn = engine.state.withLock { $0.mirrorTurn(of: id) }
+        guard let turn, turn.current > 0, turn.current <= job.request.mirrors.count else {
+            // Another process may have tried a mirror, whose host counted.
+            return job.request.isUnresolved ? nil : DownloadResolution(url: job.request.url)
+        }
+        return DownloadResolution(url: job.request.mirrors[turn.current - 1])
+    }
+
     /// Returns `nil` for a request that has a URL.
     private func resolution() async throws -> DownloadResolution? {
+        if let mirror { return mirror }
         guard let id = job.request.unresolvedID, let resolve = engine.core.resolve else { return nil }
         do {
             return try await resolve(id, job.request.user)
@@ -103,10 +119,16 @@ struct DownloadAttempt: Sendable {
     ) async throws -> Transfer {
         engine.state.withLock { $0.noteResolved(id) }
         var request = job.request
-        if let resolution { request.headerFields.append(contentsOf: resolution.headerFields) }
+        // What the closure for header fields sees.
+        var asked = job.request
+        if let resolution {
+            if !request.isUnresolved, resolution.url.origin != request.url.origin { request.headerFields = [:] }
+            request.headerFields.append(contentsOf: resolution.headerFields)
+            if !request.isUnresolved { asked.url = resolution.url }
+        }
         if let fields = configuration.headerFields {
             do {
-                request.headerFields.append(contentsOf: try await fields(job.request))
+                request.headerFields.append(contentsOf: try await fields(asked))
             } catch let error where !(error is CancellationError && Task.isCancelled) {
                 throw TransferError.headerFieldsFailed(error, of: request)
             }
@@ -141,6 +163,8 @@ struct DownloadAttempt: Sendable {
         var error = error
         error.attempts = number
         let scope = FailureScope(error)
+        if let mirror { (error.url, error.subject) = (mirror.url, mirror.url.redactedForDisplay) }
+        let next = scope.isOfServer ? nextMirror(after: error) : .none
         switch scope {
         case .worker: return endRun(error)
         case .directory:
@@ -163,10 +187,41 @@ struct DownloadAttempt: Sendable {
         case .server: engine.state.withLock { $0.reach.noteReached(job.host) }
         case .host, .network:
             let verdict = engine.noteFailure(of: job, isSilent: scope == .network, error)
-            if let settled = await outcome(of: verdict, error) { return settled }
+            // Without a network, no mirror can be reached either.
+            if let settled = await outcome(of: verdict, error), next.settled == nil || verdict.isOfNetwork {
+                return settled
+            }
         case .download: break
         }
-        return retryOrFail(error, isTransient: error.isTransient, retryAfter: error.retryAfter)
+        if let settled = next.settled { return settled }
+        return retryOrFail(
+            error, isTransient: next.allowsRetry || error.isTransient, retryAfter: error.retryAfter)
+    }
+
+    /// What follows for a download with mirrors.
+    private struct NextMirror {
+        /// How the job goes on with another URL.
+        var settled: SettledJob?
+        /// Whether a URL is left that hasn't failed for good.
+        var allowsRetry = false
+
+        static let none = NextMirror()
+    }
+
+    private func nextMirror(after error: TransferError) -> NextMirror {
+        guard !job.request.mirrors.isEmpty else { return .none }
+        let urls = [job.request.url] + job.request.mirrors
+        let (step, current) = engine.state.withLock {
+            $0.noteMirrorFailure(of: id, count: urls.count, isPermanent: !error.isTransient)
+        }
+        switch step {
+        case .next:
+            let host = DownloadRequest.host(of: urls[current])
+            return NextMirror(
+                settled: postponed(for: .zero, error, .postponed(by: .zero, host: host), report(on: error)))
+        case .again: return NextMirror(allowsRetry: true)
+        case .allFailed: return .none
+        }
     }
 
     /// Returns `nil` if the job itself failed.
@@ -271,8 +326,8 @@ extension DownloadAttempt {
     /// the outcomes of the attempts that end here, without a request.
     static func prepare(_ attempts: inout [DownloadAttempt]) async -> [SettledJob?] {
         guard let core = attempts.first?.engine.core else { return [] }
-        // A retry looks again, because the first attempt may have changed the files.
-        var targets = attempts.map { $0.job.failures == 0 ? core.knownTargets.take($0.id) : nil }
+        // A later attempt looks again, because the first one may have changed the files.
+        var targets = attempts.map { $0.isFirst ? core.knownTargets.take($0.id) : nil }
         let unknown = targets.indices.filter { targets[$0] == nil }
         if !unknown.isEmpty {
             // If this is cancelled, so are the run and its attempts.

@@ -62,7 +62,8 @@ public final class DownloadCoordinator: Sendable {
         /// If this process stops responding, other processes may take over its downloads after this time. The process renews its leases
         /// three times as often.
         public var lease: Duration
-        /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt.
+        /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt. If the
+        /// attempt uses a mirror (``DownloadRequest/mirrors``), the request has the mirror's URL.
         ///
         /// The fields are never stored, and are sent only to the URL's origin. Check the host before you return a secret. Several attempts
         /// can call the function concurrently, and each counts toward the limits while it waits. If the function throws, the download fails

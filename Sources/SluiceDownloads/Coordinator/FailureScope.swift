@@ -22,6 +22,14 @@ enum FailureScope: Sendable, Hashable {
     /// Another process, or another transfer in this one, is writing the file. The download waits, however often that happens.
     case lock
 
+    /// Whether another server may not fail.
+    var isOfServer: Bool {
+        switch self {
+        case .server, .host, .network: true
+        case .download, .worker, .directory, .lock: false
+        }
+    }
+
     init(_ error: TransferError) {
         if let failure = error.fileError {
             self.init(failure.code)

@@ -20,6 +20,13 @@ struct ReachWatch {
         case waitsForNetwork(Int64)
         /// The run had no network for too long.
         case endsRun
+
+        var isOfNetwork: Bool {
+            switch self {
+            case .waitsForNetwork, .endsRun: true
+            case .counts, .waitsForHost, .givesUp: false
+            }
+        }
     }
 
     struct Rules {

@@ -89,8 +89,9 @@ struct MemoryQueueState {
             let id = same.id
             if !same.state.isFinal {
                 join(id, element)
-                if let checksum = request.checksum, let index = jobs.index(forKey: id) {
-                    jobs.values[index].download.request.checksum = checksum
+                if let index = jobs.index(forKey: id) {
+                    if let checksum = request.checksum { jobs.values[index].download.request.checksum = checksum }
+                    if !request.mirrors.isEmpty { jobs.values[index].download.request.mirrors = request.mirrors }
                 }
                 return EnqueuedJob(id: id, admission: .joined)
             }

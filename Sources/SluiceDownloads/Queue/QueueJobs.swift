@@ -164,6 +164,9 @@ package struct JobSettlement: Sendable, Hashable {
             }
         }
 
+        /// Whether this worker makes no other attempt, as far as it knows.
+        var endsAttempts: Bool { isFinal || self == .cancelled }
+
         /// Whether this outcome ends the job.
         var isFinal: Bool {
             switch self {

@@ -10,7 +10,7 @@ import Foundation
 
 extension DownloadRequest: Codable {
     private enum CodingKeys: String, CodingKey {
-        case url, directory, name, user, priority, checksum
+        case url, directory, name, user, priority, checksum, mirrors
     }
 
     /// Encodes the request without its ``headerFields``. The URL is encoded unchanged, so it may contain secrets.
@@ -23,12 +23,13 @@ extension DownloadRequest: Codable {
         try container.encodeIfPresent(user, forKey: .user)
         try container.encode(priority, forKey: .priority)
         try container.encodeIfPresent(checksum?.description, forKey: .checksum)
+        if !mirrors.isEmpty { try container.encode(mirrors.map(\.absoluteString), forKey: .mirrors) }
     }
 
     /// Decodes a request without header fields. A name that isn't safe is made safe.
     ///
     /// - Throws: `DecodingError` if a value is missing or isn't a URL, or if the directory is neither a file URL nor a safe relative one, or if
-    ///   the checksum isn't one.
+    ///   the checksum isn't one. The message doesn't repeat a URL, which may contain a secret.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let url = try container.url(forKey: .url)
@@ -41,6 +42,13 @@ extension DownloadRequest: Codable {
             url, directory, name: try container.decodeIfPresent(String.self, forKey: .name),
             user: try container.decodeIfPresent(String.self, forKey: .user),
             priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? 0)
+        mirrors = try (container.decodeIfPresent([String].self, forKey: .mirrors) ?? []).map { text in
+            guard let mirror = URL(string: text) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .mirrors, in: container, debugDescription: "A mirror isn't a URL.")
+            }
+            return mirror
+        }
         guard let text = try container.decodeIfPresent(String.self, forKey: .checksum) else { return }
         guard let checksum = Checksum(text) else {
             throw DecodingError.dataCorruptedError(

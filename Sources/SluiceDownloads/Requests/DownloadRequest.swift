@@ -54,6 +54,20 @@ public struct DownloadRequest: Sendable, Hashable {
     /// as the downloaded one, whatever ``DownloadCoordinator/Configuration/existing`` says; with another, it isn't skipped. If a request joins
     /// an unfinished download, its checksum counts from the next attempt on.
     public var checksum: Checksum?
+    /// Other URLs of the same file, in the order in which they are tried after ``url``. A queue stores them.
+    ///
+    ///     var request = DownloadRequest(url, to: images)
+    ///     request.mirrors = [URL(string: "https://mirror.example/debian.iso")!]
+    ///     request.checksum = Checksum("sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+    ///
+    /// If a server can't be reached, responds with an error, or sends other bytes than the checksum or its own digest says, the download goes
+    /// on with the next URL at once, which doesn't count as an attempt. When all have failed, the retries begin, without those that failed
+    /// for good. What has arrived is continued if the next server's file has the same length and strong validator; otherwise, the file is
+    /// downloaded from its first byte. Errors name the URL that failed.
+    ///
+    /// Without a checksum, any of these servers decides what the file contains. ``headerFields`` aren't sent to other origins. If a request
+    /// joins an unfinished download, its mirrors count from the next attempt on.
+    public var mirrors: [URL] = []
 
     /// Creates a request to download `url` to a file in `directory`.
     ///
@@ -199,7 +213,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request from the parts that a queue stored. Returns `nil` if another program damaged them.
     package init?(
-        storedURL: String, directory: String, name: String, user: String, priority: Int, checksum: String? = nil
+        storedURL: String, directory: String, name: String, user: String, priority: Int, checksum: String? = nil,
+        mirrors: String? = nil
     ) {
         guard let url = URL(string: storedURL), let directory = URL(string: directory).flatMap(TargetDirectory.of),
             SafeFileName.isSafe(name)
@@ -210,6 +225,16 @@ public struct DownloadRequest: Sendable, Hashable {
             guard let known = Checksum(checksum) else { return nil }
             self.checksum = known
         }
+        guard let mirrors else { return }
+        for line in mirrors.split(separator: "\n") {
+            guard let mirror = URL(string: String(line)) else { return nil }
+            self.mirrors.append(mirror)
+        }
+    }
+
+    /// The mirrors as a queue stores them, one per line; `nil` if there are none.
+    package var storedMirrors: String? {
+        mirrors.isEmpty ? nil : mirrors.map(\.absoluteString).joined(separator: "\n")
     }
 
     private static func safe(_ name: String, for url: URL) -> String {
@@ -406,7 +431,7 @@ extension DownloadRequest: CustomStringConvertible, CustomReflectable {
             children: [
                 "url": url.redactedForDisplay, "directory": directory, "name": name,
                 "headerFields": headerFields.map { "\($0.name): \($0.redactedInRequest)" }, "user": user as Any,
-                "priority": priority, "checksum": checksum as Any,
+                "priority": priority, "checksum": checksum as Any, "mirrors": mirrors.map(\.redactedForDisplay),
             ])
     }
 }

@@ -20,20 +20,22 @@ extension PostgresQueueStore {
             [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(machine: options.machine) + [
                 .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
             ])
-        let rows = try await write([operation] + settingChecksums(of: requests, machine: options.machine))[0]
+        let rows = try await write([operation] + settingDetails(of: requests, machine: options.machine))[0]
         return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
     }
 
-    /// Sets the checksums in the transaction that adds the jobs. Most lists have none.
-    private func settingChecksums(of requests: [DownloadRequest], machine: String?) -> [Operation] {
-        let known = requests.filter { $0.checksum != nil }
-        if known.isEmpty { return [] }
+    /// Sets checksums and mirrors in the transaction that adds the jobs. Most lists have none.
+    private func settingDetails(of requests: [DownloadRequest], machine: String?) -> [Operation] {
+        let detailed = requests.filter { $0.checksum != nil || !$0.mirrors.isEmpty }
+        if detailed.isEmpty { return [] }
         return [
             call(
-                "set_checksums",
+                "set_details",
                 [
-                    .texts(known.map(\.url.absoluteString)), .byteArrays(known.map(\.targetPath.bytes)),
-                    .texts(known.map { $0.machine(machine) }), .texts(known.map { $0.checksum?.description ?? "" }),
+                    .texts(detailed.map(\.url.absoluteString)), .byteArrays(detailed.map(\.targetPath.bytes)),
+                    .texts(detailed.map { $0.machine(machine) }),
+                    .texts(detailed.map { $0.checksum?.description ?? "" }),
+                    .texts(detailed.map { $0.storedMirrors ?? "" }),
                 ])
         ]
     }
@@ -106,7 +108,7 @@ extension PostgresQueueStore: CopyableQueue {
                 .texts(members.map { $0.user ?? "" }), .texts(members.map { $0.batch ?? "" }),
                 .integers(members.map { Int64($0.priority) }), .bools(members.map(\.isPaused)),
             ])
-        let rows = try await write([operation] + settingChecksums(of: requests, machine: machine))[0]
+        let rows = try await write([operation] + settingDetails(of: requests, machine: machine))[0]
         return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
     }
 }

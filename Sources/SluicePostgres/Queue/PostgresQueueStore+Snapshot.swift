@@ -140,7 +140,8 @@ extension DownloadRequest {
         let name: String = try row.value("name")
         let stored = DownloadRequest(
             storedURL: try row.value("url"), directory: try row.value("directory"), name: name, user: user,
-            priority: ~(try row.value("rank", as: Int.self)), checksum: try row.value("checksum"))
+            priority: ~(try row.value("rank", as: Int.self)), checksum: try row.value("checksum"),
+            mirrors: try row.value("mirrors"))
         guard let stored else { throw PostgresError.unreadable("the job named '\(name)'") }
         self = stored
     }

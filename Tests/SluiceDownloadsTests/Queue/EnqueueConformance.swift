@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import SluiceHTTP
 import Testing
 
 @testable import SluiceDownloads
@@ -50,6 +51,33 @@ import Testing
             _ = try await fixture.store.cancel(.all)
             try await fixture.store.prune(olderThan: .zero, keeping: 0)
             #expect(try await fixture.add("a") > first[1].id)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `checksums and mirrors are kept, and those of a request that joins count from then on`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let (first, second) = (URL(string: "https://b.example/x?y=1,2"), URL(string: "https://c.example/%0A"))
+            let (one, other) = (String(repeating: "1", count: 64), String(repeating: "2", count: 64))
+            var request = DownloadRequest.named("a")
+            request.mirrors = [try #require(first), try #require(second)]
+            request.checksum = Checksum("sha256:\(one)")
+            let id = try await fixture.enqueue(request).id
+            #expect(try await fixture.job(id)?.request == request)
+            // A request without them changes nothing.
+            try await fixture.add("a", user: "ann")
+            #expect(try await fixture.job(id)?.request.mirrors == request.mirrors)
+            #expect(try await fixture.job(id)?.request.checksum == request.checksum)
+
+            request.mirrors = [try #require(second)]
+            #expect(try await fixture.enqueue(request).admission == .joined)
+            request.mirrors = []
+            request.checksum = Checksum("sha256:\(other)")
+            #expect(try await fixture.enqueue(request).admission == .joined)
+            let claimed = try await fixture.claim()[0].request
+            #expect(claimed.mirrors == [second] && claimed.checksum == request.checksum)
         }
     }
 

@@ -14,7 +14,7 @@ import SluiceDatabase
 /// both ascend.
 enum QueueSchema {
     static let current = DatabaseSchema(
-        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4, version5])
+        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4, version5, version6])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -232,5 +232,10 @@ enum QueueSchema {
     /// The checksum that the file must have, such as `sha256:9f86…`.
     private static let version5: @Sendable (Database) throws -> Void = { database in
         try database.execute(sql: "ALTER TABLE job ADD COLUMN checksum TEXT")
+    }
+
+    /// Other URLs of the same file, one per line.
+    private static let version6: @Sendable (Database) throws -> Void = { database in
+        try database.execute(sql: "ALTER TABLE job ADD COLUMN mirrors TEXT")
     }
 }

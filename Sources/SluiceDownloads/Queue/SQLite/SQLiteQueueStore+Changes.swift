@@ -91,12 +91,13 @@ extension Database {
     private func insertJob(_ request: DownloadRequest, target: Data, now: Int64) throws -> Int64 {
         try run(
             """
-            INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created, checksum)
-            VALUES (?, ?, ?, ?, ?, ?, ?, \(JobState.ready), ?, ?)
+            INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created, checksum,
+                mirrors)
+            VALUES (?, ?, ?, ?, ?, ?, ?, \(JobState.ready), ?, ?, ?)
             """,
             [
                 request.url.absoluteString, request.directory.absoluteString, request.name, target, request.host,
-                request.isUnresolved, request.priority, now, request.checksum?.description,
+                request.isUnresolved, request.priority, now, request.checksum?.description, request.storedMirrors,
             ])
         return lastInsertedRowID
     }
@@ -122,6 +123,9 @@ extension Database {
                 try join(id, element, now: now)
                 if let checksum = request.checksum {
                     try run("UPDATE job SET checksum = ? WHERE id = ?", [checksum.description, id])
+                }
+                if let mirrors = request.storedMirrors {
+                    try run("UPDATE job SET mirrors = ? WHERE id = ?", [mirrors, id])
                 }
                 return EnqueuedJob(id: JobID(rawValue: id), admission: .joined)
             }

@@ -232,7 +232,8 @@ extension SQLiteClaimSource {
             "UPDATE job SET state = \(JobState.running), worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
         try database.record(EventContent(.started, user: charged.user), job.id, now: now)
-        let query = "SELECT url, folder, name, priority, failures, may_be_published, checksum FROM job WHERE id = ?"
+        let query =
+            "SELECT url, folder, name, priority, failures, may_be_published, checksum, mirrors FROM job WHERE id = ?"
         let row = try database.required(
             Row.fetchOne(database.cachedStatement(sql: query), arguments: [job.id]), "a job")
         return ClaimedJob(

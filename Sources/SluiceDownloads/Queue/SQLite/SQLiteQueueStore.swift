@@ -220,7 +220,7 @@ extension Database {
     ) throws -> [QueuedDownload] {
         let query = """
             SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, error, charged,
-                is_cancelled, checksum FROM job \(rest) LIMIT ?
+                is_cancelled, checksum, mirrors FROM job \(rest) LIMIT ?
             """
         return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
             try QueuedDownload(row: row, members: members(of: row.value("id")).members)
@@ -249,7 +249,8 @@ extension DownloadRequest {
         let name: String = try row.value("name")
         let stored = DownloadRequest(
             storedURL: try row.value("url"), directory: try row.value("folder"), name: name, user: user,
-            priority: try row.value("priority"), checksum: try row.value("checksum"))
+            priority: try row.value("priority"), checksum: try row.value("checksum"),
+            mirrors: try row.value("mirrors"))
         guard let stored else {
             // Another program has written to the table.
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The job named '\(name)' can't be read.")

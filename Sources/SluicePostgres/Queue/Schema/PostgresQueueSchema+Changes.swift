@@ -232,10 +232,30 @@ extension PostgresQueueSchema {
     ]
 }
 
-// MARK: - Checksums
+// MARK: - Checksums and mirrors
 
 extension PostgresQueueSchema {
-    /// Sets the checksums of unfinished jobs, which are found by what identifies them. An empty checksum changes nothing.
+    /// Sets the checksums and mirrors of unfinished jobs, which are found by what identifies them. An empty text changes nothing.
+    static let setDetailsFunction = """
+        CREATE FUNCTION set_details(
+            p_queue int8, p_now int8, p_urls text[], p_targets bytea[], p_places text[], p_checksums text[], p_mirrors text[]
+        ) RETURNS void LANGUAGE plpgsql \(planning) AS $$
+        DECLARE
+            v_one record;
+        BEGIN
+            FOR v_one IN SELECT * FROM unnest(p_urls, p_targets, p_places, p_checksums, p_mirrors)
+                AS one (url, target, place, checksum, mirrors)
+            LOOP
+                UPDATE job SET checksum = coalesce(nullif(v_one.checksum, ''), checksum),
+                    mirrors = coalesce(nullif(v_one.mirrors, ''), mirrors)
+                WHERE sha256(target) = sha256(v_one.target)
+                    AND \(machine("queue", "place")) = \(machine("p_queue", "v_one.place")) AND target = v_one.target
+                    AND \(resource("url")) = \(resource("v_one.url")) AND state IN (\(unfinished));
+            END LOOP;
+        END $$
+        """
+
+    /// What workers of version 6 call.
     static let setChecksumsFunction = """
         CREATE FUNCTION set_checksums(
             p_queue int8, p_now int8, p_urls text[], p_targets bytea[], p_places text[], p_checksums text[]

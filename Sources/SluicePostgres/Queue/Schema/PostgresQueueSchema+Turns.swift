@@ -345,7 +345,7 @@ extension PostgresQueueSchema {
             p_avoided text[] DEFAULT '{}'
         ) RETURNS TABLE (
             id int8, token int8, url text, directory text, name text, host text, rank int8, failures int8, may_be_published bool,
-            charged text, checksum text
+            charged text, checksum text, mirrors text
         ) LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
         DECLARE
@@ -380,7 +380,7 @@ extension PostgresQueueSchema {
             v_jobs := '{}';
             PERFORM admit_delayed(p_queue, p_now);
             IF p_again THEN
-                RETURN QUERY SELECT id, token, url, directory, name, host, rank, failures, may_be_published, charged, checksum
+                RETURN QUERY SELECT id, token, url, directory, name, host, rank, failures, may_be_published, charged, checksum, mirrors
                     FROM (\(jobsOfWorker)) AS held WHERE token > p_token AND token <= p_token + p_count ORDER BY token;
                 GET DIAGNOSTICS v_count = ROW_COUNT;
                 p_token := p_token + v_count;
@@ -471,7 +471,7 @@ extension PostgresQueueSchema {
                             lease_until = p_now + p_lease, charged = user_name
                         FROM taken WHERE job.queue = taken.queue AND job.id = taken.job
                         RETURNING job.id, job.token, job.url, job.directory, job.name, job.host, job.rank, job.failures,
-                            job.may_be_published, job.charged, job.checksum)
+                            job.may_be_published, job.charged, job.checksum, job.mirrors)
                 SELECT * FROM started ORDER BY token;
         END $$
         """,

@@ -184,7 +184,7 @@ extension PostgresQueueSchema {
         RETURNS TABLE (
             job int8, effect int8, id int8, url text, directory text, name text, rank int8, state int8, failures int8,
             not_before int8, bytes int8, message text, error text, charged text, is_cancelled bool, members json,
-            checksum text
+            checksum text, mirrors text
         ) LANGUAGE plpgsql SET jit = off SET plan_cache_mode = force_custom_plan AS $$
         #variable_conflict use_column
         DECLARE
@@ -200,7 +200,8 @@ extension PostgresQueueSchema {
             END IF;
             RETURN QUERY SELECT changed.job, changed.effect, download.id, download.url, download.directory, download.name,
                     download.rank, download.state, download.failures, download.not_before, download.bytes, download.message,
-                    download.error, download.charged, download.is_cancelled, download.members, download.checksum
+                    download.error, download.charged, download.is_cancelled, download.members, download.checksum,
+                    download.mirrors
                 FROM unnest(v_jobs, v_effects) AS changed (job, effect)
                 LEFT JOIN LATERAL (SELECT * FROM download
                     WHERE download.queue = p_queue AND download.id = changed.job AND changed.effect = 0 OFFSET 0)

@@ -26,7 +26,7 @@ enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
             application: "queue", namespace: namespace,
-            migrations: [version1, version2, version3, version4, version5, version6])
+            migrations: [version1, version2, version3, version4, version5, version6, version7])
     }
 
     private static let version1 = tables + functions
@@ -60,7 +60,16 @@ enum PostgresQueueSchema {
             "ALTER TABLE job ADD COLUMN checksum text",
             "CREATE OR REPLACE VIEW download AS \(download(and: ", error, checksum"))",
             "DROP FUNCTION change", changeFunction, "DROP FUNCTION claim",
-        ] + replacedFunctions + [setChecksumsFunction]
+            setChecksumsFunction,
+        ]
+
+    /// Other URLs of the same file. Claims and changes return them.
+    private static let version7 =
+        [
+            "ALTER TABLE job ADD COLUMN mirrors text",
+            "CREATE OR REPLACE VIEW download AS \(download(and: ", error, checksum, mirrors"))",
+            "DROP FUNCTION change", changeFunction, "DROP FUNCTION IF EXISTS claim",
+        ] + replacedFunctions + [setDetailsFunction]
 
     private static let replacedFunctions =
         functions.filter { $0.contains("CREATE FUNCTION") }
