@@ -41,6 +41,8 @@ struct GetCommand: ConsoleCommand {
                 sluice get -i list.txt --checksum-file SHA256SUMS
               Pass a file on to another program, without storing it:
                 sluice get -o - https://example.com/a.tar.gz | tar xz
+              Run a program for each file that was downloaded:
+                sluice get -i list.txt --on-complete 'mp3gain -r'
               Read URLs from another program and report progress as JSON lines:
                 generate-urls | sluice get -i - --progress json
 
@@ -134,6 +136,17 @@ struct GetCommand: ConsoleCommand {
             """, valueName: "dir"))
     var cacheDirectory: String?
 
+    @Option(
+        help: .init(
+            """
+            A program to run for each downloaded file, with arguments but without a shell. It gets the file's path as its last \
+            argument, and SLUICE_PATH, SLUICE_URL and SLUICE_SIZE.
+            """, valueName: "command"))
+    var onComplete: String?
+
+    @Flag(help: "Show what would be downloaded, and send no request.")
+    var dryRun = false
+
     @OptionGroup
     var requests: RequestOptions
 
@@ -141,6 +154,7 @@ struct GetCommand: ConsoleCommand {
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
+        if dryRun { return try await GetPreview(options: checked(console), console: console).run() }
         if output == "-" { return try await GetStream(options: streamed(console), console: console).run() }
         return try await GetRun(options: checked(console), console: console).run()
     }
@@ -152,6 +166,7 @@ struct GetCommand: ConsoleCommand {
             ("--checksum-file", !checksumFile.isEmpty), ("--overwrite", transfers.overwrite),
             ("--no-clobber", transfers.noClobber), ("--newer", transfers.isNewer),
             ("--remote-time", transfers.remoteTime), ("--progress json", transfers.progress == .json),
+            ("--on-complete", onComplete != nil), ("--dry-run", dryRun),
         ]
         if let other = others.first(where: \.isSet)?.option {
             throw CommandFailure(
@@ -177,6 +192,19 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "There is nothing to download. Pass URLs, or a list with -i. See 'sluice get --help'.")
         }
+        guard !dryRun || (output != "-" && db == nil && transfers.progress != .json) else {
+            let other = output == "-" ? "-o -" : db == nil ? "--progress json" : "--db"
+            throw CommandFailure(
+                .usage, "--dry-run and \(other) can't be combined. Leave out \(other). See 'sluice get --help'.")
+        }
+        var completion: CommandLine?
+        if let onComplete {
+            do throws(CommandLineProblem) {
+                completion = try CommandLine(onComplete)
+            } catch {
+                throw CommandFailure(.usage, "--on-complete: \(error.message) See 'sluice get --help'.")
+            }
+        }
         let requests = try requests.checked(
             for: "get", origins: nil, inputIsTaken: lists.contains("-"), console)
         guard !requests.hasPasswords || (!cache && cacheDirectory == nil) else {
@@ -192,7 +220,7 @@ struct GetCommand: ConsoleCommand {
         return GetOptions(
             urls: urls, lists: lists, directory: directory ?? ".", output: output, checksum: checksum,
             checksumFiles: checksumFile, database: db, cache: location,
-            records: noRecords ? nil : console.stateDirectory,
+            records: noRecords ? nil : console.stateDirectory, completion: completion,
             requests: requests, transfers: settings)
     }
 }
@@ -210,6 +238,8 @@ package struct GetOptions: Sendable {
     var cache: CacheLocation?
     /// The directory of the records of completed files; `nil` for none.
     var records: URL?
+    /// The program to run for each downloaded file.
+    var completion: CommandLine?
     var requests: RequestSettings
     var transfers: TransferSettings
 }
@@ -229,13 +259,21 @@ private struct GetRun: Sendable {
 
     func run() async throws -> ExitStatus {
         try await options.transfers.checkFiles()
+        if let line = options.completion,
+            let problem = await CompletionProgram.problem(of: line, path: console.environment["PATH"])
+        {
+            throw CommandFailure(.usage, "--on-complete: \(problem)")
+        }
         let contents = try await options.requests.loaded()
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
         let reporter = options.transfers.progress.makeReporter(console: console, names: .list(names))
+        let completion = options.completion.map { line in
+            CompletionProgram(line, environment: console.environment) { reporter.announce($0) }
+        }
         let outcome = try await Trace.recording(to: options.transfers.trace, on: console) { trace in
             await console.interruption.responding(reporter.responses) {
-                await download(plan.requests, contents, reporter, trace)
+                await download(plan.requests, contents, reporter, trace, completion)
             }
         }
         let summary = try outcome.get()
@@ -248,7 +286,7 @@ private struct GetRun: Sendable {
         }
         let status = ExitStatus.worst(of: summary.failures.values.map { ExitStatus($0) })
         // A download that another process cancelled has no error, but isn't done.
-        return status == .success && !summary.isComplete ? .other : status
+        return status == .success && (!summary.isComplete || completion?.hasFailed == true) ? .other : status
     }
 
     private var sameCommand: String {
@@ -267,10 +305,11 @@ private struct GetRun: Sendable {
 
     /// Fails only if the whole run does, for example if a directory can't be created.
     private func download(
-        _ requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
+        _ requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?,
+        _ completion: CompletionProgram?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
-            return .success(try await summary(of: requests, contents, reporter, trace))
+            return .success(try await summary(of: requests, contents, reporter, trace, completion))
         } catch var error as QueueStoreError {
             if error.code == .passwordNotStored { error.remedy = "Leave out the password, or leave out --db." }
             return .failure(CommandFailure(.store, "--db: \(error)"))
@@ -294,21 +333,24 @@ private struct GetRun: Sendable {
     }
 
     private func summary(
-        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
+        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?,
+        _ completion: CompletionProgram?
     ) async throws -> DownloadSummary {
         let store = try options.database.map { try QueueDatabase(name: $0, command: "get").store() } ?? .memory
         var configuration = options.transfers.transport(trace)
         contents.apply(to: &configuration, for: requests.lazy.map(\.url))
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             guard let location = options.cache else {
-                return try await summary(of: requests, contents, reporter, store, transport) { ProgressSummary($0) }
+                return try await summary(of: requests, contents, reporter, store, transport, completion) {
+                    ProgressSummary($0)
+                }
             }
             let limits = options.transfers.limits
             return try await location.withCache(
                 concurrency: limits.total, concurrencyPerHost: limits.perHost ?? limits.total, transport: transport
             ) { cache in
                 let result = await Result {
-                    try await summary(of: requests, contents, reporter, store, CachingTransport(cache)) {
+                    try await summary(of: requests, contents, reporter, store, CachingTransport(cache), completion) {
                         ProgressSummary($0, cache.statistics)
                     }
                 }
@@ -320,7 +362,8 @@ private struct GetRun: Sendable {
 
     private func summary(
         of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter,
-        _ store: DownloadStore, _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
+        _ store: DownloadStore, _ transport: any Transport, _ completion: CompletionProgram?,
+        summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
         // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host is failing.
@@ -335,7 +378,12 @@ private struct GetRun: Sendable {
             try await downloads.prepareDirectories(of: requests)
             return try await reporter.showing(summarizedBy: summarize) {
                 // The plan has already checked that there are no conflicts.
-                try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
+                try await CompletionProgram.with(completion) {
+                    try await downloads.download(requests, conflicts: [:]) { index, event in
+                        reporter.report(index, event.namingOptions)
+                        if case .finished(_, .done(let size)) = event { completion?.note(requests[index], size: size) }
+                    }
+                }
             }
         }
         try await downloads.close()

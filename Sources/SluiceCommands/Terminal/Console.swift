@@ -57,6 +57,8 @@ package struct Console: Sendable {
     package var cacheDirectory: URL?
     /// The directory of the records of completed files; `nil` if there is none.
     package var stateDirectory: URL?
+    /// The environment of the programs that the command starts.
+    package var environment: [String: String] = [:]
     /// The user's home directory, for `--netrc`.
     package var homeDirectory: String?
     /// The limit of the cache in bytes.
@@ -155,6 +157,7 @@ extension Console {
         }
         console.interruption = interruption
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
+        console.environment = environment
         console.cacheDirectory = cacheDirectory(environment: environment)
         console.stateDirectory = stateDirectory(environment: environment)
         console.homeDirectory = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }

@@ -78,12 +78,27 @@ package enum ProcessTerminal {
         let life: Int32
     }
 
-    /// Starts a shell command that shares this process's standard output, unless the output is captured; returns `nil` if that fails
-    /// (posix_spawn(3)). The child starts without blocked signals and with the default action for SIGPIPE, because it would otherwise
-    /// inherit both from this process (exec(3)).
+    /// Where a child's standard output goes.
+    enum ChildOutput {
+        case inherited
+        /// To ``Child/life``.
+        case captured
+        /// To this process's standard error.
+        case error
+    }
+
+    /// Starts a shell command; returns `nil` if that fails.
     static func spawn(
         shell command: String, environment: [String: String], capturesOutput: Bool = false
     ) -> Child? {
+        spawn(["/bin/sh", "-c", command], environment: environment, output: capturesOutput ? .captured : .inherited)
+    }
+
+    /// Starts a program, which is looked up in `PATH` unless its name contains a slash; returns `nil` if that fails (posix_spawn(3)). The
+    /// child starts without blocked signals and with the default action for SIGPIPE, because it would otherwise
+    /// inherit both from this process (exec(3)).
+    static func spawn(_ command: [String], environment: [String: String], output: ChildOutput) -> Child? {
+        guard let program = command.first else { return nil }
         var input: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
         guard pipe(&input) == 0 else { return nil }
@@ -104,7 +119,11 @@ package enum ProcessTerminal {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input[0], 0)
-        if capturesOutput { posix_spawn_file_actions_adddup2(&actions, life[1], 1) }
+        switch output {
+        case .inherited: break
+        case .captured: posix_spawn_file_actions_adddup2(&actions, life[1], 1)
+        case .error: posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        }
         // A number that the child doesn't use. The child inherits the copy, because dup2(2) clears FD_CLOEXEC.
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)
@@ -118,14 +137,13 @@ package enum ProcessTerminal {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
 
-        var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text)
-        }
+        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
         arguments.append(nil)
         variables.append(nil)
         defer { for text in arguments + variables { free(text) } }
         var id: pid_t = 0
-        let result = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)
+        let result = posix_spawnp(&id, program, &actions, &attributes, &arguments, &variables)
         close(input[0])
         close(life[1])
         guard result == 0 else {
