@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,6 +35,72 @@ static CURLcode set_newer_options(CURL *easy) {
     return code;
 }
 
+// MARK: Cookies
+
+struct csluice_cookies {
+    CURLSH *share;
+    // One for each kind of data that libcurl locks.
+    pthread_mutex_t locks[CURL_LOCK_DATA_LAST];
+};
+
+static void lock_shared(CURL *easy, curl_lock_data data, curl_lock_access access, void *context) {
+    (void)easy, (void)access;
+    pthread_mutex_lock(&((struct csluice_cookies *)context)->locks[data]);
+}
+
+static void unlock_shared(CURL *easy, curl_lock_data data, void *context) {
+    (void)easy;
+    pthread_mutex_unlock(&((struct csluice_cookies *)context)->locks[data]);
+}
+
+struct csluice_cookies *csluice_cookies_create(void) {
+    if (csluice_curl_prepare()) return NULL;
+    struct csluice_cookies *cookies = calloc(1, sizeof *cookies);
+    if (!cookies) return NULL;
+    for (int index = 0; index < CURL_LOCK_DATA_LAST; index++) pthread_mutex_init(&cookies->locks[index], NULL);
+    CURLSH *share = cookies->share = curl_share_init();
+    if (!share || curl_share_setopt(share, CURLSHOPT_LOCKFUNC, lock_shared) || curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, unlock_shared) ||
+        curl_share_setopt(share, CURLSHOPT_USERDATA, cookies) || curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE)) {
+        csluice_cookies_free(cookies);
+        return NULL;
+    }
+    return cookies;
+}
+
+void csluice_cookies_free(struct csluice_cookies *cookies) {
+    if (cookies->share) curl_share_cleanup(cookies->share);
+    for (int index = 0; index < CURL_LOCK_DATA_LAST; index++) pthread_mutex_destroy(&cookies->locks[index]);
+    free(cookies);
+}
+
+static CURL *handle_of(struct csluice_cookies *cookies) {
+    CURL *easy = curl_easy_init();
+    if (easy && curl_easy_setopt(easy, CURLOPT_SHARE, cookies->share)) {
+        curl_easy_cleanup(easy);
+        return NULL;
+    }
+    return easy;
+}
+
+bool csluice_cookies_add(struct csluice_cookies *cookies, const char *const *lines, size_t count) {
+    CURL *easy = handle_of(cookies);
+    if (!easy) return false;
+    for (size_t index = 0; index < count; index++) curl_easy_setopt(easy, CURLOPT_COOKIELIST, lines[index]);
+    curl_easy_cleanup(easy);
+    return true;
+}
+
+struct curl_slist *csluice_cookies_list(struct csluice_cookies *cookies) {
+    CURL *easy = handle_of(cookies);
+    struct curl_slist *list = NULL;
+    if (!easy) return NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_COOKIELIST, &list)) list = NULL;
+    curl_easy_cleanup(easy);
+    return list;
+}
+
+bool csluice_cookies_know_suffixes(void) { return curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_PSL; }
+
 // MARK: Transfers
 
 static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *settings) {
@@ -43,6 +110,16 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     SET(CURLOPT_NOPROGRESS, 1L);
     // If a stream of a multiplexed connection is paused, libcurl buffers up to 32 MiB.
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    if (settings->may_use_http2 && !code) {
+        // A libcurl without HTTP/2 refuses this, and keeps 1.1.
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        // Otherwise requests that start together would open a connection each.
+        SET(CURLOPT_PIPEWAIT, 1L);
+    }
+    SET(CURLOPT_IPRESOLVE, settings->ip_version);
+    if (settings->addresses) SET(CURLOPT_RESOLVE, settings->addresses);
+    if (settings->interface) SET(CURLOPT_INTERFACE, settings->interface);
+    if (settings->unix_socket) SET(CURLOPT_UNIX_SOCKET_PATH, settings->unix_socket);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -73,6 +150,14 @@ CURL *csluice_curl_easy(const struct csluice_curl_settings *settings) {
     return easy;
 }
 
+// Without deflate, which servers send in two forms.
+static const char *codings(void) {
+    int features = curl_version_info(CURLVERSION_NOW)->features;
+    bool br = features & CURL_VERSION_BROTLI, zstd = features & CURL_VERSION_ZSTD;
+    if (!(features & CURL_VERSION_LIBZ)) return br && zstd ? "br, zstd" : br ? "br" : zstd ? "zstd" : "identity";
+    return br && zstd ? "gzip, br, zstd" : br ? "gzip, br" : zstd ? "gzip, zstd" : "gzip";
+}
+
 int csluice_curl_set_request(CURL *easy, const struct csluice_curl_request *request, char *error_text) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, request->url);
     bool is_head = !strcmp(request->method, "HEAD"), is_get = !strcmp(request->method, "GET");
@@ -92,6 +177,13 @@ int csluice_curl_set_request(CURL *easy, const struct csluice_curl_request *requ
     // If there are several methods, libcurl sends the request without credentials, and again after a 401.
     SET(CURLOPT_HTTPAUTH, (long)(request->user && request->may_use_digest ? CURLAUTH_BASIC | CURLAUTH_DIGEST : CURLAUTH_BASIC));
     SET(CURLOPT_HTTPHEADER, request->fields);
+    if (request->cookies) {
+        SET(CURLOPT_SHARE, request->cookies->share);
+        // This turns the cookies on. There is no such file.
+        SET(CURLOPT_COOKIEFILE, "");
+        SET(CURLOPT_COOKIE, request->own_cookies);
+    }
+    SET(CURLOPT_ACCEPT_ENCODING, request->decodes ? codings() : NULL);
     SET(CURLOPT_FRESH_CONNECT, request->may_reuse ? 0L : 1L);
     SET(CURLOPT_HEADERDATA, request->context);
     SET(CURLOPT_WRITEDATA, request->context);
@@ -114,6 +206,12 @@ bool csluice_curl_asked_for_basic_only(CURL *easy) {
     long methods = 0;
     curl_easy_getinfo(easy, CURLINFO_HTTPAUTH_AVAIL, &methods);
     return (methods & CURLAUTH_BASIC) && !(methods & CURLAUTH_DIGEST);
+}
+
+curl_off_t csluice_curl_get_size(CURL *easy) {
+    curl_off_t size = 0;
+    curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &size);
+    return size;
 }
 
 int csluice_curl_socket_error(void) {
@@ -142,11 +240,11 @@ int csluice_curl_resume(CURL *easy) { return curl_easy_pause(easy, CURLPAUSE_CON
 
 // MARK: Many transfers on one thread
 
-CURLM *csluice_curl_multi(long idle_connections) {
+CURLM *csluice_curl_multi(long idle_connections, bool multiplexes) {
     CURLM *multi = curl_multi_init();
     if (!multi) return NULL;
     if (curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle_connections) ||
-        curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING)) {
+        curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)(multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING))) {
         curl_multi_cleanup(multi);
         return NULL;
     }

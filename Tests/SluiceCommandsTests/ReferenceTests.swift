@@ -34,9 +34,9 @@ import Testing
         #expect(await SluiceProgram.run(arguments, console: console.console) == .success)
         let help = try #require(console.output.components(separatedBy: "\nOPTIONS:\n").last)
         // When
-        let options = help.matches(of: /^ {2}(?:-\w, )?(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
+        let options = help.matches(of: /^ {2}(?:-\w, )?(--[a-z0-9.-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
         let described = try section(heading)
-            .matches(of: /^\| (?:`-\w`, )?`(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
+            .matches(of: /^\| (?:`-\w`, )?`(--[a-z0-9.-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
         // Then
         #expect(Set(described).subtracting(missing) == Set(options).subtracting(["--help", "--version"]))
         #expect(!described.isEmpty)

@@ -105,7 +105,7 @@ import Testing
         },
         HostileCall(
             "HTTPTransport.Configuration.init(connectTimeout:stallTimeout:redirects:"
-                + "userAgent:bufferSize:proxy:certificateAuthorities:clientCertificate:clientKey:credentials:)"
+                + "userAgent:bufferSize:proxy:certificateAuthorities:clientCertificate:clientKey:credentials:connections:cookies:)"
         ) { values in
             let configuration = configuration(&values)
             _ = String(reflecting: configuration)
@@ -134,6 +134,25 @@ import Testing
             var credentials = ServerCredentials()
             credentials.set(user: values.text(), password: values.text(), for: values.url())
             _ = (credentials.description, String(reflecting: credentials), credentials.isEmpty)
+        },
+        HostileCall("ConnectionSettings.init(version:addressFamily:fixedAddresses:interface:unixSocket:)") { values in
+            _ = String(reflecting: connections(&values))
+        },
+        HostileCall("ConnectionSettings.FixedAddress.init(_:)") { values in
+            let text = values.one(of: [
+                values.text(), "\(values.text()):\(values.int()):\(values.text())", "a:80:\(values.text())",
+            ])
+            let address = try ConnectionSettings.FixedAddress(text)
+            guard try ConnectionSettings.FixedAddress(address.description) == address else {
+                fatalError("'\(text)' changed.")
+            }
+        },
+        HostileCall("CookieJar.init(netscape:)") { values in
+            let line = "a.example\tTRUE\t/\tFALSE\t\(values.int64())\t\(values.text())\t\(values.text())"
+            let jar = try CookieJar(
+                netscape: values.one(of: [line, values.text(), "\(values.text())\tFALSE\t/\tFALSE\t0\ta"]))
+            _ = (jar.description, jar.count, String(reflecting: jar))
+            _ = try CookieJar(netscape: jar.netscapeText)
         },
         HostileCall("Checksum.init(_:)") { values in
             let text = values.one(of: ["", "sha256:", "SHA-512:"]) + values.text()
@@ -170,7 +189,14 @@ import Testing
             bufferSize: values.int(from: 1), proxy: ProxySettings(values.text(), exceptions: values.text()),
             certificateAuthorities: values.one(of: [nil, values.url()]),
             clientCertificate: values.one(of: [nil, values.url()]), clientKey: values.one(of: [nil, values.url()]),
-            credentials: credentials(&values))
+            credentials: credentials(&values), connections: connections(&values),
+            cookies: values.one(of: [nil, CookieJar()]))
+    }
+
+    private static func connections(_ values: inout HostileValues) -> ConnectionSettings {
+        ConnectionSettings(
+            version: values.one(of: [.http1, .http2]), addressFamily: values.one(of: [nil, .ipv4, .ipv6]),
+            interface: values.one(of: [nil, values.text()]), unixSocket: values.one(of: [nil, values.text()]))
     }
 
     private static func credentials(_ values: inout HostileValues) -> ServerCredentials {

@@ -29,16 +29,45 @@
 /// Initializes libcurl. Any thread may call it, any number of times. Returns 0, or a CURLcode.
 int csluice_curl_prepare(void);
 
+// MARK: Cookies
+
+/// Cookies that several handles share. Any thread may use them.
+struct csluice_cookies;
+
+/// Returns NULL if there is no memory, or if libcurl has no cookies.
+struct csluice_cookies *_Nullable csluice_cookies_create(void);
+
+/// Frees the cookies. No handle may refer to them.
+void csluice_cookies_free(struct csluice_cookies *_Nonnull cookies);
+
+/// Adds lines of a Netscape cookie file. Ignores those that libcurl can't read. Returns false if there is no memory.
+bool csluice_cookies_add(struct csluice_cookies *_Nonnull cookies, const char *_Nonnull const *_Nonnull lines, size_t count);
+
+/// Returns the cookies as lines of a Netscape cookie file, or NULL if there are none. Free them with curl_slist_free_all.
+struct curl_slist *_Nullable csluice_cookies_list(struct csluice_cookies *_Nonnull cookies);
+
+/// Whether libcurl knows the list of public suffixes, such as co.uk (publicsuffix.org).
+bool csluice_cookies_know_suffixes(void);
+
 // MARK: Transfers
 
 /// The settings that all requests of a transport share. NULL instead of a string keeps libcurl's default.
 struct csluice_curl_settings {
     long connect_milliseconds;
+    /// The most bytes to receive at once. libcurl decodes all of them, even if the transfer is paused.
     long buffer_size;
     const char *_Nonnull no_proxy;
     const char *_Nullable ca_file;
     const char *_Nullable certificate;
     const char *_Nullable key;
+    /// Whether to use HTTP/2 for https if the server and libcurl have it.
+    bool may_use_http2;
+    /// CURL_IPRESOLVE_WHATEVER, CURL_IPRESOLVE_V4 or CURL_IPRESOLVE_V6.
+    long ip_version;
+    /// The addresses of names, as in CURLOPT_RESOLVE(3). They must live as long as the handle.
+    struct curl_slist *_Nullable addresses;
+    const char *_Nullable interface;
+    const char *_Nullable unix_socket;
     /// Receives a line of a head with its line ending, including lines of informational heads and of trailers. See
     /// CURLOPT_HEADERFUNCTION(3).
     curl_write_callback _Nonnull line;
@@ -65,6 +94,12 @@ struct csluice_curl_request {
     /// Whether to wait for a 401 and prefer Digest authentication. Otherwise, Basic authentication is sent with the request.
     bool may_use_digest;
     struct curl_slist *_Nullable fields;
+    /// The cookies to send and to store; NULL for none. They must live as long as the handle, which sends no request without them.
+    struct csluice_cookies *_Nullable cookies;
+    /// The request's own cookies, in addition to `cookies`: "a=b; c=d".
+    const char *_Nullable own_cookies;
+    /// Whether to ask for the content codings that libcurl can decode (gzip, br and zstd), and to decode them.
+    bool decodes;
     /// The length of the request's body in bytes; -1 if there is no body.
     curl_off_t body_size;
     /// Whether the request may reuse a connection. libcurl sends the request again if that connection turns out to be closed.
@@ -91,6 +126,9 @@ struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 /// Returns whether the server's last 401 asked for Basic authentication, but not for Digest.
 bool csluice_curl_asked_for_basic_only(CURL *_Nonnull easy);
 
+/// The number of bytes of the body that have arrived, before they were decoded.
+curl_off_t csluice_curl_get_size(CURL *_Nonnull easy);
+
 /// Tries to create a socket. Returns 0, or the errno(3) of the failure, which libcurl doesn't report.
 int csluice_curl_socket_error(void);
 
@@ -111,8 +149,9 @@ int csluice_curl_resume(CURL *_Nonnull easy);
 
 // MARK: Many transfers on one thread
 
-/// Creates a multi handle that keeps at most `idle_connections` idle connections. Returns NULL if there is no memory.
-CURLM *_Nullable csluice_curl_multi(long idle_connections);
+/// Creates a multi handle that keeps at most `idle_connections` idle connections, and lets transfers share a connection if `multiplexes`.
+/// Returns NULL if there is no memory.
+CURLM *_Nullable csluice_curl_multi(long idle_connections, bool multiplexes);
 
 /// Returns the next transfer that has ended and sets `result` to its CURLcode. Returns NULL if there is none.
 CURL *_Nullable csluice_curl_next_ended(CURLM *_Nonnull multi, int *_Nonnull result);

@@ -53,6 +53,11 @@ struct GetCommand: ConsoleCommand {
                 dir=music
                 user=ann
                 checksum=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                mirror=https://mirror.example/song-7.mp3
+                header=Accept-Language: en
+                referer=https://example.com/
+            A line can also be a JSON object with the same options:
+              {"url": "https://example.com/a.mp3", "out": "song.mp3", "header": ["Accept: audio/*"]}
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
@@ -61,6 +66,10 @@ struct GetCommand: ConsoleCommand {
 
             CHECKSUMS are verified while the bytes arrive. A file with other bytes isn't kept, and the status is 9. An existing file \
             with the right checksum counts as done. If the server sends a Repr-Digest or Content-Digest field, it is verified, too.
+
+            MIRRORS are other URLs of the same file. If a server can't be reached, fails or sends wrong bytes, the next URL is tried \
+            at once. What has arrived is continued if its file is the same version. Name a checksum, too, because otherwise each of \
+            these servers decides what the file contains.
 
             THE CACHE stores what HTTP allows a browser's cache to store. With --cache, a fresh response comes from the cache \
             without a request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the \
@@ -99,10 +108,21 @@ struct GetCommand: ConsoleCommand {
             valueName: "name"))
     var output: String?
 
+    @Flag(
+        help:
+            "Give files the names that their servers send, if they do. An existing file is never replaced without --overwrite."
+    )
+    var contentDisposition = false
+
     @Option(
         help: .init(
             "The checksum of a single URL's file: sha256: or sha512: and hexadecimal digits.", valueName: "checksum"))
     var checksum: String?
+
+    @Option(
+        help: .init(
+            "Another URL of a single URL's file, for when its server fails. Repeatable.", valueName: "url"))
+    var mirror: [String] = []
 
     @Option(
         help: .init(
@@ -151,6 +171,9 @@ struct GetCommand: ConsoleCommand {
     var requests: RequestOptions
 
     @OptionGroup
+    var connections: ConnectionOptions
+
+    @OptionGroup
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
@@ -165,8 +188,9 @@ struct GetCommand: ConsoleCommand {
             ("-d", directory != nil), ("-i", !lists.isEmpty), ("--db", db != nil),
             ("--checksum-file", !checksumFile.isEmpty), ("--overwrite", transfers.overwrite),
             ("--no-clobber", transfers.noClobber), ("--newer", transfers.isNewer),
-            ("--remote-time", transfers.remoteTime), ("--progress json", transfers.progress == .json),
-            ("--on-complete", onComplete != nil), ("--dry-run", dryRun),
+            ("--remote-time", transfers.remoteTime), ("--compressed", transfers.compressed),
+            ("--content-disposition", contentDisposition), ("--progress json", transfers.progress == .json),
+            ("--on-complete", onComplete != nil), ("--dry-run", dryRun), ("--mirror", !mirror.isEmpty),
         ]
         if let other = others.first(where: \.isSet)?.option {
             throw CommandFailure(
@@ -184,7 +208,8 @@ struct GetCommand: ConsoleCommand {
     }
 
     private func checked(_ console: Console) throws(CommandFailure) -> GetOptions {
-        let settings = try transfers.checked(for: "get")
+        var settings = try transfers.checked(for: "get")
+        settings.connections = try connections.checked(for: "get", proxy: transfers.proxy)
         guard db != "" else {
             throw CommandFailure(.usage, "--db: The file name is empty. Name a file. See 'sluice get --help'.")
         }
@@ -205,6 +230,14 @@ struct GetCommand: ConsoleCommand {
                 throw CommandFailure(.usage, "--on-complete: \(error.message) See 'sluice get --help'.")
             }
         }
+        let others = [
+            ("-o", output != nil, "Use only one."), ("--newer", transfers.isNewer, "Use only one."),
+            ("--db", db != nil, "The queue stores the names. Leave out one of them."),
+        ]
+        for (option, isThere, reason) in others where isThere && contentDisposition {
+            throw CommandFailure(
+                .usage, "--content-disposition and \(option) can't be combined. \(reason) See 'sluice get --help'.")
+        }
         let requests = try requests.checked(
             for: "get", origins: nil, inputIsTaken: lists.contains("-"), console)
         guard !requests.hasPasswords || (!cache && cacheDirectory == nil) else {
@@ -213,14 +246,27 @@ struct GetCommand: ConsoleCommand {
                 "--auth and --netrc can't be combined with --cache, which can't tell users apart by them. Pass "
                     + "-H 'Authorization: …' or --bearer-file, or leave out --cache. See 'sluice get --help'.")
         }
+        guard !settings.isCompressed || (!cache && cacheDirectory == nil) else {
+            throw CommandFailure(
+                .usage,
+                "--compressed can't be combined with --cache, which stores the bytes as the server has them. Leave out one "
+                    + "of them. See 'sluice get --help'.")
+        }
+        guard requests.cookieFile == nil || (!cache && cacheDirectory == nil) else {
+            throw CommandFailure(
+                .usage,
+                "--cookie-jar can't be combined with --cache, which can't tell users apart by cookies. Leave out one of "
+                    + "them. See 'sluice get --help'.")
+        }
         var location: CacheLocation?
         if cache || cacheDirectory != nil {
             location = try CacheLocation(cacheDirectory, option: "--cache-directory", command: "get", console)
         }
         return GetOptions(
-            urls: urls, lists: lists, directory: directory ?? ".", output: output, checksum: checksum,
-            checksumFiles: checksumFile, database: db, cache: location,
-            records: noRecords ? nil : console.stateDirectory, completion: completion,
+            urls: urls, lists: lists, directory: directory ?? ".", output: output, takesServerNames: contentDisposition,
+            checksum: checksum, mirrors: mirror, checksumFiles: checksumFile, database: db, cache: location,
+            // Records know files by the names in their requests.
+            records: noRecords || contentDisposition ? nil : console.stateDirectory, completion: completion,
             requests: requests, transfers: settings)
     }
 }
@@ -230,7 +276,9 @@ package struct GetOptions: Sendable {
     var lists: [String]
     var directory: String
     var output: String?
+    var takesServerNames = false
     var checksum: String?
+    var mirrors: [String] = []
     var checksumFiles: [String]
     /// The database file of the queue; `nil` for a queue in memory.
     var database: String?
@@ -265,19 +313,29 @@ private struct GetRun: Sendable {
             throw CommandFailure(.usage, "--on-complete: \(problem)")
         }
         let contents = try await options.requests.loaded()
+        let cookies = options.requests.cookieFile.map { CookieFiles($0, separatesUsers: false) }
+        let jar = try await cookies?.jar(of: nil)
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
-        let reporter = options.transfers.progress.makeReporter(console: console, names: .list(names))
+        let served = options.takesServerNames ? QueueNames() : nil
+        if let served { for (index, name) in names.enumerated() { served[index] = name } }
+        let reporter = options.transfers.progress.makeReporter(
+            console: console, names: served.map { .served($0, count: names.count) } ?? .list(names))
         let completion = options.completion.map { line in
             CompletionProgram(line, environment: console.environment) { reporter.announce($0) }
         }
+        let tools = GetTools(
+            contents: contents, cookies: jar, served: served, reporter: reporter, completion: completion)
         let outcome = try await Trace.recording(to: options.transfers.trace, on: console) { trace in
             await console.interruption.responding(reporter.responses) {
-                await download(plan.requests, contents, reporter, trace, completion)
+                await download(plan.requests, tools, trace)
             }
         }
+        // Also after a failure or an interruption, because a later run needs the cookies of a login.
+        let saving = await Result { try await cookies?.save() }
         let summary = try outcome.get()
         await reportRecords()
+        try saving.get()
         if Task.isCancelled, summary.unfinishedCount > 0 {
             let done = summary.doneCount + summary.skippedCount
             await console.report(
@@ -305,11 +363,10 @@ private struct GetRun: Sendable {
 
     /// Fails only if the whole run does, for example if a directory can't be created.
     private func download(
-        _ requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?,
-        _ completion: CompletionProgram?
+        _ requests: [DownloadRequest], _ tools: GetTools, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
-            return .success(try await summary(of: requests, contents, reporter, trace, completion))
+            return .success(try await summary(of: requests, tools, trace))
         } catch var error as QueueStoreError {
             if error.code == .passwordNotStored { error.remedy = "Leave out the password, or leave out --db." }
             return .failure(CommandFailure(.store, "--db: \(error)"))
@@ -333,15 +390,15 @@ private struct GetRun: Sendable {
     }
 
     private func summary(
-        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?,
-        _ completion: CompletionProgram?
+        of requests: [DownloadRequest], _ tools: GetTools, _ trace: Trace?
     ) async throws -> DownloadSummary {
         let store = try options.database.map { try QueueDatabase(name: $0, command: "get").store() } ?? .memory
         var configuration = options.transfers.transport(trace)
-        contents.apply(to: &configuration, for: requests.lazy.map(\.url))
+        tools.contents.apply(to: &configuration, for: requests.lazy.map(\.url))
+        configuration.cookies = tools.cookies
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             guard let location = options.cache else {
-                return try await summary(of: requests, contents, reporter, store, transport, completion) {
+                return try await summary(of: requests, tools, store, transport) {
                     ProgressSummary($0)
                 }
             }
@@ -350,7 +407,7 @@ private struct GetRun: Sendable {
                 concurrency: limits.total, concurrencyPerHost: limits.perHost ?? limits.total, transport: transport
             ) { cache in
                 let result = await Result {
-                    try await summary(of: requests, contents, reporter, store, CachingTransport(cache), completion) {
+                    try await summary(of: requests, tools, store, CachingTransport(cache)) {
                         ProgressSummary($0, cache.statistics)
                     }
                 }
@@ -361,27 +418,26 @@ private struct GetRun: Sendable {
     }
 
     private func summary(
-        of requests: [DownloadRequest], _ contents: RequestContents, _ reporter: any ProgressReporter,
-        _ store: DownloadStore, _ transport: any Transport, _ completion: CompletionProgram?,
+        of requests: [DownloadRequest], _ tools: GetTools, _ store: DownloadStore, _ transport: any Transport,
         summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
+        configuration.takesServerNames = options.takesServerNames
         // No circuit breaker: the user is waiting for the list, and shouldn't wait for minutes because one host is failing.
         configuration.circuitBreaker = nil
         configuration.records = records
-        contents.apply(to: &configuration)
+        tools.contents.apply(to: &configuration)
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
         let result = await Result {
             // Problems with the database or the directories are reported before the first download starts.
             try await downloads.open()
             try await downloads.prepareDirectories(of: requests)
-            return try await reporter.showing(summarizedBy: summarize) {
+            return try await tools.reporter.showing(summarizedBy: summarize) {
                 // The plan has already checked that there are no conflicts.
-                try await CompletionProgram.with(completion) {
+                try await CompletionProgram.with(tools.completion) {
                     try await downloads.download(requests, conflicts: [:]) { index, event in
-                        reporter.report(index, event.namingOptions)
-                        if case .finished(_, .done(let size)) = event { completion?.note(requests[index], size: size) }
+                        tools.note(event, of: index, requests[index])
                     }
                 }
             }
@@ -436,6 +492,15 @@ struct GetPlan: Sendable {
                         + "or --checksum-file. See 'sluice get --help'.")
             }
         }
+        if !options.mirrors.isEmpty {
+            if entries.count == 1 {
+                entries[0].mirrors += options.mirrors
+            } else {
+                problems.append(
+                    "--mirror: The option is for one file, but there are \(entries.count) URLs. Use mirror= in a list (-i). "
+                        + "See 'sluice get --help'.")
+            }
+        }
         problems += try await add(entries, options, files)
         guard problems.isEmpty else {
             let hidden = problems.count - Self.shownProblems
@@ -456,9 +521,14 @@ struct GetPlan: Sendable {
         var problems: [String] = []
         requests.reserveCapacity(entries.count)
         var places: [String] = []
-        var maker = RequestMaker(directory: options.directory, namesFile: options.output != nil)
+        var maker = RequestMaker(
+            directory: options.directory, namesFile: options.output != nil, isStored: options.database != nil)
         maker.checksums = try await ChecksumFile.read(options.checksumFiles, using: files)
         for entry in entries {
+            if options.takesServerNames, entry.name != nil {
+                problems.append("\(entry.place): out= and --content-disposition can't be combined. Use only one.")
+                continue
+            }
             do throws(RequestMaker.Problem) {
                 requests.append(try maker.request(for: entry))
                 places.append(entry.place)

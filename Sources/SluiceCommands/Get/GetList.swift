@@ -18,6 +18,12 @@ import Foundation
 /// ```
 ///
 /// Empty lines and lines that begin with `#` are skipped. Lines may end in CR LF.
+///
+/// A line that begins with `{` is a JSON object instead, with the URL and the same options:
+///
+/// ```text
+/// {"url": "https://example.com/download?id=7", "out": "song.mp3", "header": ["Accept-Language: en"]}
+/// ```
 struct GetList: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var url: String
@@ -25,6 +31,11 @@ struct GetList: Sendable, Equatable {
         var directory: String?
         var user: String?
         var checksum: String?
+        /// Header fields, `Name: value`.
+        var headers: [String] = []
+        var referer: String?
+        /// Other URLs of the file.
+        var mirrors: [String] = []
         /// The file and line of the URL: `list.txt:12`.
         var place: String
     }
@@ -54,6 +65,8 @@ extension GetList {
         private var lineNumber = 0
         /// The latest entry. Its options may follow.
         private var latest: Entry?
+        /// Whether the latest entry is a JSON object.
+        private var isJSON = false
         private var problems: [String] = []
 
         init(name: String) { self.name = name }
@@ -64,11 +77,17 @@ extension GetList {
             let line = rawLine.trimmingBlanks()
             guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
             let place = "\(name):\(lineNumber)"
+            if first == UInt8(ascii: "{") {
+                isJSON = true
+                defer { latest = object(Substring(line), place) }
+                return latest
+            }
             if rawLine.first == UInt8(ascii: " ") || rawLine.first == UInt8(ascii: "\t") {
                 readOption(Substring(line), place)
                 return nil
             }
             defer { latest = Entry(url: String(Substring(line)), place: place) }
+            isJSON = false
             return latest
         }
 
@@ -81,6 +100,10 @@ extension GetList {
         }
 
         private mutating func readOption(_ line: Substring, _ place: String) {
+            guard !isJSON else {
+                problems.append("\(place): An indented option can't follow a JSON object. Write it in the object.")
+                return
+            }
             guard latest != nil else {
                 problems.append("\(place): The indented option has no URL above it. Begin URLs in the first column.")
                 return
@@ -96,13 +119,91 @@ extension GetList {
                 problems.append("\(place): The value of \(parts[0])= has a zero byte. Remove it.")
                 return
             }
-            switch parts[0] {
-            case "out": latest?.name = value
-            case "dir": latest?.directory = value
-            case "user": latest?.user = value
-            case "checksum": latest?.checksum = value
-            default:
-                problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir=, user= or checksum=.")
+            if latest?.set(String(parts[0]), value) != true {
+                problems.append(
+                    "\(place): The option '\(parts[0])' is unknown. Use out=, dir=, user=, checksum=, mirror=, header= or "
+                        + "referer=."
+                )
+            }
+        }
+
+        private mutating func object(_ line: Substring, _ place: String) -> Entry? {
+            do {
+                let object = try JSONDecoder().decode(ListObject.self, from: Data(line.utf8))
+                var entry = Entry(url: "", place: place)
+                for (key, value) in object.values {
+                    if value.utf8.contains(0) {
+                        throw ListObject.Invalid(problem: "The value of '\(key)' has a zero byte. Remove it.")
+                    }
+                    if key == "url" {
+                        entry.url = value
+                    } else if !entry.set(key, value) {
+                        throw ListObject.Invalid(
+                            problem:
+                                "The key '\(key)' is unknown. Use url, out, dir, user, checksum, mirror, header or "
+                                + "referer.")
+                    }
+                }
+                guard !entry.url.isEmpty else {
+                    throw ListObject.Invalid(problem: "The object has no URL. Add \"url\".")
+                }
+                return entry
+            } catch let error as ListObject.Invalid {
+                problems.append("\(place): \(error.problem)")
+            } catch {
+                problems.append(
+                    "\(place): The line isn't a JSON object. Write it on one line, such as {\"url\": \"https://…\"}.")
+            }
+            return nil
+        }
+    }
+}
+
+extension GetList.Entry {
+    /// Sets the option with this name. Returns false if there is none.
+    fileprivate mutating func set(_ option: String, _ value: String) -> Bool {
+        switch option {
+        case "out": name = value
+        case "dir": directory = value
+        case "user": user = value
+        case "checksum": checksum = value
+        case "mirror": mirrors.append(value)
+        case "header": headers.append(value)
+        case "referer": referer = value
+        default: return false
+        }
+        return true
+    }
+}
+
+/// A JSON object of a list: texts, or arrays of texts, by key.
+private struct ListObject: Decodable {
+    struct Invalid: Error {
+        var problem: String
+    }
+
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// The texts, sorted by key. Those of an array stay in order.
+    var values: [(key: String, value: String)] = []
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        for key in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+            if let text = try? container.decode(String.self, forKey: key) {
+                values.append((key.stringValue, text))
+            } else if ["header", "mirror"].contains(key.stringValue),
+                let texts = try? container.decode([String].self, forKey: key)
+            {
+                values += texts.map { (key.stringValue, $0) }
+            } else {
+                throw Invalid(problem: "The value of '\(key.stringValue)' isn't a text. Put it in quotes.")
             }
         }
     }

@@ -34,15 +34,18 @@ struct GetStream: Sendable {
     func run() async throws -> ExitStatus {
         try await options.transfers.checkFiles()
         let contents = try await options.requests.loaded()
+        let cookies = options.requests.cookieFile.map { CookieFiles($0, separatesUsers: false) }
+        let jar = try await cookies?.jar(of: nil)
         // Bars would overwrite the file if both go to the terminal.
         let isShown = options.transfers.progress == .auto && console.outputSize() != nil
         let style = isShown ? ProgressStyle.none : options.transfers.progress
         let reporter = style.makeReporter(console: console, names: .list([request.name]))
         let outcome = try await Trace.recording(to: options.transfers.trace, on: console) { trace in
             await console.interruption.responding(reporter.responses) {
-                await Result { try await stream(contents, reporter, trace) }
+                await Result { try await stream(contents, jar, reporter, trace) }
             }
         }
+        try await cookies?.save()
         do {
             return try outcome.get()
         } catch is OutputLost {
@@ -56,10 +59,11 @@ struct GetStream: Sendable {
     }
 
     private func stream(
-        _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
+        _ contents: RequestContents, _ jar: CookieJar?, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async throws -> ExitStatus {
         var configuration = options.transfers.transport(trace)
         contents.apply(to: &configuration, for: CollectionOfOne(request.url))
+        configuration.cookies = jar
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             guard let location = options.cache else { return try await stream(contents, reporter, transport) }
             return try await location.withCache(concurrency: 1, concurrencyPerHost: 1, transport: transport) { cache in

@@ -1,3 +1,4 @@
+import HTTPTypes
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
@@ -33,23 +34,28 @@ struct RequestMaker {
     let relative: Relative
     /// Whether `-o` names the file, for messages.
     var namesFile = false
+    /// Whether a queue stores the requests, which therefore can't have header fields.
+    var isStored = false
     /// The checksums of files that have no own one.
     var checksums: [ChecksumFile] = []
     private var directories: [String: Directory] = [:]
 
     init(
         directory: String, relative: Relative = .makeAbsolute, namesFile: Bool = false,
-        checksums: [ChecksumFile] = []
+        isStored: Bool = false, checksums: [ChecksumFile] = []
     ) {
         self.directory = directory
         self.relative = relative
         self.namesFile = namesFile
+        self.isStored = isStored
         self.checksums = checksums
     }
 
     mutating func request(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {
         var request = try requestWithoutChecksum(for: entry)
         let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
+        request.headerFields = try fields(of: entry)
+        request.mirrors = try mirrors(of: entry)
         if let text = entry.checksum {
             guard let checksum = Checksum(text) else {
                 let option = entry.place.isEmpty ? "--checksum" : "checksum="
@@ -68,6 +74,45 @@ struct RequestMaker {
             }
         }
         return request
+    }
+
+    private func mirrors(of entry: GetList.Entry) throws(Problem) -> [URL] {
+        var mirrors: [URL] = []
+        for text in entry.mirrors {
+            do throws(URLRefusal) {
+                mirrors.append(try URL(fetchable: text))
+            } catch {
+                throw Problem(line: entry.place.isEmpty ? "--mirror: \(error)" : "\(entry.place): mirror=: \(error)")
+            }
+        }
+        return mirrors
+    }
+
+    private func fields(of entry: GetList.Entry) throws(Problem) -> HTTPFields {
+        var fields = HTTPFields()
+        for header in entry.headers {
+            do throws(CommandFailure) {
+                fields.append(
+                    try RequestOptions.field(header, option: "header=") {
+                        CommandFailure(.usage, "\(entry.place): \($0)")
+                    })
+            } catch {
+                throw Problem(line: error.lines[0])
+            }
+        }
+        if let referer = entry.referer {
+            guard RequestOptions.isSendable(referer), !referer.isEmpty else {
+                throw Problem(line: "\(entry.place): referer=: The URL is empty or has a control character.")
+            }
+            fields[.referer] = referer
+        }
+        if isStored, !fields.isEmpty {
+            throw Problem(
+                line:
+                    "\(entry.place): \(entry.headers.isEmpty ? "referer=" : "header="): A queue stores no header fields, which may "
+                    + "be secrets. Pass them to 'sluice queue work', or use 'sluice get' without --db.")
+        }
+        return fields
     }
 
     private mutating func requestWithoutChecksum(for entry: GetList.Entry) throws(Problem) -> DownloadRequest {

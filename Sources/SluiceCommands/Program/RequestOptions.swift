@@ -45,6 +45,9 @@ struct RequestOptions: ParsableArguments {
     @Option(help: .init("A netrc file with passwords for hosts.", valueName: "file"))
     var netrcFile: String?
 
+    @OptionGroup
+    var cookies: CookieOptions
+
     /// Fields that would break downloads, because the transfer or the transport sends its own.
     private static let ownFields: Set = [
         "accept-encoding", "connection", "content-length", "expect", "if-match", "if-modified-since", "if-none-match",
@@ -55,7 +58,9 @@ struct RequestOptions: ParsableArguments {
     var readsInput: Bool { headers.contains("@-") || auth == "@-" || bearerFile == "-" }
 
     /// Whether an option may send a secret to the server of each download.
-    private var hasSecrets: Bool { !headers.isEmpty || referer != nil || auth != nil || bearerFile != nil }
+    private var hasSecrets: Bool {
+        !headers.isEmpty || referer != nil || auth != nil || bearerFile != nil || !cookies.cookies.isEmpty
+    }
 
     /// Returns the checked values. Throws a message about the first invalid option. No message repeats a value, which may be a secret.
     ///
@@ -84,6 +89,7 @@ struct RequestOptions: ParsableArguments {
             }
             fields.append(HTTPField(name: .referer, value: referer))
         }
+        if let cookie = try cookies.checked(refuse) { fields.append(cookie) }
         if let userAgent, !Self.isSendable(userAgent) {
             throw refuse("--user-agent: The text has a control character.")
         }
@@ -120,7 +126,8 @@ struct RequestOptions: ParsableArguments {
         return RequestSettings(
             fields: fields, fieldFiles: files, userAgent: userAgent, password: password,
             passwordFile: auth.flatMap { $0.hasPrefix("@") ? String($0.dropFirst()) : nil }, bearerFile: bearerFile,
-            netrcFile: netrcFile, netrcOption: self.netrcFile == nil ? "--netrc" : "--netrc-file", origins: allowed)
+            netrcFile: netrcFile, netrcOption: self.netrcFile == nil ? "--netrc" : "--netrc-file",
+            cookieFile: cookies.cookieJar, origins: allowed)
     }
 
     private static func origin(_ text: String, _ refuse: (String) -> CommandFailure) throws(CommandFailure) -> URL {
@@ -139,7 +146,7 @@ struct RequestOptions: ParsableArguments {
     }
 
     /// Returns the field of a line `Name: value`.
-    fileprivate static func field(
+    static func field(
         _ line: String, option: String, _ refuse: (String) -> CommandFailure
     ) throws(CommandFailure) -> HTTPField {
         // By bytes: a colon with a combining mark is a different character.
@@ -171,7 +178,7 @@ struct RequestOptions: ParsableArguments {
         return .init(user: String(Substring(parts[0])), text: String(Substring(parts[1])))
     }
 
-    fileprivate static func isSendable(_ text: String) -> Bool {
+    static func isSendable(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }
@@ -194,6 +201,8 @@ package struct RequestSettings: Sendable {
     var netrcFile: String?
     /// The option that names the file, for messages.
     var netrcOption: String
+    /// The cookie jar.
+    var cookieFile: String?
     /// The only origins that get the fields and the password; `nil` for the origins of all requests.
     var origins: [URL]?
 
@@ -276,7 +285,9 @@ struct RequestContents: Sendable {
         guard !fields.isEmpty else { return }
         let allowed = origins.map { Set($0.map(\.origin)) }
         configuration.headerFields = { [fields] request in
-            allowed.map { $0.contains(request.url.origin) } ?? true ? fields : [:]
+            guard allowed.map({ $0.contains(request.url.origin) }) ?? true else { return [:] }
+            // A download's own fields come first.
+            return fields.filter { request.headerFields[$0.name] == nil }
         }
     }
 }

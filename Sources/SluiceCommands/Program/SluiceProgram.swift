@@ -12,12 +12,29 @@ package enum SluiceProgram {
         return await console.settle(status, wasInterrupted: wasInterrupted)
     }
 
-    private static func runCommand(_ arguments: [String], _ console: Console) async -> ExitStatus {
+    private static func runCommand(_ given: [String], _ console: Console) async -> ExitStatus {
+        var arguments = given
+        let leavesOut = arguments.prefix { $0 != "--" }.firstIndex(of: ConfigurationFile.leavingOut)
+        if let leavesOut { arguments.remove(at: leavesOut) }
+        let file: ConfigurationFile?
+        do {
+            file = leavesOut == nil ? try await configuration(for: arguments, console) : nil
+        } catch let failure as CommandFailure {
+            for line in failure.lines { await console.report(line) }
+            return failure.status
+        } catch {
+            return .interrupted
+        }
+        let (all, used) = file?.applied(to: arguments) ?? (arguments, [])
         let command: any ParsableCommand
         do {
-            command = try await SluiceCommand.asyncParseAsRoot(arguments)
+            command = try await SluiceCommand.asyncParseAsRoot(all)
         } catch {
-            return await report(error, arguments, console)
+            guard let file, let line = await faultyLine(of: file, used, arguments) else {
+                return await report(error, arguments, console)
+            }
+            await console.report("\(file.path):\(line.number): \(message(of: error)) \(ConfigurationFile.remedy)")
+            return .usage
         }
         do {
             if let command = command as? any ConsoleCommand { return try await command.run(console) }
@@ -25,7 +42,7 @@ package enum SluiceProgram {
             try command.run()
             return .success
         } catch let failure as CommandFailure {
-            for line in failure.lines { await console.report(line) }
+            for line in failure.lines { await console.report(file?.naming(line, used, arguments: arguments) ?? line) }
             return failure.status
         } catch is CancellationError {
             await console.report("Interrupted.")
@@ -39,17 +56,45 @@ package enum SluiceProgram {
         }
     }
 
+    /// Returns the configuration file, unless the arguments ask for help or the like, which must work with any file.
+    private static func configuration(
+        for arguments: [String], _ console: Console
+    ) async throws -> ConfigurationFile? {
+        let asksForHelp = arguments.contains { argument in
+            ["-h", "--help", "--version", "help"].contains(argument)
+                || argument.hasPrefix("--generate-completion-script")
+        }
+        guard let file = console.configurationFile, !asksForHelp, !arguments.isEmpty else { return nil }
+        return try await ConfigurationFile.read(file)
+    }
+
+    /// Returns the line of the file that ArgumentParser rejects; `nil` if it rejects the arguments even without the file.
+    private static func faultyLine(
+        of file: ConfigurationFile, _ used: [ConfigurationFile.Line], _ arguments: [String]
+    ) async -> ConfigurationFile.Line? {
+        func isValid(_ lines: [ConfigurationFile.Line]) async -> Bool {
+            let arguments = ConfigurationFile(path: file.path, lines: lines).applied(to: arguments).arguments
+            return (try? await SluiceCommand.asyncParseAsRoot(arguments)) != nil
+        }
+        guard await isValid([]) else { return nil }
+        for line in used where await !isValid([line]) { return line }
+        return nil
+    }
+
     /// Prints the error, which is either the help or version text that the user asked for, or a mistake in the arguments.
     private static func report(_ error: any Error, _ arguments: [String], _ console: Console) async -> ExitStatus {
         guard SluiceCommand.exitCode(for: error) != .success else {
             await console.write(SluiceCommand.fullMessage(for: error) + "\n", to: .output)
             return .success
         }
+        await console.report("\(message(of: error)) See '\(commandName(in: arguments)) --help'.")
+        return .usage
+    }
+
+    private static func message(of error: any Error) -> String {
         let message = SluiceCommand.message(for: error).split(separator: "\n").joined(separator: " ")
         // ArgumentParser ends some of its messages with a period or a question mark.
-        let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
-        await console.report("\(message)\(end) See '\(commandName(in: arguments)) --help'.")
-        return .usage
+        return message.hasSuffix(".") || message.hasSuffix("?") ? message : message + "."
     }
 
     /// "sluice", "sluice get" or "sluice queue add": the command that the arguments name.
@@ -81,11 +126,19 @@ struct SluiceCommand: AsyncParsableCommand {
                 sluice queue --help
               Read a Markdown file:
                 sluice show README.md
+
+            THE CONFIGURATION FILE is sluice/config in $XDG_CONFIG_HOME, or else in ~/.config. It has a long option in each line, \
+            such as 'limit-rate = 2M' or 'compressed'. Each command gets those that it knows, before its arguments, so an argument \
+            replaces the file's value. Options that can be repeated are added. Lines that begin with # are skipped.
             """,
         version: SluiceVersion.current,
         subcommands: [
             GetCommand.self, QueueCommand.self, CacheCommand.self, ShowCommand.self, DemoCommand.self,
         ])
+
+    // SluiceProgram takes this option out of the arguments, wherever it is. The declaration is for the help and the completions.
+    @Flag(help: "Leave the configuration file out. The option may also follow a command.")
+    var noConfig = false
 }
 
 enum SluiceVersion {

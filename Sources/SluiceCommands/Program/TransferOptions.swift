@@ -85,6 +85,13 @@ struct TransferOptions: ParsableArguments {
     @Option(help: .init("The largest file to download, such as 1G.", valueName: "size"))
     var maxSize: ByteCount?
 
+    @Flag(
+        help: """
+            Let servers compress files (gzip, br or zstd), and store them decoded. They can't be resumed, and --max-size limits the \
+            decoded size.
+            """)
+    var compressed = false
+
     @Option(
         help: .init(
             """
@@ -179,6 +186,7 @@ struct TransferOptions: ParsableArguments {
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
+            isCompressed: compressed,
             maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,
             minimumRate: minSpeed.map { .init(bytesPerSecond: Int($0.bytes), over: .seconds($0.seconds)) },
             durability: durability.level,
@@ -263,11 +271,13 @@ package struct TransferSettings: Sendable {
     var connectTimeout: Duration
     var timeout: Duration
     var rates: Rates
+    var isCompressed = false
     var maximumTime: Duration?
     var maximumSize: Int64?
     var minimumRate: DownloadCoordinator.MinimumRate?
     var durability: Durability
     var proxy: ProxySettings
+    var connections = ConnectionSettings()
     var tls: TLSFiles
     /// The file for the trace; "-" for standard error, `nil` for no trace.
     var trace: String?
@@ -289,7 +299,8 @@ package struct TransferSettings: Sendable {
         var configuration = HTTPTransport.Configuration(
             connectTimeout: connectTimeout, stallTimeout: timeout, userAgent: "sluice/\(SluiceVersion.current)",
             proxy: proxy, certificateAuthorities: tls.caFile.map { URL(filePath: $0) },
-            clientCertificate: tls.certificate.map { URL(filePath: $0) }, clientKey: tls.key.map { URL(filePath: $0) })
+            clientCertificate: tls.certificate.map { URL(filePath: $0) }, clientKey: tls.key.map { URL(filePath: $0) },
+            connections: connections)
         configuration.trace = trace?.note
         return configuration
     }
@@ -301,6 +312,7 @@ package struct TransferSettings: Sendable {
         (configuration.maximumTime, configuration.maximumSize) = (maximumTime, maximumSize)
         configuration.minimumRate = minimumRate
         (configuration.onlyIfNewer, configuration.keepsServerTime) = (onlyIfNewer, keepsServerTime)
+        configuration.decodesContent = isCompressed
         return configuration
     }
 

@@ -179,6 +179,7 @@ struct ProgressBoard: Sendable {
             rows[index]?.announced = announced
             rows[index]?.resumed = resumed
             addBytes(resumed, to: index)
+        case .named: rows[index]?.name = names[index]
         case .received(_, let count):
             addBytes(count, to: index)
         case .retrying:

@@ -55,7 +55,7 @@ extension DownloadEvent {
     fileprivate var isResult: Bool {
         switch self {
         case .finished, .paused, .released: true
-        case .started, .responded, .received, .retrying: false
+        case .started, .responded, .received, .retrying, .named: false
         }
     }
 }
@@ -95,8 +95,9 @@ struct PlainLines: LineFormatter {
         case .finished(_, .cancelled): "\(name(index))  cancelled\n"
         case .finished(_, .failed): ErrorLines().lines(for: event, of: index)
         case .retrying(_, let error, let delay):
-            Console.line("\(error) Retrying in \(Format.elapsed(delay)).")
-        case .started, .responded, .received, .paused, .released: nil
+            Console.line(
+                "\(error) \(delay == .zero ? "Trying the next mirror." : "Retrying in \(Format.elapsed(delay)).")")
+        case .started, .responded, .received, .paused, .released, .named: nil
         }
     }
 
@@ -134,6 +135,7 @@ struct PlainLines: LineFormatter {
 /// |---|---|
 /// | `started` | `attempt` |
 /// | `responded` | `total`, the size in bytes, if the server sends it; `resumed`, the bytes of earlier attempts, if there are any |
+/// | `named`: the server named the file; `file` is that name from now on | |
 /// | `retrying` | `error`, `delay` in seconds |
 /// | `done` | `bytes` |
 /// | `skipped` | |
@@ -190,6 +192,7 @@ struct JSONLines: LineFormatter {
         case .released: line("released", index) { _ in }
         case .paused: line("paused", index) { _ in }
         case .finished(_, .failed(let error)): line("failed", index) { $0.error = "\(error)" }
+        case .named: line("named", index) { _ in }
         case .received: nil
         }
     }

@@ -97,6 +97,8 @@ extension ProgressSummary {
 enum ProgressNames: Sendable, ExpressibleByArrayLiteral {
     /// By the index in a list of requests.
     case list([String])
+    /// By the index in a list of this length. Servers change the names.
+    case served(QueueNames, count: Int)
     /// By the number of the download.
     case queue(QueueNames)
 
@@ -108,7 +110,11 @@ enum ProgressNames: Sendable, ExpressibleByArrayLiteral {
 
     /// The length of the list; 0 for a queue, which has no end.
     var count: Int {
-        if case .list(let names) = self { names.count } else { 0 }
+        switch self {
+        case .list(let names): names.count
+        case .served(_, let count): count
+        case .queue: 0
+        }
     }
 
     var isEmpty: Bool { count == 0 }
@@ -116,7 +122,7 @@ enum ProgressNames: Sendable, ExpressibleByArrayLiteral {
     subscript(index: Int) -> String {
         switch self {
         case .list(let names): names[index]
-        case .queue(let names): names[index]
+        case .queue(let names), .served(let names, _): names[index]
         }
     }
 }

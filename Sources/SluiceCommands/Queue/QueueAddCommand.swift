@@ -31,7 +31,8 @@ struct QueueAddCommand: ConsoleCommand {
             stays relative, and any worker downloads the file; a file with an absolute directory is downloaded only on this machine.
 
             A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it. The user of a line \
-            (user=) takes precedence over --user. The queue stores checksums (checksum=), and workers verify them.
+            (user=) takes precedence over --user. The queue stores checksums (checksum=), and workers verify them. It stores no \
+            header fields (header=, referer=).
 
             If another unfinished download writes the same file, the URL is reported and not added, and the status is 1.
             """)
@@ -142,7 +143,7 @@ private struct QueueAdd: Sendable {
         // Checks the name before the lists are read, because standard input may take a long time.
         _ = try database.store()
         let maker = RequestMaker(
-            directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute,
+            directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute, isStored: true,
             checksums: try await ChecksumFile.read(checksumFiles))
         let entries = try await QueueEntries(urls: urls, lists: lists)
         try await check(entries, maker)

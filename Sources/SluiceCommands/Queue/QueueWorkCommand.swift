@@ -73,10 +73,14 @@ struct QueueWorkCommand: ConsoleCommand {
     var requests: RequestOptions
 
     @OptionGroup
+    var connections: ConnectionOptions
+
+    @OptionGroup
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
-        let settings = try transfers.checked(for: "queue work")
+        var settings = try transfers.checked(for: "queue work")
+        settings.connections = try connections.checked(for: "queue work", proxy: transfers.proxy)
         guard directory != "" else {
             throw CommandFailure(
                 .usage, "-d: The directory name is empty. Name a directory. See 'sluice queue work --help'.")
@@ -108,12 +112,20 @@ private struct QueueWork: Sendable {
     func run() async throws -> ExitStatus {
         try await settings.checkFiles()
         let contents = try await requests.loaded()
+        let cookies = requests.cookieFile.map { CookieFiles($0, separatesUsers: true) }
+        // Reports an unusable file before the first download.
+        _ = try await cookies?.jar(of: nil)
         if end == .whenEmpty { try await database.checkExistence() }
         let names = QueueNames()
         let reporter = settings.progress.makeReporter(console: console, names: .queue(names))
-        let tally = try await Trace.recording(to: settings.trace, on: console) { trace in
-            await console.interruption.responding(reporter.responses) { await work(names, contents, reporter, trace) }
-        }.get()
+        let outcome = try await Trace.recording(to: settings.trace, on: console) { trace in
+            await console.interruption.responding(reporter.responses) {
+                await work(names, contents, cookies, reporter, trace)
+            }
+        }
+        let saving = await Result { try await cookies?.save() }
+        let tally = try outcome.get()
+        try saving.get()
         if Task.isCancelled {
             let count = tally.summary.unfinished
             let rest =
@@ -125,7 +137,8 @@ private struct QueueWork: Sendable {
     }
 
     private func work(
-        _ names: QueueNames, _ contents: RequestContents, _ reporter: any ProgressReporter, _ trace: Trace?
+        _ names: QueueNames, _ contents: RequestContents, _ cookies: CookieFiles?, _ reporter: any ProgressReporter,
+        _ trace: Trace?
     ) async -> Result<WorkTally, CommandFailure> {
         do {
             return .success(
@@ -133,7 +146,7 @@ private struct QueueWork: Sendable {
                     var configuration = settings.transport(trace)
                     contents.apply(to: &configuration, for: [])
                     return try await HTTPTransport.withTransport(configuration: configuration) { transport in
-                        try await work(names, contents, reporter, transport)
+                        try await work(names, contents, cookies, reporter, transport)
                     }
                 })
         } catch let failure as CommandFailure {
@@ -152,13 +165,14 @@ private struct QueueWork: Sendable {
     }
 
     private func work(
-        _ names: QueueNames, _ contents: RequestContents, _ reporter: any ProgressReporter,
-        _ transport: HTTPTransport
+        _ names: QueueNames, _ contents: RequestContents, _ cookies: CookieFiles?,
+        _ reporter: any ProgressReporter, _ transport: HTTPTransport
     ) async throws -> WorkTally {
         let store = try database.store()
         var configuration = settings.coordinator
         configuration.directory = directory
         contents.apply(to: &configuration)
+        if let cookies { configuration.cookies = { try await cookies.jar(of: $0.user) } }
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: settings.limits, configuration: configuration)
         let result = await Result {
@@ -232,7 +246,7 @@ private struct WorkTally: Sendable {
             // Not a failure of the worker: a user has cancelled the download.
             case .cancelled: break
             }
-        case .started, .responded, .received, .paused: break
+        case .started, .responded, .received, .paused, .named: break
         }
     }
 }
@@ -285,7 +299,7 @@ extension DownloadEvent {
     fileprivate var leavesWorker: Bool {
         switch self {
         case .finished, .paused, .released, .retrying: true
-        case .started, .responded, .received: false
+        case .started, .responded, .received, .named: false
         }
     }
 }

@@ -59,6 +59,8 @@ package struct Console: Sendable {
     package var stateDirectory: URL?
     /// The environment of the programs that the command starts.
     package var environment: [String: String] = [:]
+    /// The configuration file; `nil` for none.
+    package var configurationFile: URL?
     /// The user's home directory, for `--netrc`.
     package var homeDirectory: String?
     /// The limit of the cache in bytes.
@@ -160,6 +162,7 @@ extension Console {
         console.environment = environment
         console.cacheDirectory = cacheDirectory(environment: environment)
         console.stateDirectory = stateDirectory(environment: environment)
+        console.configurationFile = configurationFile(environment: environment)
         console.homeDirectory = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let output = Stream.output.rawValue
         console.outputHyperlinks = TerminalRenderer.supportsHyperlinks(
@@ -197,6 +200,13 @@ extension Console {
         let states = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.local/state" : nil }
         return (states ?? home).map { URL(filePath: $0 + "/sluice", directoryHint: .isDirectory) }
+    }
+
+    /// Returns `sluice/config` in `XDG_CONFIG_HOME`, or else in the home directory's `.config`. Ignores a relative path.
+    static func configurationFile(environment: [String: String]) -> URL? {
+        let named = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.config" : nil }
+        return (named ?? home).map { URL(filePath: $0 + "/sluice/config", directoryHint: .notDirectory) }
     }
 }
 

@@ -114,6 +114,17 @@ struct DownloadAttempt: Sendable {
         return settledJob(.postponed(by: pause, host: host), .released(download: id))
     }
 
+    private func cookies() async throws -> CookieJar? {
+        guard let cookies = configuration.cookies else { return nil }
+        do {
+            return try await cookies(job.request)
+        } catch let error as FileError {
+            throw TransferError.file(error, of: job.request)
+        } catch let error where !(error is CancellationError && Task.isCancelled) {
+            throw TransferError.headerFieldsFailed(error, of: job.request)
+        }
+    }
+
     private func makeTransfer(
         _ resolution: DownloadResolution?, _ watch: SharedRateWatch?
     ) async throws -> Transfer {
@@ -133,11 +144,15 @@ struct DownloadAttempt: Sendable {
                 throw TransferError.headerFieldsFailed(error, of: request)
             }
         }
+        let cookies = try await cookies()
         return Transfer(
             request: request, resolvedURL: resolution?.url, transport: engine.core.transport,
             files: engine.core.files,
-            existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
-            verifiesTarget: verifiesTarget, mayBePublished: mayBePublished,
+            existing: configuration.existing, durability: configuration.durability,
+            mayResume: mayResume && !configuration.decodesContent, decodesContent: configuration.decodesContent,
+            cookies: cookies, takesServerName: configuration.takesServerNames,
+            onServerName: { engine.report(.named(download: id, file: $0)) }, verifiesTarget: verifiesTarget,
+            mayBePublished: mayBePublished && !configuration.takesServerNames,
             maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
             onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace,
             pace: { [host = job.host] count in
@@ -357,6 +372,8 @@ extension DownloadAttempt {
     }
 
     private mutating func prepare(for target: TargetFacts) async -> SettledJob? {
+        // Only the server knows the file's name.
+        if configuration.takesServerNames { return nil }
         if job.request.checksum != nil, case .file = target.target {
             verifiesTarget = true
             return nil

@@ -70,10 +70,10 @@ extension DownloadCoordinator {
         var indices = requests.indices.filter { conflicts[$0] == nil }
         var targets: [Int: TargetFacts] = [:]
         var skipped: Set<Int> = []
-        let records = configuration.existing == .replace ? nil : configuration.records
+        let records = configuration.existing == .replace || configuration.takesServerNames ? nil : configuration.records
         var mayBePublished: Set<Int> = []
         var leftovers: [DownloadRequest] = []
-        if configuration.existing == .skip || records != nil {
+        if !configuration.takesServerNames, configuration.existing == .skip || records != nil {
             let known = configuration.existing == .fail ? await records?.known(of: indices.map { resolved[$0] }) : nil
             targets.reserveCapacity(indices.count)
             await TargetFacts.of(indices.lazy.map { resolved[$0] }, using: files) { [indices] offset, facts in

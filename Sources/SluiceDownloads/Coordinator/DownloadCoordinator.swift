@@ -69,6 +69,30 @@ public final class DownloadCoordinator: Sendable {
         /// can call the function concurrently, and each counts toward the limits while it waits. If the function throws, the download fails
         /// without a retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
+        /// A function that returns the cookies of a request, which its responses also change; `nil` for those of the transport. It is called
+        /// before each attempt.
+        ///
+        ///     configuration.cookies = { request in await jars.jar(of: request.user) }
+        ///
+        /// Return a jar of its own for each user, so that no user gets another's cookies. If the function throws, the download fails without
+        /// a retry.
+        public var cookies: (@Sendable (DownloadRequest) async throws -> CookieJar?)?
+        /// Whether servers may compress files, which are stored decoded. The default is `false`.
+        ///
+        /// Such a download can't be resumed: each attempt begins with the first byte, because a server may compress the same file to other
+        /// bytes each time. Its length isn't known in advance. ``maximumSize`` limits the decoded bytes, and ``DownloadRequest/checksum``
+        /// is that of the decoded bytes. The digests in a server's fields aren't verified if the body is encoded.
+        public var decodesContent = false
+        /// Whether a file gets the name that its server sends (`Content-Disposition`), instead of the one in its request. The default is
+        /// `false`.
+        ///
+        /// A name that isn't safe is made safe (`SafeFileName`), and the directory stays. ``existing`` decides what happens if there is a file
+        /// with that name, once it is known. If two downloads get the same name, the second finds the first one's file.
+        /// ``DownloadEvent/named(download:file:)`` and ``DownloadSummary/results`` have the file.
+        ///
+        /// A queue stores only the name in the request. So use this with a queue in memory, or know that a download that is enqueued again is
+        /// downloaded again, and that a process that dies right after it published a file leaves a download that fails with `fileExists`.
+        public var takesServerNames = false
         /// The most bytes per second that all downloads together receive, or `nil` for no limit.
         ///
         /// While a download waits, the transport stops reading, which slows the server down. The bytes that the system and the transport
@@ -223,6 +247,9 @@ public final class DownloadCoordinator: Sendable {
     ) {
         limits.check()
         configuration.circuitBreaker?.check()
+        var configuration = configuration
+        // Records know files by the names in their requests.
+        if configuration.takesServerNames { configuration.records = nil }
         configuration.minimumRate?.check()
         Self.check(configuration.maximumRate, configuration.maximumRatePerHost)
         if let directory = configuration.directory {

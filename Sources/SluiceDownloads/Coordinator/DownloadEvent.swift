@@ -1,5 +1,11 @@
 public import SluiceHTTP
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// An event that a ``DownloadCoordinator`` reports while it runs.
 ///
 /// The events of one download arrive in order. Different tasks report the events of different downloads concurrently. Later versions may
@@ -10,6 +16,8 @@ public enum DownloadEvent: Sendable {
     /// The server responded. `totalBytes` is the length of the whole file, if the server sent it; `resumedBytes` remain from an earlier
     /// attempt.
     case responded(download: QueuedDownload.ID, totalBytes: Int64?, resumedBytes: Int64)
+    /// The server named the file, which gets this URL when it is complete (``DownloadCoordinator/Configuration/takesServerNames``).
+    case named(download: QueuedDownload.ID, file: URL)
     /// The number of bytes of the file that have been received, including earlier attempts.
     case received(download: QueuedDownload.ID, receivedBytes: Int64)
     /// An attempt failed, and another one follows after a delay. The delay can be longer if the download has to wait for its host or the
@@ -28,7 +36,7 @@ public enum DownloadEvent: Sendable {
     public var download: QueuedDownload.ID? {
         switch self {
         case .started(let download, _), .responded(let download, _, _), .received(let download, _),
-            .retrying(let download, _, _), .paused(let download), .released(let download):
+            .retrying(let download, _, _), .paused(let download), .released(let download), .named(let download, _):
             download
         case .finished(let download, _): download
         }
@@ -41,7 +49,7 @@ public enum DownloadEvent: Sendable {
     /// Whether the download continues after the event.
     var isProgress: Bool {
         switch self {
-        case .started, .responded, .received: true
+        case .started, .responded, .received, .named: true
         case .retrying, .paused, .released, .finished: false
         }
     }

@@ -38,6 +38,8 @@ public struct DownloadSummary: Sendable {
     /// The caller keeps its list anyway, so each result costs only a byte.
     private var requests: [DownloadRequest] = []
     private var kinds: [Kind] = []
+    /// The files that their servers named.
+    private var files: [Int: URL] = [:]
 
     /// The number of downloaded files.
     public private(set) var doneCount = 0
@@ -69,8 +71,8 @@ public struct DownloadSummary: Sendable {
         kinds.indices.map { index in
             switch kinds[index] {
             case .unfinished: .unfinished
-            case .done: .done(requests[index].target)
-            case .skipped: .skipped(requests[index].target)
+            case .done: .done(files[index] ?? requests[index].target)
+            case .skipped: .skipped(files[index] ?? requests[index].target)
             case .cancelled: .cancelled
             case .failed: failures[index].map { .failed($0) } ?? .unfinished
             }
@@ -83,6 +85,7 @@ public struct DownloadSummary: Sendable {
     package mutating func note(_ event: DownloadEvent, of index: Int) {
         switch event {
         case .retrying: retryCount += 1
+        case .named(_, let file): files[index] = file
         case .finished(_, let outcome):
             unfinishedCount -= 1
             switch outcome {

@@ -139,7 +139,7 @@ public struct DownloadRequest: Sendable, Hashable {
         priority: Int = 0
     ) {
         self.init(
-            Self.unresolvedURL(id, host: host), to: directory, name: name ?? Self.name(of: id), user: user,
+            Self.unresolvedURL(id, host: host), to: directory, name: name ?? Self.fileName(of: id), user: user,
             priority: priority)
     }
 
@@ -154,14 +154,14 @@ public struct DownloadRequest: Sendable, Hashable {
         return URL(string: "\(unresolvedScheme)://\(String(id.stableHash, radix: 16)).invalid/\(path)")!
     }
 
-    /// Different identifiers get different names.
-    private static func name(of id: String) -> String {
+    /// Returns a safe file name for an identifier. Different identifiers get different names.
+    package static func fileName(of id: String, maximumBytes: Int = SafeFileName.maximumBytes) -> String {
         var name = percentEncoded(id, keepingDots: true)
         if name.hasPrefix(".") { name = "%2E" + name.dropFirst() }
         if name.isEmpty { name = "%" }
-        guard name.utf8.count > SafeFileName.maximumBytes else { return name }
+        guard name.utf8.count > maximumBytes else { return name }
         let hash = "~" + String(id.stableHash, radix: 16)
-        return name.prefix(SafeFileName.maximumBytes - hash.utf8.count) + hash
+        return name.prefix(maximumBytes - hash.utf8.count) + hash
     }
 
     /// The identifier of a request whose URL isn't known yet; `nil` for other requests.
@@ -345,7 +345,7 @@ extension DownloadRequest {
         priority: Int = 0
     ) throws(FileError) {
         self.init(
-            Self.unresolvedURL(id, host: host), try TargetDirectory.checked(path), name: name ?? Self.name(of: id),
+            Self.unresolvedURL(id, host: host), try TargetDirectory.checked(path), name: name ?? Self.fileName(of: id),
             user: user, priority: priority)
     }
 

@@ -34,6 +34,13 @@ struct Transfer {
     let durability: Durability
     /// Whether an earlier attempt may have left a partial file. If false, the transfer skips a lookup.
     var mayResume = true
+    /// Whether the server may compress the body, which is then stored decoded. Such a transfer isn't resumed.
+    var decodesContent = false
+    var cookies: CookieJar?
+    /// Whether the file gets the name in the server's `Content-Disposition` field, if there is one.
+    var takesServerName = false
+    /// Called with the file's final URL if the server names it.
+    var onServerName: (URL) -> Void = { _ in }
     /// Whether a file with the target's name may be the requested one. If it has the request's checksum, the transfer is complete.
     var verifiesTarget = false
     /// Whether an earlier attempt at this job may have published the file and died before that was recorded. If the target is that file, or
@@ -168,6 +175,7 @@ struct Transfer {
     private func result(
         afterNameWasTaken failure: FileError, from exchanges: TransferExchanges
     ) async throws -> TransferResult {
+        let request = exchanges.published
         let status = try await files.status(of: request.target, followsLinks: false)
         // A partial file has a checkpoint, which doesn't belong to the target.
         var facts = TargetFacts(
@@ -257,6 +265,8 @@ private struct TransferExchanges {
     private let transfer: Transfer
     private var machine: TransferStateMachine
     private(set) var partial: PartialFile?
+    /// The request with the name that the file gets.
+    private(set) var published: DownloadRequest
     /// The body that was written in one step, without a partial file.
     private(set) var smallBody = Data()
     private let digests: TransferDigests
@@ -270,6 +280,7 @@ private struct TransferExchanges {
         self.existing = existing
         self.transfer = transfer
         self.partial = partial
+        published = transfer.request
         validator = partial?.present?.validator
         machine = TransferStateMachine(present: partial?.present, isConditional: existing != nil)
         digests = TransferDigests(requested: transfer.request.checksum)
@@ -278,7 +289,9 @@ private struct TransferExchanges {
     mutating func run() async throws -> TransferResult {
         while true {
             let response = try await ask()
-            switch try answer(of: response) {
+            let answer = try answer(of: response)
+            takeName(from: response.headerFields)
+            switch answer {
             case .whole(let announced, let validator):
                 if isUnchanged(announced) { return try await unchanged() }
                 try check(announced)
@@ -331,6 +344,18 @@ private struct TransferExchanges {
         return await transfer.skipped(existing?.size ?? 0)
     }
 
+    /// A name that isn't safe is made safe, and one that is reserved for partial files isn't taken.
+    private mutating func takeName(from fields: HTTPFields) {
+        guard transfer.takesServerName, let field = fields[.contentDisposition],
+            let name = SafeFileName.suggested(byContentDisposition: field), name != published.name
+        else { return }
+        var named = transfer.request
+        named.name = name
+        guard !named.hasReservedName else { return }
+        published = named
+        transfer.onServerName(named.target)
+    }
+
     private func check(_ size: Int64?) throws(TransferFailure) {
         if let size, let limit = transfer.maximumSize, size > limit { throw .tooLarge(limit: limit) }
     }
@@ -351,8 +376,10 @@ private struct TransferExchanges {
             }
         }
         transfer.onPhase(.requested)
-        let response = try await transfer.transport.open(
-            TransportRequest(transfer.resolvedURL ?? transfer.request.url, headerFields: fields))
+        var request = TransportRequest(transfer.resolvedURL ?? transfer.request.url, headerFields: fields)
+        request.cookies = transfer.cookies
+        request.decodesContent = transfer.decodesContent
+        let response = try await transfer.transport.open(request)
         transfer.onPhase(.responded)
         return response
     }
@@ -363,9 +390,11 @@ private struct TransferExchanges {
             modified = date
         }
         do {
+            // That of an encoded body isn't the file's.
+            let isDecoded = transfer.decodesContent && TransferStateMachine.isEncoded(response.headerFields)
             return try machine.responded(
-                status: response.status, headerFields: response.headerFields, contentLength: response.contentLength,
-                now: now)
+                status: response.status, headerFields: response.headerFields,
+                contentLength: isDecoded ? nil : response.contentLength, now: now)
         } catch {
             var failure = TransferError(error, of: transfer.request)
             // A date in Retry-After follows the server's clock, as its Date field does.
@@ -410,7 +439,7 @@ private struct TransferExchanges {
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
             temporaryName: transfer.request.temporaryName)
         smallBody = data
-        try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
+        try await data.asyncWrite(to: published.target, options: options, using: transfer.files)
         transfer.onPhase(.published)
         return TransferResult(
             bytes: announced, isCheckpointed: false, validator: validator.map { StoredValidator($0) })
@@ -453,7 +482,7 @@ private struct TransferExchanges {
         try digests.verifyFile()
         transfer.onPhase(.complete)
         try await partial.publish(
-            as: transfer.request.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
+            as: published.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
         transfer.onPhase(.published)
         return TransferResult(bytes: size, isCheckpointed: true, validator: validator.map { StoredValidator($0) })
     }
@@ -648,7 +677,7 @@ struct TransferStateMachine {
 
     /// Whether the body has a content coding. Codings aren't requested, and such bodies aren't resumed: a server may compress the same
     /// file to different bytes each time.
-    private static func isEncoded(_ fields: HTTPFields) -> Bool {
+    static func isEncoded(_ fields: HTTPFields) -> Bool {
         fields[.contentEncoding].map { !["", "identity"].contains($0.lowercased()) } ?? false
     }
 }

@@ -14,8 +14,8 @@ public import Foundation
 ///     for try await chunk in response.body { consume(chunk) }
 ///
 /// **Connections.** The transport keeps connections open and reuses them. It doesn't limit the number of concurrent exchanges; use a
-/// limiter from SluiceConcurrency for that. With libcurl, each running exchange has its own HTTP/1.1 connection, because concurrent
-/// downloads over HTTP/2 would share one connection's flow-control window.
+/// limiter from SluiceConcurrency for that. With libcurl, each running exchange has its own HTTP/1.1 connection, unless
+/// ``Configuration/connections`` asks for HTTP/2.
 ///
 /// **Time limits.** An exchange fails with ``TransferError/Code-swift.struct/stalled`` when the server sends nothing for
 /// ``Configuration/stallTimeout`` after the request is sent. While the reader's buffer is full, the clock stops. There is no time limit for
@@ -38,11 +38,13 @@ public import Foundation
 /// | --- | --- | --- |
 /// | ``Configuration/connectTimeout`` | applies | included in ``Configuration/stallTimeout`` |
 /// | ``Configuration/proxy`` | applies | `.environment` and `.none` use the system's settings, another value is an error |
+/// | ``Configuration/connections`` | apply | the system chooses the version of HTTP; other settings are an error |
 /// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | apply | an error |
 /// | A body that is encoded even though `identity` was requested | arrives encoded | arrives decoded |
 /// | Header fields with the same name | stay separate | are joined with commas |
 /// | A request without `Accept`, or with an empty ``Configuration/userAgent`` | gets `Accept: */*`, and no `User-Agent` | gets the system's fields |
 /// | ``Configuration/credentials`` | apply | the system chooses when to send them |
+/// | ``Configuration/cookies``, ``TransportRequest/cookies`` | apply | an error |
 /// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
 /// For transfers that continue while an app is suspended (`URLSessionConfiguration.background`), use URLSession directly.
@@ -62,6 +64,8 @@ public final class HTTPTransport: Transport {
         public var bufferSize: Int
         /// The proxies to use.
         public var proxy: ProxySettings
+        /// How to connect: the version of HTTP, the addresses, and the network interface.
+        public var connections: ConnectionSettings
         /// A PEM file with the certificate authorities to trust, or `nil` for the system's. They apply to servers and to `https` proxies.
         public var certificateAuthorities: URL?
         /// A PEM file with the client certificate to present to servers that request one, or `nil` for none.
@@ -73,6 +77,10 @@ public final class HTTPTransport: Transport {
         ///
         /// A `ResourceCache` doesn't see them: it would give one user's response to another. Use header fields with a cache.
         public var credentials: ServerCredentials
+        /// The cookies of requests that have no jar of their own; `nil` for none.
+        ///
+        /// A `ResourceCache` doesn't see them, as with ``credentials``.
+        public var cookies: CookieJar?
         /// The stall timeout, capped at 68 years so that time arithmetic doesn't overflow.
         package var usableStallTimeout: Duration { min(stallTimeout, .seconds(Int64(Int32.max))) }
 
@@ -86,7 +94,8 @@ public final class HTTPTransport: Transport {
             connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
             redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
             bufferSize: Int = 256 * 1024, proxy: ProxySettings = .environment, certificateAuthorities: URL? = nil,
-            clientCertificate: URL? = nil, clientKey: URL? = nil, credentials: ServerCredentials = ServerCredentials()
+            clientCertificate: URL? = nil, clientKey: URL? = nil, credentials: ServerCredentials = ServerCredentials(),
+            connections: ConnectionSettings = ConnectionSettings(), cookies: CookieJar? = nil
         ) {
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
@@ -98,6 +107,8 @@ public final class HTTPTransport: Transport {
             self.clientCertificate = clientCertificate
             self.clientKey = clientKey
             self.credentials = credentials
+            self.connections = connections
+            self.cookies = cookies
             check()
         }
 
@@ -206,7 +217,13 @@ public final class HTTPTransport: Transport {
         if !outgoing.headerFields.contains(.userAgent), !configuration.userAgent.isEmpty {
             outgoing.headerFields[.userAgent] = configuration.userAgent
         }
-        if !outgoing.headerFields.contains(.acceptEncoding) { outgoing.headerFields[.acceptEncoding] = "identity" }
+        if outgoing.decodesContent {
+            // libcurl's own field names what it can decode.
+            outgoing.headerFields[.acceptEncoding] = nil
+        } else if !outgoing.headerFields.contains(.acceptEncoding) {
+            outgoing.headerFields[.acceptEncoding] = "identity"
+        }
+        if outgoing.cookies == nil { outgoing.cookies = configuration.cookies }
         if !outgoing.headerFields.contains(.authorization), request.url.user(percentEncoded: true) == nil {
             outgoing.credential = configuration.credentials.credential(for: request.url)
         }

@@ -37,6 +37,20 @@ public struct TransportRequest: Sendable {
     /// The bytes to send, or `nil` for a request without a body. Describe them with a `Content-Type` field in ``headerFields``.
     public var body: Data?
 
+    /// The cookies to send, and where to store those that the server sets. `nil` means those of the transport's configuration.
+    ///
+    /// They also apply to the requests after redirects: each server gets only its own cookies. A `Cookie` field in ``headerFields`` is sent
+    /// together with them, but isn't stored.
+    public var cookies: CookieJar?
+
+    /// Whether the server may compress the body (`Accept-Encoding`), which then arrives decoded. The default is `false`.
+    ///
+    /// The response's `Content-Encoding`, `Content-Length` and digests describe the encoded bytes. A body of more than 72 MB that is more
+    /// than 1,100 times as long as its encoded form is an error with the code ``TransferError/Code-swift.struct/protocolViolation``, because
+    /// gzip can't expand more than that; limit the rest yourself. Don't combine this with `Range`, because the ranges would be those of the
+    /// encoded form.
+    public var decodesContent = false
+
     /// The user name and password for the server, if it asks for them. ``HTTPTransport`` sets them.
     package var credential: ServerCredentials.Credential?
 

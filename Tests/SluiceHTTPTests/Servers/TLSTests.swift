@@ -27,8 +27,10 @@ private struct Nginx {
                 let servers = zip(ports, certificates).enumerated().map { index, server in
                     """
                     server {
-                        listen 127.0.0.1:\(server.0) ssl; root \(directory.path);
+                        listen 127.0.0.1:\(server.0) ssl http2; root \(directory.path);
                         ssl_certificate \(server.1).pem; ssl_certificate_key \(server.1).key;
+                        add_header X-Seen "$server_protocol $connection";
+                        \(index == 0 ? "listen unix:\(directory.path)/socket;" : "")
                         \(index == 3 ? "ssl_verify_client on; ssl_client_certificate ca.pem;" : "")
                     }
                     """
@@ -225,6 +227,67 @@ struct `Against nginx with TLS` {
                         #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
                     }
                 }
+            }
+        }
+    }
+
+    @Test func `exchanges share a connection with HTTP/2, and a slow reader doesn't hold up the others`() async throws {
+        try await Nginx.serve { nginx in
+            let configuration = HTTPTransport.Configuration(
+                stallTimeout: .seconds(600), bufferSize: 1, proxy: .none, certificateAuthorities: nginx.authority,
+                connections: ConnectionSettings(version: .http2))
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                // Two, because there may be two threads with a connection each.
+                let slow = try await (
+                    transport.open(.init(nginx.url(nginx.right))), transport.open(.init(nginx.url(nginx.right)))
+                )
+                let seen = try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 0..<40 {
+                        group.addTask {
+                            let response = try await transport.open(.init(nginx.url(nginx.right)))
+                            #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+                            return response.headerFields[.init("X-Seen")!] ?? ""
+                        }
+                    }
+                    return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+                }
+                #expect(seen.count <= 2 && seen.allSatisfy { $0.hasPrefix("HTTP/2.0 ") }, "\(seen)")
+                for response in [slow.0, slow.1] {
+                    #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+                }
+            }
+        }
+    }
+
+    @Test func `a stopped exchange leaves the others of its HTTP/2 connection alone`() async throws {
+        try await Nginx.serve { nginx in
+            let configuration = HTTPTransport.Configuration(
+                stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: nginx.authority,
+                connections: ConnectionSettings(version: .http2))
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                let kept = try await transport.open(.init(nginx.url(nginx.right)))
+                for _ in 0..<10 { _ = try await transport.open(.init(nginx.url(nginx.right))) }
+                let none = try await transport.open(.init(nginx.url(nginx.right, "/none")))
+                #expect(none.status == .notFound)
+                #expect(try await kept.body.collect(upTo: 1 << 20) == Nginx.file)
+            }
+        }
+    }
+
+    @Test func `requests go through a Unix socket, without a proxy`() async throws {
+        try await Nginx.serve { nginx in
+            var configuration = HTTPTransport.Configuration(
+                stallTimeout: .seconds(600), proxy: ProxySettings("http://proxy.invalid:1"),
+                connections: ConnectionSettings(unixSocket: nginx.directory.appending(path: "socket").path))
+            let url = URL(string: "http://files.invalid/file")!
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                let response = try await transport.open(.init(url))
+                #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+            }
+            configuration.connections.unixSocket = nginx.directory.appending(path: "none").path
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                let error = await #expect(throws: TransferError.self) { try await transport.open(.init(url)) }
+                #expect(error?.code == .connectionFailed)
             }
         }
     }

@@ -7,6 +7,14 @@ import Foundation
 #endif
 import HTTPTypes
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// The transfers of a loop. Only the loop's thread uses the driver.
 final class CurlDriver {
     typealias Handle = UnsafeMutableRawPointer
@@ -17,6 +25,8 @@ final class CurlDriver {
     private let configuration: HTTPTransport.Configuration
     private let stallTimeout: Duration
     private let blocks = ReceiveBlocks()
+    /// The fixed addresses in libcurl's form. The handles refer to them.
+    private var addresses: UnsafeMutablePointer<curl_slist>?
     /// Called at the end of each started exchange, before its reader is resumed.
     private let onEnd: () -> Void
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
@@ -29,12 +39,19 @@ final class CurlDriver {
     private var lastBusy = ContinuousClock.now
 
     init?(_ configuration: HTTPTransport.Configuration, onEnd: @escaping () -> Void) {
-        guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256) else { return nil }
+        let multiplexes = configuration.connections.version == .http2
+        guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256, multiplexes) else { return nil }
         self.multi = multi
         self.configuration = configuration
         stallTimeout = configuration.usableStallTimeout
+        for address in configuration.connections.fixedAddresses {
+            guard let longer = curl_slist_append(addresses, address.description) else { break }
+            addresses = longer
+        }
         self.onEnd = onEnd
     }
+
+    var addressFamily: ConnectionSettings.AddressFamily? { configuration.connections.addressFamily }
 
     // MARK: Commands
 
@@ -58,14 +75,20 @@ final class CurlDriver {
             return fail(
                 exchange, .init(.proxyFailed, url: exchange.request.url, detail: problem, remedy: ProxySettings.remedy))
         }
-        guard let easy = idleHandles.popLast() ?? makeHandle() else {
+        if let problem = configuration.connections.problem() {
+            return fail(
+                exchange,
+                .init(.connectionFailed, url: exchange.request.url, detail: problem.detail, remedy: problem.remedy))
+        }
+        let isOrdinary = exchange.request.isOrdinary
+        guard let easy = (isOrdinary ? idleHandles.popLast() : nil) ?? makeHandle(for: exchange.request) else {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
         }
         let transfer = CurlTransfer(exchange, easy, proxy: proxy, blocks: blocks, driver: self)
         let isBasic = exchange.request.credential != nil && basicOrigins.contains(exchange.request.url.origin)
         let result = transfer.prepare(mayUseDigest: !isBasic)
         guard result == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
-            idleHandles.append(easy)
+            if isOrdinary { idleHandles.append(easy) } else { curl_easy_cleanup(easy) }
             return fail(exchange, result == CURLE_OK ? CURLE_OUT_OF_MEMORY : result)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
@@ -91,23 +114,31 @@ final class CurlDriver {
         lookAgain(at: transfer.lastActivity + stallTimeout)
     }
 
-    private func makeHandle() -> Handle? {
-        func withPath<R>(_ url: URL?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
-            if let url { url.path(percentEncoded: false).withCString(body) } else { body(nil) }
-        }
-        return withPath(configuration.certificateAuthorities) { caFile in
-            withPath(configuration.clientCertificate) { certificate in
-                withPath(configuration.clientKey) { key in
-                    configuration.proxy.exceptions.withCString { noProxy in
-                        var settings = csluice_curl_settings(
-                            connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
-                            buffer_size: ReceiveBlocks.size, no_proxy: noProxy, ca_file: caFile,
-                            certificate: certificate, key: key, line: CurlTransfer.line, body: CurlTransfer.body,
-                            upload: CurlTransfer.upload, rewind: CurlTransfer.rewind)
-                        return csluice_curl_easy(&settings)
-                    }
-                }
-            }
+    private func makeHandle(for request: TransportRequest) -> Handle? {
+        let connections = configuration.connections
+        // libcurl copies the texts.
+        let texts = [
+            configuration.certificateAuthorities?.path(percentEncoded: false),
+            configuration.clientCertificate?.path(percentEncoded: false),
+            configuration.clientKey?.path(percentEncoded: false), connections.interfaceForCurl, connections.unixSocket,
+            configuration.proxy.exceptions,
+        ].map { $0.flatMap { strdup($0) } }
+        defer { for text in texts { free(text) } }
+        var settings = csluice_curl_settings(
+            connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
+            buffer_size: request.decodesContent ? CurlTransfer.encodedPiece : ReceiveBlocks.size, no_proxy: texts[5]!,
+            ca_file: texts[0], certificate: texts[1], key: texts[2],
+            may_use_http2: connections.version == .http2, ip_version: Self.resolution(connections.addressFamily),
+            addresses: addresses, interface: texts[3], unix_socket: texts[4], line: CurlTransfer.line,
+            body: CurlTransfer.body, upload: CurlTransfer.upload, rewind: CurlTransfer.rewind)
+        return csluice_curl_easy(&settings)
+    }
+
+    private static func resolution(_ family: ConnectionSettings.AddressFamily?) -> Int {
+        switch family {
+        case .ipv4: Int(CURL_IPRESOLVE_V4)
+        case .ipv6: Int(CURL_IPRESOLVE_V6)
+        case nil: Int(CURL_IPRESOLVE_WHATEVER)
         }
     }
 
@@ -116,11 +147,9 @@ final class CurlDriver {
         curl_multi_remove_handle(multi, transfer.easy)
         transfer.end()
         onEnd()
-        if transfer.exchange.request.credential != nil {
-            noteAuthentication(of: transfer)
-            // The handle remembers the server's challenge. For another server, it would be wrong.
-            return curl_easy_cleanup(transfer.easy)
-        }
+        let request = transfer.exchange.request
+        if request.credential != nil { noteAuthentication(of: transfer) }
+        if !request.isOrdinary { return curl_easy_cleanup(transfer.easy) }
         idleHandles.append(transfer.easy)
         if idleHandles.count > 64, let easy = idleHandles.popLast() { curl_easy_cleanup(easy) }
     }
@@ -183,6 +212,7 @@ final class CurlDriver {
         precondition(transfers.isEmpty, "A driver must have no transfers when it ends; it has \(transfers.count).")
         for easy in idleHandles { curl_easy_cleanup(easy) }
         curl_multi_cleanup(multi)
+        curl_slist_free_all(addresses)
     }
 
     // MARK: Time
@@ -226,6 +256,12 @@ final class CurlDriver {
             remove(transfer)
         }
     }
+}
+
+extension TransportRequest {
+    /// Whether another request can use the handle of this one. A handle remembers the server's challenge, which is wrong for another server,
+    /// and its cookies; the buffer of a handle that decodes is smaller.
+    fileprivate var isOrdinary: Bool { credential == nil && cookies == nil && !decodesContent }
 }
 
 extension Duration {

@@ -99,7 +99,9 @@ final class CurlLoop: ExchangeCarrier {
 
     func start(_ exchange: Exchange) {
         open.add(1, ordering: .relaxed)
-        send(.start(exchange, proxy: configuration.proxy.proxy(for: exchange.request.url) ?? ""))
+        let proxy =
+            configuration.connections.unixSocket == nil ? configuration.proxy.proxy(for: exchange.request.url) : nil
+        send(.start(exchange, proxy: proxy ?? ""))
     }
 
     func resume(_ exchange: Exchange) { send(.resume(exchange)) }

@@ -56,7 +56,7 @@ final class CurlTransfer {
     /// If `mayUseDigest` is true, the password is sent only after the server has asked for it.
     func prepare(mayUseDigest: Bool) -> CURLcode {
         let request = exchange.request
-        for field in request.headerFields {
+        for field in request.headerFields where request.cookies == nil || field.name != .cookie {
             // libcurl sends a field without a value if a semicolon follows the name (CURLOPT_HTTPHEADER(3)).
             let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
             guard append(line) else { return CURLE_OUT_OF_MEMORY }
@@ -68,12 +68,17 @@ final class CurlTransfer {
                 proxy.withCString { proxy in
                     Self.withText(request.credential?.user) { user in
                         Self.withText(request.credential?.password) { password in
-                            var settings = csluice_curl_request(
-                                url: address, method: method, proxy: proxy, user: user, password: password,
-                                may_use_digest: mayUseDigest, fields: fields,
-                                body_size: request.body.map { curl_off_t($0.count) } ?? -1,
-                                may_reuse: request.isIdempotent, context: Unmanaged.passUnretained(self).toOpaque())
-                            return CURLcode(UInt32(csluice_curl_set_request(easy, &settings, errorText)))
+                            // Together with the jar's in one field, as RFC 6265 requires (section 5.4).
+                            let cookies = request.cookies == nil ? nil : request.headerFields[.cookie]
+                            return Self.withText(cookies) { cookies in
+                                var settings = csluice_curl_request(
+                                    url: address, method: method, proxy: proxy, user: user, password: password,
+                                    may_use_digest: mayUseDigest, fields: fields, cookies: request.cookies?.storage,
+                                    own_cookies: cookies, decodes: request.decodesContent,
+                                    body_size: request.body.map { curl_off_t($0.count) } ?? -1,
+                                    may_reuse: request.isIdempotent, context: Unmanaged.passUnretained(self).toOpaque())
+                                return CURLcode(UInt32(csluice_curl_set_request(easy, &settings, errorText)))
+                            }
                         }
                     }
                 }
@@ -129,6 +134,10 @@ final class CurlTransfer {
         let transfer = of(context)
         transfer.lastActivity = .now
         transfer.releaseHead()
+        if transfer.exchange.request.decodesContent, transfer.expandsTooMuch(by: count) {
+            transfer.exchange.failed(transfer.expandedTooMuch)
+            return 0
+        }
         switch transfer.exchange.offered() {
         case .taken:
             transfer.take(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -141,6 +150,24 @@ final class CurlTransfer {
             // A count of 0 ends the transfer. The command that removes it follows.
             return 0
         }
+    }
+
+    /// The most encoded bytes that are received at once: gzip decodes them to 17 MB.
+    static let encodedPiece = 16 << 10
+
+    /// gzip expands at most 1,032 times.
+    private static let mostExpansion = 1100
+
+    private var expandedTooMuch: TransferError {
+        TransferError(
+            .protocolViolation, url: exchange.request.url,
+            detail: "its body expands more than \(Self.mostExpansion) times when it is decoded",
+            remedy: "Ask for the body without compression, or report it to the server's operator.")
+    }
+
+    private func expandsTooMuch(by count: Int) -> Bool {
+        // libcurl counts the bytes of a chunked body after it has decoded a whole buffer of them.
+        arrived + count > (Int(csluice_curl_get_size(easy)) + ReceiveBlocks.size) * Self.mostExpansion
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
@@ -202,10 +229,21 @@ final class CurlTransfer {
         }
         // Among other things, libcurl repeats parts of the proxy's URL.
         let text = Redaction(of: exchange.request, proxy: proxy).redacted(String(cString: errorText))
-        exchange.failed(
-            TransferError(
-                code, text: text.isEmpty ? nil : text, facts: csluice_curl_get_facts(easy),
-                isProxied: !proxy.isEmpty, url: exchange.request.url))
+        let facts = csluice_curl_get_facts(easy)
+        var error = TransferError(
+            code, text: text.isEmpty ? nil : text, facts: facts, isProxied: !proxy.isEmpty,
+            url: exchange.request.url)
+        // libcurl keeps at most 64 MiB of a body that it decodes.
+        if code == CURLE_OUT_OF_MEMORY || code == CURLcode(100), exchange.request.decodesContent, arrived > 0 {
+            error = expandedTooMuch
+        }
+        let isUnreachable = error.code == .connectionFailed && error.cause == nil && facts.system_error == 0
+        if let family = driver.addressFamily, error.code == .hostNotFound || isUnreachable {
+            error = TransferError(
+                error.code, url: error.url, detail: "only \(family == .ipv4 ? "IPv4" : "IPv6") addresses are used",
+                remedy: "Check the spelling of the host name, or allow both versions of IP.")
+        }
+        exchange.failed(error)
     }
 
     func end() {

@@ -49,7 +49,13 @@ extension TransferError {
         // What libcurl 7.88 returns for a folded field that continues nothing.
         case CURLE_BAD_FUNCTION_ARGUMENT where isConnected:
             self.init(.protocolViolation, url: url, detail: "its head isn't valid")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+        // The server ended the stream of this exchange.
+        case CURLE_HTTP2_STREAM: self.init(.connectionClosed, url: url, detail: text)
+        case CURLE_INTERFACE_FAILED:
+            self.init(
+                .connectionFailed, url: url, detail: "the chosen network interface can't be used",
+                remedy: "Check that the interface is up and has an address of the server's kind.")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
             self.init(.protocolViolation, url: url, detail: text)
         case CURLE_SSL_CERTPROBLEM:
             self.init(

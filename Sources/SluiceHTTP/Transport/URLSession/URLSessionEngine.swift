@@ -39,6 +39,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     ) -> (code: TransferError.Code, setting: String)? {
         if configuration.certificateAuthorities != nil { return (.tlsFailed, "certificateAuthorities") }
         if configuration.clientCertificate != nil { return (.tlsFailed, "clientCertificate") }
+        if configuration.connections.choosesConnections { return (.connectionFailed, "connections") }
         if ![.none, .environment].contains(configuration.proxy) { return (.proxyFailed, "proxy") }
         return nil
     }
@@ -54,6 +55,13 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
                     unusable.code, url: url, detail: "URLSession doesn't support \(unusable.setting)",
                     remedy:
                         "Remove \(unusable.setting) from the configuration, because the system's settings apply here."))
+        }
+        guard exchange.request.cookies == nil else {
+            return fail(
+                exchange,
+                TransferError(
+                    .connectionFailed, url: url, detail: "URLSession doesn't support a CookieJar",
+                    remedy: "Remove the cookies from the request and the configuration."))
         }
         guard let address = URL(string: exchange.address) else {
             return fail(exchange, TransferError(.invalidURL, url: url))
