@@ -1,6 +1,12 @@
 import SluiceDownloads
 import SluiceHTTP
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// What a run of `sluice get` works with.
 struct GetTools: Sendable {
     let contents: RequestContents

@@ -18,8 +18,8 @@ struct ConnectionOptions: ParsableArguments {
             case .http1: "Use HTTP/1.1, with a connection for each running download. (default)"
             case .http2:
                 """
-                Use HTTP/2 with https if the server has it: the downloads from a server share a connection. Faster for many small \
-                files; slower for large ones, which may take 32 MiB of memory each.
+                Use HTTP/2 with https if the server has it: the downloads from a server share a connection and its TLS handshake. \
+                A large file is slower, and may take 32 MiB of memory.
                 """
             }
         }
