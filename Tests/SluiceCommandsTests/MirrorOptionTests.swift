@@ -21,7 +21,8 @@ import Testing
             Self.get + arguments,
             files: [
                 "list": "{origin}/404/missing\n  mirror={origin}/500/none\n  mirror={origin}/a\n",
-                "json": #"{"url": "{origin}/404/missing", "mirror": ["{origin}/a"], "checksum": "sha256:\#(Self.right)"}"#,
+                "json":
+                    #"{"url": "{origin}/404/missing", "mirror": ["{origin}/a"], "checksum": "sha256:\#(Self.right)"}"#,
             ]
         ) { _ in
         } inspect: { directory throws in
