@@ -44,7 +44,8 @@ struct StoredError: Codable {
             // The response and the file.
             .status, .bodyTooShort, .bodyTooLong, .unexpectedCoding, .file,
             // Downloads.
-            .fileExists, .digestMismatch, .tooLarge, .tookTooLong, .nameReserved, .targetTaken, .alreadyQueued,
+            .fileExists, .digestMismatch, .tooLarge, .tookTooLong, .tooSlow, .nameReserved, .targetTaken,
+            .alreadyQueued,
             .removed, .paused, .headerFieldsFailed,
             .resolutionFailed, .unknown,
         ].map { ($0.description, $0) })
