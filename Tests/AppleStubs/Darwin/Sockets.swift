@@ -1,12 +1,31 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Sockets: <sys/socket.h>, <netinet/in.h>, <netinet/tcp.h>, socket(2), getsockopt(2), tcp(4) of macOS.
+public let AF_INET: Int32 = 2
+public let AF_INET6: Int32 = 30
+
+// <arpa/inet.h>, <net/if.h>
+public struct in6_addr {
+    public init() { fatalError() }
+}
+
+public func inet_pton(
+    _ family: Int32, _ text: UnsafePointer<CChar>!, _ address: UnsafeMutableRawPointer!
+) -> Int32 { 0 }
+public func if_nametoindex(_ name: UnsafePointer<CChar>!) -> UInt32 { 0 }
+
+// <sys/un.h>, where the path has 104 bytes.
+public struct sockaddr_un {
+    public var sun_path: (CChar, CChar)
+
+    public init() { fatalError() }
+}
+
 #if os(macOS)
 public typealias sa_family_t = UInt8
 public typealias socklen_t = UInt32
 public typealias in_addr_t = UInt32
 public typealias in_port_t = UInt16
 
-public let AF_INET: Int32 = 2
 public let SOCK_STREAM: Int32 = 1
 public let SOL_SOCKET: Int32 = 0xffff
 public let SO_REUSEADDR: Int32 = 0x0004
