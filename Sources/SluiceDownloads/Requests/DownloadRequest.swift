@@ -56,8 +56,8 @@ public struct DownloadRequest: Sendable, Hashable {
     public var checksum: Checksum?
     /// Other URLs of the same file, in the order in which they are tried after ``url``. A queue stores them.
     ///
-    ///     var request = DownloadRequest(url, to: images)
-    ///     request.mirrors = [URL(string: "https://mirror.example/debian.iso")!]
+    ///     var request = DownloadRequest(url, to: music)
+    ///     request.mirrors = [URL(string: "https://mirror.example/song.mp3")!]
     ///     request.checksum = Checksum("sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
     ///
     /// If a server can't be reached, responds with an error, or sends other bytes than the checksum or its own digest says, the download goes

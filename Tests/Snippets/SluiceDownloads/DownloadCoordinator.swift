@@ -2,6 +2,5 @@
 import SluiceDownloads
 import SluiceHTTP
 
-nonisolated(unsafe) var configuration = DownloadCoordinator.Configuration()
 actor CookieJars { func jar(of user: String?) -> CookieJar { CookieJar() } }
 let jars = CookieJars()
