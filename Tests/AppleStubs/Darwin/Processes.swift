@@ -65,6 +65,13 @@ public func posix_spawn(
     _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
 ) -> Int32 { 0 }
 @discardableResult
+public func posix_spawnp(
+    _ process: UnsafeMutablePointer<pid_t>!, _ file: UnsafePointer<CChar>!,
+    _ actions: UnsafePointer<posix_spawn_file_actions_t?>!, _ attributes: UnsafePointer<posix_spawnattr_t?>!,
+    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!,
+    _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
+) -> Int32 { 0 }
+@discardableResult
 public func posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
 @discardableResult
 public func posix_spawn_file_actions_destroy(

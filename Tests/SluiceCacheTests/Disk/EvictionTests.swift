@@ -170,9 +170,11 @@ struct `A full disk below a cache` {
         try await withSmallDisk { directory, fill in
             try await withCache(in: directory, Self.server(), Self.configuration) { cache in
                 try await expectAll(cache, 0..<10)
+                await cache.backlog.drain()
                 #expect(cache.statistics.diskFailures == 0)
                 try fill(true)
                 try await expectAll(cache, 10..<30)
+                await cache.backlog.drain()
                 #expect(cache.statistics.diskFailures > 0)
                 #expect(cache.statistics.lastDiskFailure?.contains(directory.path) == true)
                 try await expectAll(cache, 0..<10)
