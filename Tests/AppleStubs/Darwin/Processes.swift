@@ -42,6 +42,7 @@ public func pthread_sigmask(
 @discardableResult public func pause() -> Int32 { 0 }
 public func _exit(_ status: Int32) -> Never { fatalError() }
 public func exit(_ status: Int32) -> Never { fatalError() }
+@discardableResult public func atexit(_ function: @escaping @convention(c) () -> Void) -> Int32 { 0 }
 public func getpgrp() -> pid_t { 0 }
 public func getpid() -> pid_t { 0 }
 public func geteuid() -> uid_t { 0 }
