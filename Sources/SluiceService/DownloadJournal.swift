@@ -72,6 +72,11 @@ final class DownloadJournal: Sendable {
             logger.debug(
                 "An attempt failed and will be repeated.",
                 metadata: metadata(Self.metadata(of: error).merging(["download.delay": "\(delay)"]) { $1 }))
+        case .failedOver(_, let error, let mirror):
+            logger.debug(
+                "A server failed, and a mirror is tried.",
+                metadata: metadata(
+                    Self.metadata(of: error).merging(["download.mirror": "\(mirror.redactedForDisplay)"]) { $1 }))
         case .released: logger.debug("A download was stopped and waits again.", metadata: metadata())
         case .finished(_, .done(let bytes)):
             logger.debug("A download is done.", metadata: metadata(["download.fileSize": "\(bytes)"]))
@@ -177,7 +182,7 @@ struct DownloadTally: Sendable {
 extension DownloadEvent {
     fileprivate var endsAttempt: Bool {
         switch self {
-        case .retrying, .paused, .released, .finished: true
+        case .retrying, .failedOver, .paused, .released, .finished: true
         default: false
         }
     }

@@ -16,11 +16,11 @@ import Testing
             ("é 'ü'", ["é", "ü"]),
         ] as [(String, [String])])
     func `are split into words`(text: String, words: [String]) throws {
-        #expect(try CommandLine(text).words == words)
+        #expect(try ShellWords(text).words == words)
     }
 
     @Test(arguments: ["", "  ", "''", #"a ""#, "a 'b", #"a \"#, "a\0b"]) func `must be complete`(text: String) {
-        #expect(throws: CommandLineProblem.self) { try CommandLine(text) }
+        #expect(throws: ShellWords.Invalid.self) { try ShellWords(text) }
     }
 }
 

@@ -30,7 +30,7 @@ import Testing
             #expect(try Data(contentsOf: file) == Data(Scenario.body))
         }
         #expect(run.status == .success, "\(run.console.error)")
-        #expect(run.console.error.contains("Trying the next mirror."))
+        #expect(run.console.error.contains("instead."))
     }
 
     @Test(

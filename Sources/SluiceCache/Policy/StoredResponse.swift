@@ -162,11 +162,6 @@ extension StoredResponse.Head {
     }
 }
 
-extension HTTPField.Name {
-    /// The digest of one message's content, which a message with other bytes must not have (RFC 9530, section 2).
-    static let contentDigest = HTTPField.Name("Content-Digest")!
-}
-
 // MARK: - The stored fields (RFC 9111, sections 3.1 and 3.2)
 
 extension HTTPFields {

@@ -11,50 +11,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The command line of `--on-complete`: a program and its arguments, without a shell.
-///
-/// Words are separated by blanks. Quotes and backslashes work as in a shell; nothing else has a meaning.
-struct CommandLine: Sendable, Equatable {
-    var words: [String]
-
-    /// Throws a message about a text that isn't a command line.
-    init(_ text: String) throws(CommandLineProblem) {
-        words = []
-        var word: String?
-        var quote: Character?
-        var characters = text[...]
-        guard !text.utf8.contains(0) else { throw .init(message: "The command has a zero byte. Remove it.") }
-        while let next = characters.popFirst() {
-            switch (next, quote) {
-            case ("\\", nil), ("\\", "\""):
-                guard let escaped = characters.popFirst() else {
-                    throw .init(message: "The command ends with a backslash. Write two for a backslash.")
-                }
-                // Within double quotes, a backslash means itself before other characters.
-                let isKept = quote == "\"" && escaped != "\"" && escaped != "\\"
-                word = (word ?? "") + (isKept ? "\\" : "") + String(escaped)
-            case ("'", nil), ("\"", nil): (word, quote) = (word ?? "", next)
-            case (_, let open?) where next == open: quote = nil
-            case (" ", nil), ("\t", nil), ("\n", nil):
-                if let complete = word { words.append(complete) }
-                word = nil
-            default: word = (word ?? "") + String(next)
-            }
-        }
-        guard quote == nil else { throw .init(message: "The command has a quote without an end. Add the other quote.") }
-        if let word { words.append(word) }
-        guard words.first?.isEmpty == false else { throw .init(message: "The command is empty. Name a program.") }
-    }
-}
-
-struct CommandLineProblem: Error { var message: String }
-
 /// Runs the program of `--on-complete` for each downloaded file, a few at a time.
 ///
 /// The program gets the file's path as its last argument, and `SLUICE_PATH`, `SLUICE_URL` and `SLUICE_SIZE`. Its input is empty, and its output
 /// goes to standard error, because standard output may have JSON lines.
 final class CompletionProgram: Sendable {
-    private let line: CommandLine
+    private let line: ShellWords
     private let environment: [String: String]
     private let report: @Sendable (String) -> Void
     private let files = AsyncQueue<(request: DownloadRequest, size: Int64)>()
@@ -64,14 +26,14 @@ final class CompletionProgram: Sendable {
     static let concurrency = 4
 
     /// - Parameter report: Shows a message to the user. Doesn't block.
-    init(_ line: CommandLine, environment: [String: String], report: @escaping @Sendable (String) -> Void) {
+    init(_ line: ShellWords, environment: [String: String], report: @escaping @Sendable (String) -> Void) {
         self.line = line
         self.environment = environment
         self.report = report
     }
 
     /// Returns why the program can't be started, if that is known before the first download.
-    static func problem(of line: CommandLine, path: String?, using files: FileIO = .shared) async -> String? {
+    static func problem(of line: ShellWords, path: String?, using files: FileIO = .shared) async -> String? {
         let name = line.words[0]
         let directories = name.contains("/") ? [""] : (path ?? "/usr/bin:/bin").split(separator: ":").map { $0 + "/" }
         for directory in directories {

@@ -222,10 +222,10 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "--dry-run and \(other) can't be combined. Leave out \(other). See 'sluice get --help'.")
         }
-        var completion: CommandLine?
+        var completion: ShellWords?
         if let onComplete {
-            do throws(CommandLineProblem) {
-                completion = try CommandLine(onComplete)
+            do throws(ShellWords.Invalid) {
+                completion = try ShellWords(onComplete)
             } catch {
                 throw CommandFailure(.usage, "--on-complete: \(error.message) See 'sluice get --help'.")
             }
@@ -287,7 +287,7 @@ package struct GetOptions: Sendable {
     /// The directory of the records of completed files; `nil` for none.
     var records: URL?
     /// The program to run for each downloaded file.
-    var completion: CommandLine?
+    var completion: ShellWords?
     var requests: RequestSettings
     var transfers: TransferSettings
 }
@@ -456,116 +456,22 @@ private struct GetRun: Sendable {
     }
 }
 
-// MARK: - The requests
+/// What the functions of a run have in common.
+private struct GetTools: Sendable {
+    let contents: RequestContents
+    let cookies: CookieJar?
+    /// The names that servers have sent, by the position of the request; `nil` unless they are used.
+    let served: QueueNames?
+    let reporter: any ProgressReporter
+    /// The program that runs for each file.
+    let completion: CompletionProgram?
 
-/// The requests of `sluice get`, from its arguments and lists. All are checked before the first download starts.
-struct GetPlan: Sendable {
-    var requests: [DownloadRequest] = []
-
-    /// The number of problems that are shown. Any others are only counted.
-    private static let shownProblems = 20
-
-    /// Throws a ``CommandFailure`` with the first problems and the number of the others, so that a user can correct many at once.
-    init(_ options: GetOptions, files: FileIO = .shared) async throws {
-        var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
-        var problems: [String] = []
-        for list in options.lists {
-            let parsed = GetList(try await Self.read(list, files), name: list == "-" ? "standard input" : list)
-            entries += parsed.entries
-            problems += parsed.problems
-        }
-        if let name = options.output {
-            if entries.count == 1 {
-                entries[0].name = name
-            } else {
-                problems.append(
-                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i). "
-                        + "See 'sluice get --help'.")
-            }
-        }
-        if let checksum = options.checksum {
-            if entries.count == 1 {
-                entries[0].checksum = checksum
-            } else {
-                problems.append(
-                    "--checksum: The option is for one file, but there are \(entries.count) URLs. Use checksum= in a list (-i), "
-                        + "or --checksum-file. See 'sluice get --help'.")
-            }
-        }
-        if !options.mirrors.isEmpty {
-            if entries.count == 1 {
-                entries[0].mirrors += options.mirrors
-            } else {
-                problems.append(
-                    "--mirror: The option is for one file, but there are \(entries.count) URLs. Use mirror= in a list (-i). "
-                        + "See 'sluice get --help'.")
-            }
-        }
-        problems += try await add(entries, options, files)
-        guard problems.isEmpty else {
-            let hidden = problems.count - Self.shownProblems
-            let rest = hidden > 0 ? ["… and \(hidden) more problems. Nothing was downloaded."] : []
-            throw CommandFailure(.usage, lines: problems.prefix(Self.shownProblems) + rest)
-        }
-        guard !requests.isEmpty else {
-            let names = options.lists.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
-            throw CommandFailure(
-                .usage, "There is nothing to download: \(names) contains no URL. Pass URLs, or another list with -i.")
-        }
-    }
-
-    /// Adds the requests of the entries. Returns the problems.
-    private mutating func add(
-        _ entries: [GetList.Entry], _ options: GetOptions, _ files: FileIO
-    ) async throws -> [String] {
-        var problems: [String] = []
-        requests.reserveCapacity(entries.count)
-        var places: [String] = []
-        var maker = RequestMaker(
-            directory: options.directory, namesFile: options.output != nil, isStored: options.database != nil)
-        maker.checksums = try await ChecksumFile.read(options.checksumFiles, using: files)
-        for entry in entries {
-            if options.takesServerNames, entry.name != nil {
-                problems.append("\(entry.place): out= and --content-disposition can't be combined. Use only one.")
-                continue
-            }
-            do throws(RequestMaker.Problem) {
-                requests.append(try maker.request(for: entry))
-                places.append(entry.place)
-            } catch {
-                problems.append(error.line)
-            }
-        }
-        return problems + conflicts(places)
-    }
-
-    /// Returns a message for each entry that would be written to the file of an earlier entry.
-    private func conflicts(_ places: [String]) -> [String] {
-        DownloadRequest.conflicts(in: requests).sorted { $0.key < $1.key }.map { index, other in
-            let (request, place) = (requests[index], places[index])
-            let otherPlace = places[other].isEmpty ? requests[other].url.redactedForDisplay : places[other]
-            let prefix = place.isEmpty ? "" : "\(place): "
-            return "\(prefix)\(request.url.redactedForDisplay) and \(otherPlace) would both be written to "
-                + "'\(request.target.path(percentEncoded: false))'. Give one of them another name with out= in a list (-i)."
-        }
-    }
-
-    /// The maximum size of a list in bytes. It is enough for a million long URLs, and stops reading from a device that never ends.
-    static let listLimit = 256 << 20
-
-    private static func read(_ list: String, _ files: FileIO) async throws -> String {
-        let data: Data
-        do {
-            data = try await InputFile.read(list, limit: listLimit, using: files)
-        } catch let error as FileError where error.code == .limitExceeded {
-            throw CommandFailure(
-                .localFile, "-i \(list): The list is larger than \(Format.bytes(Int64(listLimit))). Split it.")
-        } catch let error as FileError {
-            throw CommandFailure(.localFile, "-i \(list): \(error)")
-        }
-        guard let text = String(validating: data, as: UTF8.self) else {
-            throw CommandFailure(.usage, "-i \(list): The list isn't UTF-8 text. Save it as UTF-8.")
-        }
-        return text
+    func note(_ event: DownloadEvent, of index: Int, _ request: DownloadRequest) {
+        if case .named(_, let file) = event { served?[index] = file.lastPathComponent }
+        reporter.report(index, event.namingOptions)
+        guard let completion, case .finished(_, .done(let size)) = event else { return }
+        var request = request
+        if let served { request.name = served[index] }
+        completion.note(request, size: size)
     }
 }

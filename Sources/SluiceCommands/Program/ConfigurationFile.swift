@@ -94,8 +94,8 @@ struct ConfigurationFile: Sendable {
 
     // MARK: Use
 
-    /// The option that leaves the file out. It may come anywhere before `--`.
-    static let leavingOut = "--no-config"
+    /// The option that ignores the file. It may come anywhere before `--`.
+    static let ignoringOption = "--no-config"
 
     /// Returns the arguments with the file's options, after the name of the command and before its own arguments, which replace them.
     func applied(to arguments: [String]) -> (arguments: [String], lines: [Line]) {
@@ -154,7 +154,7 @@ struct CommandOptions {
                     found["--\(name.name)"] = argument.kind == "option"
                 }
             }
-            for name in ["--help", "--version", ConfigurationFile.leavingOut] { found[name] = nil }
+            for name in ["--help", "--version", ConfigurationFile.ignoringOption] { found[name] = nil }
             return found
         }
 

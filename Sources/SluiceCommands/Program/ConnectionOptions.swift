@@ -19,7 +19,7 @@ struct ConnectionOptions: ParsableArguments {
             case .http2:
                 """
                 Use HTTP/2 with https if the server has it: the downloads from a server share a connection and its TLS handshake. \
-                A large file is slower, and may take 32 MiB of memory.
+                Each may take 32 MiB of memory while the disk or --limit-rate is slower than the network.
                 """
             }
         }

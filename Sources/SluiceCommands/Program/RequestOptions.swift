@@ -287,7 +287,7 @@ struct RequestContents: Sendable {
         configuration.headerFields = { [fields] request in
             guard allowed.map({ $0.contains(request.url.origin) }) ?? true else { return [:] }
             // A download's own fields come first.
-            return fields.filter { request.headerFields[$0.name] == nil }
+            return fields.filter { !request.headerFields.contains($0.name) }
         }
     }
 }

@@ -14,11 +14,11 @@ package enum SluiceProgram {
 
     private static func runCommand(_ given: [String], _ console: Console) async -> ExitStatus {
         var arguments = given
-        let leavesOut = arguments.prefix { $0 != "--" }.firstIndex(of: ConfigurationFile.leavingOut)
-        if let leavesOut { arguments.remove(at: leavesOut) }
+        let ignoring = arguments.prefix { $0 != "--" }.firstIndex(of: ConfigurationFile.ignoringOption)
+        if let ignoring { arguments.remove(at: ignoring) }
         let file: ConfigurationFile?
         do {
-            file = leavesOut == nil ? try await configuration(for: arguments, console) : nil
+            file = ignoring == nil ? try await configuration(for: arguments, console) : nil
         } catch let failure as CommandFailure {
             for line in failure.lines { await console.report(line) }
             return failure.status
@@ -137,7 +137,7 @@ struct SluiceCommand: AsyncParsableCommand {
         ])
 
     // SluiceProgram takes this option out of the arguments, wherever it is. The declaration is for the help and the completions.
-    @Flag(help: "Leave the configuration file out. The option may also follow a command.")
+    @Flag(help: "Ignore the configuration file. The option may also follow a command.")
     var noConfig = false
 }
 

@@ -182,8 +182,8 @@ struct ProgressBoard: Sendable {
         case .named: rows[index]?.name = names[index]
         case .received(_, let count):
             addBytes(count, to: index)
-        case .retrying:
-            retries += 1
+        case .retrying, .failedOver:
+            if case .retrying = event { retries += 1 }
             forgetBytes(of: index)
             // Another worker of the queue may continue the download.
             if names.areOfQueue { rows[index] = nil } else { rows[index]?.isWaiting = true }

@@ -55,7 +55,7 @@ extension DownloadEvent {
     fileprivate var isResult: Bool {
         switch self {
         case .finished, .paused, .released: true
-        case .started, .responded, .received, .retrying, .named: false
+        case .started, .responded, .received, .retrying, .failedOver, .named: false
         }
     }
 }
@@ -95,8 +95,9 @@ struct PlainLines: LineFormatter {
         case .finished(_, .cancelled): "\(name(index))  cancelled\n"
         case .finished(_, .failed): ErrorLines().lines(for: event, of: index)
         case .retrying(_, let error, let delay):
-            Console.line(
-                "\(error) \(delay == .zero ? "Trying the next mirror." : "Retrying in \(Format.elapsed(delay)).")")
+            Console.line("\(error) Retrying in \(Format.elapsed(delay)).")
+        case .failedOver(_, let error, let mirror):
+            Console.line("\(error) Trying \(mirror.redactedForDisplay) instead.")
         case .started, .responded, .received, .paused, .released, .named: nil
         }
     }
@@ -137,6 +138,7 @@ struct PlainLines: LineFormatter {
 /// | `responded` | `total`, the size in bytes, if the server sends it; `resumed`, the bytes of earlier attempts, if there are any |
 /// | `named`: the server named the file; `file` is that name from now on | |
 /// | `retrying` | `error`, `delay` in seconds |
+/// | `failedOver`: a server failed, and a mirror is tried at once | `error`, `mirror` |
 /// | `done` | `bytes` |
 /// | `skipped` | |
 /// | `cancelled` | |
@@ -162,6 +164,7 @@ struct JSONLines: LineFormatter {
         var totalFileSize: Int64?
         var error: String?
         var delay: Double?
+        var mirror: String?
         var message: String?
         var done: Int?
         var skipped: Int?
@@ -185,6 +188,11 @@ struct JSONLines: LineFormatter {
             line("retrying", index) {
                 $0.error = "\(error)"
                 $0.delay = delay / .seconds(1)
+            }
+        case .failedOver(_, let error, let mirror):
+            line("failedOver", index) {
+                $0.error = "\(error)"
+                $0.mirror = mirror.redactedForDisplay
             }
         case .finished(_, .done(let bytes)): line("done", index) { $0.fileSize = bytes }
         case .finished(_, .skipped): line("skipped", index) { _ in }

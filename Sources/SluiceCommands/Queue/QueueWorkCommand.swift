@@ -246,7 +246,7 @@ private struct WorkTally: Sendable {
             // Not a failure of the worker: a user has cancelled the download.
             case .cancelled: break
             }
-        case .started, .responded, .received, .paused, .named: break
+        case .started, .responded, .received, .failedOver, .paused, .named: break
         }
     }
 }
@@ -298,7 +298,7 @@ extension DownloadEvent {
     /// Whether the worker is done with the download.
     fileprivate var leavesWorker: Bool {
         switch self {
-        case .finished, .paused, .released, .retrying: true
+        case .finished, .paused, .released, .retrying, .failedOver: true
         case .started, .responded, .received, .named: false
         }
     }

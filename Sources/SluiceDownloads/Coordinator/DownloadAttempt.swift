@@ -75,7 +75,7 @@ struct DownloadAttempt: Sendable {
 
     /// Runs a transfer within its limits.
     private func limited(_ resolution: DownloadResolution?) async throws -> TransferResult {
-        try await withTimeLimit(configuration.maximumTime, of: job.request.url) {
+        try await withTimeLimit(configuration.maximumTime, clock: engine.core.timing.clock, of: job.request.url) {
             try await withMinimumRate(
                 configuration.minimumRate, clock: engine.core.timing.clock, of: job.request.url
             ) { watch in
@@ -114,17 +114,6 @@ struct DownloadAttempt: Sendable {
         return settledJob(.postponed(by: pause, host: host), .released(download: id))
     }
 
-    private func cookies() async throws -> CookieJar? {
-        guard let cookies = configuration.cookies else { return nil }
-        do {
-            return try await cookies(job.request)
-        } catch let error as FileError {
-            throw TransferError.file(error, of: job.request)
-        } catch let error where !(error is CancellationError && Task.isCancelled) {
-            throw TransferError.headerFieldsFailed(error, of: job.request)
-        }
-    }
-
     private func makeTransfer(
         _ resolution: DownloadResolution?, _ watch: SharedRateWatch?
     ) async throws -> Transfer {
@@ -137,14 +126,8 @@ struct DownloadAttempt: Sendable {
             request.headerFields.append(contentsOf: resolution.headerFields)
             if !request.isUnresolved { asked.url = resolution.url }
         }
-        if let fields = configuration.headerFields {
-            do {
-                request.headerFields.append(contentsOf: try await fields(asked))
-            } catch let error where !(error is CancellationError && Task.isCancelled) {
-                throw TransferError.headerFieldsFailed(error, of: request)
-            }
-        }
-        let cookies = try await cookies()
+        request.headerFields.append(contentsOf: try await configuration.headerFields(of: asked))
+        let cookies = try await configuration.cookies(of: job.request)
         return Transfer(
             request: request, resolvedURL: resolution?.url, transport: engine.core.transport,
             files: engine.core.files,
@@ -154,7 +137,8 @@ struct DownloadAttempt: Sendable {
             onServerName: { engine.report(.named(download: id, file: $0)) }, verifiesTarget: verifiesTarget,
             mayBePublished: mayBePublished && !configuration.takesServerNames,
             maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
-            onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace,
+            onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace
+                && !configuration.takesServerNames,
             pace: { [host = job.host] count in
                 let before = engine.core.timing.now()
                 try await engine.core.bandwidth.pass(count, from: host)
@@ -178,8 +162,11 @@ struct DownloadAttempt: Sendable {
         var error = error
         error.attempts = number
         let scope = FailureScope(error)
-        if let mirror { (error.url, error.subject) = (mirror.url, mirror.url.redactedForDisplay) }
-        let next = scope.isOfServer ? nextMirror(after: error) : .none
+        var next = NextMirror.none
+        if scope.isOfServer {
+            if let mirror { (error.url, error.subject) = (mirror.url, mirror.url.redactedForDisplay) }
+            next = nextMirror(after: error)
+        }
         switch scope {
         case .worker: return endRun(error)
         case .directory:
@@ -231,9 +218,11 @@ struct DownloadAttempt: Sendable {
         }
         switch step {
         case .next:
-            let host = DownloadRequest.host(of: urls[current])
-            return NextMirror(
-                settled: postponed(for: .zero, error, .postponed(by: .zero, host: host), report(on: error)))
+            var settled = settledJob(
+                .postponed(by: .zero, host: DownloadRequest.host(of: urls[current])),
+                .failedOver(download: id, error: error, mirror: urls[current]))
+            settled.settlement.host = report(on: error)
+            return NextMirror(settled: settled)
         case .again: return NextMirror(allowsRetry: true)
         case .allFailed: return .none
         }

@@ -70,7 +70,7 @@ extension DownloadCoordinator {
         var indices = requests.indices.filter { conflicts[$0] == nil }
         var targets: [Int: TargetFacts] = [:]
         var skipped: Set<Int> = []
-        let records = configuration.existing == .replace || configuration.takesServerNames ? nil : configuration.records
+        let records = configuration.existing == .replace ? nil : configuration.records
         var mayBePublished: Set<Int> = []
         var leftovers: [DownloadRequest] = []
         if !configuration.takesServerNames, configuration.existing == .skip || records != nil {

@@ -16,7 +16,7 @@ extension DownloadCoordinator {
     ///         try await output.write(bytes)
     ///     }
     ///
-    /// The configuration's rates, sizes, times, retries and header fields apply. The queue and its limits don't: the call is no download of
+    /// The configuration's rates, sizes, times, retries, header fields and cookies apply. The queue and its limits don't: the call is no download of
     /// the queue, and starts immediately. Its events have the ID 0.
     ///
     /// Memory is bounded: while `receive` runs, nothing more is read, which slows the server down. Nothing is resumed. A failure is retried
@@ -100,7 +100,7 @@ private final class StreamedDownload: Sendable {
 
     func run() async throws -> Int64 {
         let configuration = core.configuration
-        return try await withTimeLimit(configuration.maximumTime, of: request.url) { [self] in
+        return try await withTimeLimit(configuration.maximumTime, clock: core.timing.clock, of: request.url) { [self] in
             try await withMinimumRate(configuration.minimumRate, clock: core.timing.clock, of: request.url) {
                 [self] watch in
                 do {
@@ -113,15 +113,10 @@ private final class StreamedDownload: Sendable {
     }
 
     private func transfer(_ watch: SharedRateWatch?) async throws -> Int64 {
-        var fields = request.headerFields
-        if let more = core.configuration.headerFields {
-            do {
-                fields.append(contentsOf: try await more(request))
-            } catch let error where !(error is CancellationError && Task.isCancelled) {
-                throw TransferError.headerFieldsFailed(error, of: request)
-            }
-        }
-        let response = try await core.transport.open(TransportRequest(request.url, headerFields: fields))
+        var exchange = TransportRequest(request.url, headerFields: request.headerFields)
+        exchange.headerFields.append(contentsOf: try await core.configuration.headerFields(of: request))
+        exchange.cookies = try await core.configuration.cookies(of: request)
+        let response = try await core.transport.open(exchange)
         var machine = TransferStateMachine()
         let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
         do {
@@ -129,9 +124,7 @@ private final class StreamedDownload: Sendable {
                 status: response.status, headerFields: response.headerFields, contentLength: response.contentLength,
                 now: now)
         } catch {
-            var failure = TransferError(error, of: request)
-            failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
-            throw failure
+            throw TransferError(error, of: request, response.headerFields, now: now)
         }
         try check(response.contentLength)
         let digests = TransferDigests(requested: request.checksum)

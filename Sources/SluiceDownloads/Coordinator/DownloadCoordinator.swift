@@ -88,7 +88,7 @@ public final class DownloadCoordinator: Sendable {
         ///
         /// A name that isn't safe is made safe (`SafeFileName`), and the directory stays. ``existing`` decides what happens if there is a file
         /// with that name, once it is known. If two downloads get the same name, the second finds the first one's file.
-        /// ``DownloadEvent/named(download:file:)`` and ``DownloadSummary/results`` have the file.
+        /// ``DownloadEvent/named(download:file:)`` and ``DownloadSummary/results`` have the file. ``onlyIfNewer`` has no effect.
         ///
         /// A queue stores only the name in the request. So use this with a queue in memory, or know that a download that is enqueued again is
         /// downloaded again, and that a process that dies right after it published a file leaves a download that fails with `fileExists`.
@@ -538,6 +538,32 @@ extension DownloadCoordinator {
         for directory in Set(resolved(requests).map(\.directory)) {
             try await files.createDirectory(at: directory)
             try await core.checkWriting(in: directory)
+        }
+    }
+}
+
+// MARK: - What a configuration adds to a request
+
+extension DownloadCoordinator.Configuration {
+    /// Returns the additional header fields of a request. An error of the app's function is a `TransferError`.
+    func headerFields(of request: DownloadRequest) async throws -> HTTPFields {
+        guard let headerFields else { return [:] }
+        do {
+            return try await headerFields(request)
+        } catch let error where !(error is CancellationError && Task.isCancelled) {
+            throw TransferError.headerFieldsFailed(error, of: request)
+        }
+    }
+
+    /// Returns the cookies of a request. An error of the app's function is a `TransferError`.
+    func cookies(of request: DownloadRequest) async throws -> CookieJar? {
+        guard let cookies else { return nil }
+        do {
+            return try await cookies(request)
+        } catch let error as FileError {
+            throw TransferError.file(error, of: request)
+        } catch let error where !(error is CancellationError && Task.isCancelled) {
+            throw TransferError.headerFieldsFailed(error, of: request)
         }
     }
 }

@@ -23,6 +23,9 @@ public enum DownloadEvent: Sendable {
     /// An attempt failed, and another one follows after a delay. The delay can be longer if the download has to wait for its host or the
     /// network.
     case retrying(download: QueuedDownload.ID, error: TransferError, delay: Duration)
+    /// A server failed, and the download goes on with another of its URLs at once (``DownloadRequest/mirrors``). That doesn't count as an
+    /// attempt.
+    case failedOver(download: QueuedDownload.ID, error: TransferError, mirror: URL)
     /// The download was stopped because it was paused. It keeps its partial file.
     case paused(download: QueuedDownload.ID)
     /// The download no longer runs here: it is waiting again, for example because the run was stopped, or another worker has it.
@@ -36,7 +39,8 @@ public enum DownloadEvent: Sendable {
     public var download: QueuedDownload.ID? {
         switch self {
         case .started(let download, _), .responded(let download, _, _), .received(let download, _),
-            .retrying(let download, _, _), .paused(let download), .released(let download), .named(let download, _):
+            .retrying(let download, _, _), .failedOver(let download, _, _), .paused(let download),
+            .released(let download), .named(let download, _):
             download
         case .finished(let download, _): download
         }
@@ -50,7 +54,7 @@ public enum DownloadEvent: Sendable {
     var isProgress: Bool {
         switch self {
         case .started, .responded, .received, .named: true
-        case .retrying, .paused, .released, .finished: false
+        case .retrying, .failedOver, .paused, .released, .finished: false
         }
     }
 }

@@ -22,7 +22,7 @@ enum FailureScope: Sendable, Hashable {
     /// Another process, or another transfer in this one, is writing the file. The download waits, however often that happens.
     case lock
 
-    /// Whether another server may not fail.
+    /// Whether another server might succeed.
     var isOfServer: Bool {
         switch self {
         case .server, .host, .network: true

@@ -1,3 +1,4 @@
+import HTTPTypes
 import SluiceFiles
 public import SluiceHTTP
 
@@ -73,6 +74,14 @@ extension TransferError {
                     .protocolViolation, url: url, detail: detail,
                     remedy: "Download it from another server, or report the faulty ranges to the server's operator.")
             }
+    }
+
+    /// The error of a response with these fields.
+    init(_ failure: TransferFailure, of request: DownloadRequest, _ fields: HTTPFields, now: HTTPDate) {
+        self.init(failure, of: request)
+        // A date in Retry-After follows the server's clock, as its Date field does.
+        let sent = fields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
+        retryAfter = RetryPolicy.retryAfter(in: fields, now: sent)
     }
 
     static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {

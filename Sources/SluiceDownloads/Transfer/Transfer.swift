@@ -76,7 +76,9 @@ struct Transfer {
             var exchanges = TransferExchanges(transfer: self, partial: partial, existing: existing)
             do {
                 let result = try await exchanges.run()
-                if keepsServerTime, !result.isSkipped { await setTime(exchanges.modified) }
+                if keepsServerTime, !result.isSkipped {
+                    await setTime(exchanges.modified, of: exchanges.published.target)
+                }
                 return result
             } catch {
                 await exchanges.partial?.leave(after: error, using: files, request.checkpointedPlaces)
@@ -204,10 +206,9 @@ struct Transfer {
     }
 
     /// Gives the file the server's time, if the server sent one and the file system can store it. Ignores cancellation.
-    private func setTime(_ time: HTTPDate?) async {
+    private func setTime(_ time: HTTPDate?, of target: URL) async {
         guard let time else { return }
-        let (files, target) = (files, request.target)
-        await Task {
+        await Task { [files] in
             try? await files.setTimes(
                 of: target, modification: FileTime(seconds: time.secondsSince1970), followsLinks: false)
         }.value
@@ -390,17 +391,13 @@ private struct TransferExchanges {
             modified = date
         }
         do {
-            // That of an encoded body isn't the file's.
+            // The length of an encoded body isn't the length of the file.
             let isDecoded = transfer.decodesContent && TransferStateMachine.isEncoded(response.headerFields)
             return try machine.responded(
                 status: response.status, headerFields: response.headerFields,
                 contentLength: isDecoded ? nil : response.contentLength, now: now)
         } catch {
-            var failure = TransferError(error, of: transfer.request)
-            // A date in Retry-After follows the server's clock, as its Date field does.
-            let sent = response.headerFields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
-            failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: sent)
-            throw failure
+            throw TransferError(error, of: transfer.request, response.headerFields, now: now)
         }
     }
 

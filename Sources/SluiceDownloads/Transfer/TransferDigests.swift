@@ -128,10 +128,3 @@ final class TransferDigests {
         return running.finish()
     }
 }
-
-extension HTTPField.Name {
-    /// The digest of the whole file (RFC 9530, section 3).
-    static let reprDigest = Self("Repr-Digest")!
-    /// The digest of the bytes of one message (RFC 9530, section 2).
-    static let contentDigest = Self("Content-Digest")!
-}

@@ -122,11 +122,14 @@ func withMinimumRate<Value: Sendable>(
 ///
 /// - Throws: `TransferError` with the code `tookTooLong`; the errors of `body`.
 func withTimeLimit<Value: Sendable>(
-    _ limit: Duration?, of url: URL, _ body: @escaping @Sendable () async throws -> Value
+    _ limit: Duration?, clock: any Clock<Duration>, of url: URL, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     guard let limit else { return try await body() }
+    func run(_ clock: some Clock<Duration>) async throws -> Value {
+        try await withDeadline(until: clock.now.advanced(by: limit), clock: clock) { try await body() }
+    }
     do {
-        return try await withDeadline(timeout: limit) { try await body() }
+        return try await run(clock)
     } catch let exceeded as DeadlineExceeded {
         if let cause = exceeded.cause, !(cause is CancellationError) || Task.isCancelled { throw cause }
         throw TransferError(.tookTooLong, url: url, detail: "more than \(limit / .seconds(1)) s")

@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 extension StringProtocol {
     /// Whether the text consists of one or more ASCII digits (`1*DIGIT` in HTTP's grammars).
     package var isDigits: Bool {
@@ -60,4 +62,11 @@ extension StringProtocol {
         default: nil
         }
     }
+}
+
+extension HTTPField.Name {
+    /// The digest of the whole representation (RFC 9530, section 3).
+    package static let reprDigest = Self("Repr-Digest")!
+    /// The digest of one message's content, which a message with other bytes must not have (RFC 9530, section 2).
+    package static let contentDigest = Self("Content-Digest")!
 }

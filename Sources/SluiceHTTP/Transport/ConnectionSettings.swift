@@ -30,8 +30,8 @@ public struct ConnectionSettings: Sendable, Hashable {
         case http1
         /// HTTP/2 for `https` URLs if the server and libcurl have it, and HTTP/1.1 otherwise.
         ///
-        /// Exchanges with one server share a connection (two on several processors), which saves a TLS handshake for each, and suits many
-        /// small files. It costs:
+        /// Exchanges with one server share a connection (two on several processors), which saves a TLS handshake for each. It
+        /// costs:
         ///
         /// - Memory: while a reader is slower than the network, up to 32 MiB arrive for each exchange and are kept. With HTTP/1.1, the
         ///   system's buffers and ``HTTPTransport/Configuration/bufferSize`` are the limit.

@@ -90,7 +90,7 @@ import Testing
                     events.note("retrying")
                     delays.note(delay)
                 case .finished: events.note("finished")
-                case .responded, .received, .paused, .released, .named: break
+                case .responded, .received, .failedOver, .paused, .released, .named: break
                 }
             }
             #expect(summary.doneCount == 1 && summary.retryCount == 3)

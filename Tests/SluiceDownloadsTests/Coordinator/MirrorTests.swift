@@ -49,8 +49,9 @@ import Testing
         var result: DownloadSummary.Result
         /// The hosts of the requests.
         var hosts: [String?]
-        /// The hosts of the failed attempts, and the delays after them.
-        var failures: [(host: String?, code: TransferError.Code, delay: Duration)]
+        /// The hosts of the failed attempts, and whether a mirror followed at once.
+        var failures: [(host: String?, code: TransferError.Code, isFailover: Bool)]
+        var retryCount: Int
         var content: Data?
     }
 
@@ -67,15 +68,18 @@ import Testing
             change(&request)
             var settings = configuration ?? .init(circuitBreaker: nil, durability: .none)
             settings.retries = RetryPolicy(maximumRetries: retries)
-            let failures = Recorder<(host: String?, code: TransferError.Code, delay: Duration)>()
+            let failures = Recorder<(host: String?, code: TransferError.Code, isFailover: Bool)>()
             let summary = try await ListDownloader(transport: transport, configuration: settings).run([request]) {
-                if case .retrying(_, let error, let delay) = $1 {
-                    failures.note((error.url.host(), error.code, delay))
+                switch $1 {
+                case .retrying(_, let error, _): failures.note((error.url.host(), error.code, false))
+                case .failedOver(_, let error, _): failures.note((error.url.host(), error.code, true))
+                default: break
                 }
             }
             return Outcome(
                 result: summary.results[0], hosts: transport.requests.map { $0.url.host() },
-                failures: failures.values, content: try? Data(contentsOf: request.target))
+                failures: failures.values, retryCount: summary.retryCount,
+                content: try? Data(contentsOf: request.target))
         }
     }
 
@@ -92,7 +96,8 @@ import Testing
             [Self.first: [Self.failures[index]], Self.second: [Self.response()]], retries: 0)
         #expect(outcome.content == Self.content)
         #expect(outcome.hosts == ["first.example", "second.example"])
-        #expect(outcome.failures.map(\.host) == ["first.example"] && outcome.failures.map(\.delay) == [.zero])
+        #expect(outcome.failures.map(\.host) == ["first.example"] && outcome.failures.map(\.isFailover) == [true])
+        #expect(outcome.retryCount == 0)
     }
 
     @Test func `names the server that sent wrong bytes, and none of them get a name`() async throws {
@@ -124,7 +129,7 @@ import Testing
     @Test func `retries only those that may still work, as often as any download`() async throws {
         let outcome = try await Self.download([Self.second: [Self.status(.serviceUnavailable)]], retries: 2)
         #expect(outcome.hosts.map { $0?.prefix(1) } == ["f", "s", "t", "s", "s"])
-        #expect(outcome.failures.map { $0.delay > .zero } == [false, false, true, true])
+        #expect(outcome.failures.map(\.isFailover) == [true, true, false, false] && outcome.retryCount == 2)
         guard case .failed(let error) = outcome.result else {
             Issue.record("\(outcome.result)")
             return

@@ -197,11 +197,11 @@ import Testing
 
     @Test func `without durability, a record counts until the next boot`() throws {
         let stamp = FileStamp(size: 1, seconds: 2, nanoseconds: 3, inode: 4)
-        var record = Record(resource: "r", time: 5, file: .init(stamp: stamp, boot: "this boot"))
+        var record = DownloadRecord(resource: "r", time: 5, file: .init(stamp: stamp, boot: "this boot"))
         record.isBegun = true
-        let read = Record.read(Data(record.lines(of: "a")), notBefore: 0)
+        let read = DownloadRecord.read(Data(record.lines(of: "a")), notBefore: 0)
         #expect(read == ["a": record])
-        #expect(Record.read(Data(record.lines(of: "a")), notBefore: 6).isEmpty)
+        #expect(DownloadRecord.read(Data(record.lines(of: "a")), notBefore: 6).isEmpty)
     }
 
     // MARK: Hostile directories
@@ -255,16 +255,17 @@ import Testing
     }
 
     @Test func `lines that another version or somebody else wrote are skipped`() {
-        let good = Record(resource: "r", time: 1, isBegun: true).lines(of: "a")
+        let good = DownloadRecord(resource: "r", time: 1, isBegun: true).lines(of: "a")
         for line in [
             "", "\t\t\t\t.", "done\t1\tr\t1\t2\t3\t4\t-\t-\t../b\t.", "done\t1\tr\t-\t2\t3\t4\t-\t-\tb\t.",
             "done\t99999999999999999999\tr\t1\t2\t3\t4\t-\t-\tb\t.", "begun\t1\tr\t/etc/passwd\t.", "new\t1\tr\tb\t.",
             "begun\t1\tr\tb", "begun\t1\tr\tb\t.\t", "begun\t1\tr\t\u{1}\t.", "begun\t1\tr\t.hidden\t.",
         ] {
             let bytes: [UInt8] = Array(line.utf8) + [10] + good + [10, 0xFF, 0xFE, 10]
-            #expect(Array(Record.read(Data(bytes), notBefore: 0).keys) == ["a"], "\(line)")
+            #expect(Array(DownloadRecord.read(Data(bytes), notBefore: 0).keys) == ["a"], "\(line)")
         }
-        let odd = Record.read(Data("done\t1\tr\t-5\t-9223372036854775808\t-1\t0\tx\ty\tb\t.\n".utf8), notBefore: 0)
+        let odd = DownloadRecord.read(
+            Data("done\t1\tr\t-5\t-9223372036854775808\t-1\t0\tx\ty\tb\t.\n".utf8), notBefore: 0)
         #expect(odd["b"]?.file?.validator == nil)
     }
 
@@ -316,7 +317,7 @@ import Testing
             let request = try scene.request("/10")
             try await scene.run([request])
             let file = try scene.recordFile
-            let line = Record(resource: "r", time: FileTime.now.seconds, isBegun: true).lines(of: "other")
+            let line = DownloadRecord(resource: "r", time: FileTime.now.seconds, isBegun: true).lines(of: "other")
             let handle = try FileHandle(forWritingTo: file)
             try handle.seekToEnd()
             for _ in 0..<2000 { try handle.write(contentsOf: Data(line)) }

@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test func `each attempt has the configuration's header fields and cookies`() async throws {
+        let url = try #require(URL(string: "https://a.example/file"))
+        let transport = ScriptedTransport([url: [.response(status: .serviceUnavailable), .response(body: [Data([1])])]])
+        let jar = CookieJar()
+        var configuration = DownloadCoordinator.Configuration(retries: RetryPolicy(maximumRetries: 1))
+        configuration.headerFields = { [.authorization: $0.url.host() ?? ""] }
+        configuration.cookies = { _ in jar }
+        let time = VirtualTime()
+        let downloads = ListDownloader(transport: transport, configuration: configuration).coordinator(time: time)
+        let stream = Task { try await downloads.stream(url) { _ in } }
+        try await time.sleeper(until: .seconds(3600))
+        time.advance(by: .seconds(3600))
+        #expect(try await stream.value == 1)
+        #expect(transport.requests.map { $0.headerFields[.authorization] } == ["a.example", "a.example"])
+        #expect(transport.requests.allSatisfy { $0.cookies === jar })
+    }
+
     @Test func `a failure is retried until the first bytes have been passed on`() async throws {
         for (failures, isBegun) in [(1, false), (1, true)] {
             try await downloading { request in

@@ -95,9 +95,13 @@ import Testing
             return .file(Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 600_000 : nil)
         } during: { downloader, origin, directory in
             var downloader = downloader
+            let time = VirtualTime()
             let request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             downloader.configuration.maximumTime = .milliseconds(500)
-            let first = try await downloader.run([request]).results[0]
+            let first = try await downloader.coordinator(time: time).download([request]) { _, event in
+                // Everything that the server sends has arrived.
+                if case .received(_, 600_000) = event { time.advance(by: .milliseconds(500)) }
+            }.results[0]
             guard case .failed(let error) = first else {
                 Issue.record("\(first)")
                 return

@@ -58,6 +58,28 @@ import Testing
         #expect(Set(names) == ["€.txt", "other"])
     }
 
+    @Test(arguments: ["/small", "/large"])
+    func `gets the server's time, and a file with the request's name keeps its own`(target: String) async throws {
+        try await downloading { request in
+            let response =
+                request.target == "/small"
+                ? OriginResponse(body: [1]) : .file(Self.large, etag: "\"v\"", request: request)
+            return response.adding([
+                .contentDisposition: "attachment; filename=x", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
+            ])
+        } during: { downloader, origin, directory in
+            let request = DownloadRequest(try URL(fetchable: origin.url(target)), to: directory)
+            try Data("old".utf8).write(to: request.target)
+            let before = try await FileIO.shared.status(of: request.target)?.modificationTime
+            var downloader = downloader
+            (downloader.configuration.takesServerNames, downloader.configuration.keepsServerTime) = (true, true)
+            #expect(try await downloader.run([request]).doneCount == 1)
+            let named = try await FileIO.shared.status(of: directory.appending(path: "x"))
+            #expect(named?.modificationTime == FileTime(seconds: 784_111_777))
+            #expect(try await FileIO.shared.status(of: request.target)?.modificationTime == before)
+        }
+    }
+
     @Test(
         arguments: [
             ("attachment; filename=\"../../etc/passwd\"", "passwd"), ("attachment; filename=\"/etc/shadow\"", "shadow"),

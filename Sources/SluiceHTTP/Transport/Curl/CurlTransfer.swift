@@ -233,7 +233,7 @@ final class CurlTransfer {
         var error = TransferError(
             code, text: text.isEmpty ? nil : text, facts: facts, isProxied: !proxy.isEmpty,
             url: exchange.request.url)
-        // libcurl keeps at most 64 MiB of a body that it decodes.
+        // libcurl keeps at most 64 MiB of a body that it decodes. 100 is CURLE_TOO_LARGE, which headers before 8.6 lack.
         if code == CURLE_OUT_OF_MEMORY || code == CURLcode(100), exchange.request.decodesContent, arrived > 0 {
             error = expandedTooMuch
         }

@@ -18,10 +18,11 @@ public import Foundation
 
 /// The cookies of one user: servers set them, and requests send them back (RFC 6265).
 ///
-///     let jar = try CookieJar(netscape: String(contentsOf: file, encoding: .utf8))
+///     let text = String(decoding: try await Data(asyncContentsOf: file), as: UTF8.self)
+///     let jar = try CookieJar(netscape: text)
 ///     let transport = HTTPTransport(configuration: .init(cookies: jar))
 ///     // … requests …
-///     try Data(jar.netscapeText.utf8).write(to: file)
+///     try await Data(jar.netscapeText.utf8).asyncWrite(to: file, options: .init(permissions: 0o600))
 ///
 /// A cookie goes only to the servers that its domain, path and `Secure` attribute allow, also after a redirect. All requests with a jar share
 /// its cookies, even if they run concurrently, in several transports. Give each user a jar of their own.
@@ -102,9 +103,13 @@ public final class CookieJar: Sendable {
     private var allLines: [String] {
         let list = csluice_cookies_list(storage)
         defer { curl_slist_free_all(list) }
-        return sequence(first: list) { $0?.pointee.next }.prefix { $0 != nil }.compactMap { item in
-            item?.pointee.data.flatMap { String(validatingCString: $0) }
+        var lines: [String] = []
+        var next = list
+        while let item = next?.pointee {
+            if let line = String(validatingCString: item.data) { lines.append(line) }
+            next = item.next
         }
+        return lines
     }
     #else
     /// Whether the list of public suffixes is known, so that a server can't set a cookie for all servers below `co.uk`.
