@@ -339,6 +339,17 @@ import Testing
                 _ = try await place.coordinator(configuration).download([request(&values, in: place.directory)])
             }
         },
+        inPlace("DownloadVerifier.verify(_:onFinding:)") { place, values in
+            let name = values.text().replacing("/", with: "")
+            try? values.bytes().withUnsafeBytes {
+                try Data($0).write(to: place.directory.appending(path: "SHA256SUMS"))
+            }
+            try? Data(values.bytes()).write(to: place.directory.appending(path: name))
+            // A text may name the root of the file system.
+            let other = values.url()
+            _ = try await DownloadVerifier(records: DownloadRecords(in: place.directory)).verify(
+                [place.directory, other.isFileURL ? place.directory : other])
+        },
         inPlace("DownloadCoordinator.Limits.init(total:perHost:perUser:)") { place, values in
             let limits = DownloadCoordinator.Limits(
                 total: values.int(from: 1), perHost: values.one(of: [nil, values.int(from: 1)]),

@@ -39,6 +39,9 @@ struct GetCommand: ConsoleCommand {
                 sluice get --auth @password.txt -H 'Accept-Language: en' https://example.com/a.mp3
               Download files and verify them:
                 sluice get -i list.txt --checksum-file SHA256SUMS
+              Store checksums with the files, and verify them months later:
+                sluice get --xattr -i list.txt -d music
+                sluice verify music
               Pass a file on to another program, without storing it:
                 sluice get -o - https://example.com/a.tar.gz | tar xz
               Run a program for each file that was downloaded:
@@ -188,7 +191,8 @@ struct GetCommand: ConsoleCommand {
             ("-d", directory != nil), ("-i", !lists.isEmpty), ("--db", db != nil),
             ("--checksum-file", !checksumFile.isEmpty), ("--overwrite", transfers.overwrite),
             ("--no-clobber", transfers.noClobber), ("--newer", transfers.isNewer),
-            ("--remote-time", transfers.remoteTime), ("--compressed", transfers.compressed),
+            ("--remote-time", transfers.remoteTime), ("--xattr", transfers.xattr),
+            ("--compressed", transfers.compressed),
             ("--content-disposition", contentDisposition), ("--progress json", transfers.progress == .json),
             ("--on-complete", onComplete != nil), ("--dry-run", dryRun), ("--mirror", !mirror.isEmpty),
         ]

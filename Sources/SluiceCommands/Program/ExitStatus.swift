@@ -22,7 +22,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     /// The server answered with an error.
     case http = 8
     /// Downloaded or cached bytes differ from the expected ones. A checksum, a server's digest, `sluice demo` and
-    /// `sluice cache verify` say what to expect.
+    /// `sluice cache verify` say what to expect, and the evidence of `sluice verify`.
     case content = 9
     /// The queue's database couldn't be opened, read or written.
     case store = 10

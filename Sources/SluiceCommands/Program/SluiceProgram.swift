@@ -133,7 +133,8 @@ struct SluiceCommand: AsyncParsableCommand {
             """,
         version: SluiceVersion.current,
         subcommands: [
-            GetCommand.self, QueueCommand.self, CacheCommand.self, ShowCommand.self, DemoCommand.self,
+            GetCommand.self, QueueCommand.self, VerifyCommand.self, CacheCommand.self, ShowCommand.self,
+            DemoCommand.self,
         ])
 
     // SluiceProgram takes this option out of the arguments, wherever it is. The declaration is for the help and the completions.

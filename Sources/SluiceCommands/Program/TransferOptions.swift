@@ -45,6 +45,12 @@ struct TransferOptions: ParsableArguments {
     @Flag(help: "Give files the server's modification times (Last-Modified).")
     var remoteTime = false
 
+    @Flag(
+        help: """
+            Store each file's URL (without secrets) and its SHA-256 in the file's extended attributes, for 'sluice verify'.
+            """)
+    var xattr = false
+
     @Option(
         help: .init(
             """
@@ -182,7 +188,7 @@ struct TransferOptions: ParsableArguments {
         return TransferSettings(
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
             existing: overwrite || isNewer ? .replace : noClobber ? .skip : .fail, onlyIfNewer: isNewer,
-            keepsServerTime: remoteTime || isNewer,
+            keepsServerTime: remoteTime || isNewer, storesOrigins: xattr,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
@@ -267,6 +273,7 @@ package struct TransferSettings: Sendable {
     var existing: ExistingFile
     var onlyIfNewer: Bool
     var keepsServerTime: Bool
+    var storesOrigins = false
     var progress: ProgressStyle
     var connectTimeout: Duration
     var timeout: Duration
@@ -313,6 +320,7 @@ package struct TransferSettings: Sendable {
         configuration.minimumRate = minimumRate
         (configuration.onlyIfNewer, configuration.keepsServerTime) = (onlyIfNewer, keepsServerTime)
         configuration.decodesContent = isCompressed
+        configuration.storesOrigins = storesOrigins
         return configuration
     }
 

@@ -139,6 +139,7 @@ struct DownloadAttempt: Sendable {
             maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
             onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace
                 && !configuration.takesServerNames,
+            storesOrigin: configuration.storesOrigins,
             pace: { [host = job.host] count in
                 let before = engine.core.timing.now()
                 try await engine.core.bandwidth.pass(count, from: host)

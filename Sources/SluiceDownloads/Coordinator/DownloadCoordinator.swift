@@ -118,6 +118,13 @@ public final class DownloadCoordinator: Sendable {
         /// of the same size that isn't newer, the existing file counts as skipped. Set ``keepsServerTime`` too, so that later runs compare the
         /// server's times with each other, and not with the clock of this machine. A request with a checksum is compared with that instead.
         public var onlyIfNewer = false
+        /// Whether a file's extended attributes get its URL (`user.xdg.origin.url`) and its checksum (`user.sluice.digest`), so that a
+        /// ``DownloadVerifier`` can verify it later. The default is `false`.
+        ///
+        /// The URL has no user name, password, query or fragment. The checksum is the request's, or else the file's SHA-256, which is computed
+        /// while the bytes arrive. File systems without extended attributes store nothing, which isn't an error. An existing file that is
+        /// skipped gets no attributes.
+        public var storesOrigins = false
         /// The maximum age of ended downloads in the queue. Runs remove older ones in the background, once a minute.
         public var maximumHistoryAge: Duration
         /// The number of ended downloads that the queue keeps. Beyond that, runs remove the oldest ones in the background, once a minute.

@@ -122,6 +122,19 @@ public final class DownloadRecords: Sendable {
         return known
     }
 
+    /// The completed files of a directory that haven't been lost with a boot, by their names.
+    func files(in directory: URL) async -> [String: DownloadRecord.File] {
+        guard failure == nil else { return [:] }
+        do {
+            let records = try await read(try await name(of: directory))
+            let boot = files.bootIdentity
+            return records.compactMapValues(\.file).filter { $0.value.boot == nil || $0.value.boot == boot }
+        } catch {
+            note(error)
+            return [:]
+        }
+    }
+
     /// Larger files aren't read, and are replaced. A million long names have room.
     static let maximumSize = 256 << 20
 

@@ -281,11 +281,13 @@ public struct DownloadRequest: Sendable, Hashable {
     private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
 
     /// Whether another download's partial file or checkpoint could have this name, even on a file system that ignores case.
-    var hasReservedName: Bool {
+    var hasReservedName: Bool { Self.isReserved(name) }
+
+    static func isReserved(_ name: String) -> Bool {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: ".") }) else { return false }
         let upper = name.uppercased()
-        return upper.hasPrefix(Self.temporaryPrefix.uppercased())
-            || Self.companionEndings.contains { upper.hasSuffix($0.uppercased()) }
+        return upper.hasPrefix(temporaryPrefix.uppercased())
+            || companionEndings.contains { upper.hasSuffix($0.uppercased()) }
     }
 
     private var companionNames: [String] { Self.companionEndings.map(companionName) }

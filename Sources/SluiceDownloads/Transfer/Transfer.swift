@@ -53,6 +53,8 @@ struct Transfer {
     var keepsServerTime = false
     /// Whether an existing file is replaced only if the server has a newer one.
     var onlyIfNewer = false
+    /// Whether the file's URL and checksum are stored in its extended attributes.
+    var storesOrigin = false
     /// Called after bytes were written, with their number. Waits as long as the rate limits say.
     var pace: @Sendable (Int) async throws -> Void = { _ in }
     /// Called when a response contains bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
@@ -284,7 +286,9 @@ private struct TransferExchanges {
         published = transfer.request
         validator = partial?.present?.validator
         machine = TransferStateMachine(present: partial?.present, isConditional: existing != nil)
-        digests = TransferDigests(requested: transfer.request.checksum)
+        digests = TransferDigests(
+            requested: transfer.request.checksum,
+            recorded: transfer.storesOrigin ? transfer.request.checksum?.algorithm ?? .sha256 : nil)
     }
 
     mutating func run() async throws -> TransferResult {
@@ -430,11 +434,12 @@ private struct TransferExchanges {
             try await transfer.pace(batch.reduce(0) { $0 + $1.count })
         }
         _ = try machine.ended()
-        try digests.verifyFile()
+        let checksum = try digests.verifyFile()
         transfer.onPhase(.complete)
-        let options = FileWriteOptions(
+        var options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
             temporaryName: transfer.request.temporaryName)
+        options.attributes = origin(checksum).attributes
         smallBody = data
         try await data.asyncWrite(to: published.target, options: options, using: transfer.files)
         transfer.onPhase(.published)
@@ -475,9 +480,16 @@ private struct TransferExchanges {
         }
     }
 
+    /// What is stored about the file in its extended attributes.
+    private func origin(_ checksum: Checksum?) -> FileOrigin {
+        guard transfer.storesOrigin else { return FileOrigin() }
+        return FileOrigin(url: transfer.resolvedURL ?? transfer.request.url, checksum: checksum)
+    }
+
     private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
-        try digests.verifyFile()
+        let checksum = try digests.verifyFile()
         transfer.onPhase(.complete)
+        await origin(checksum).store(in: transfer.request.partialTarget, using: transfer.files)
         try await partial.publish(
             as: published.target, size: size, existing: transfer.existing == .replace ? .replace : .fail)
         transfer.onPhase(.published)

@@ -28,6 +28,8 @@ final class TransferDigests {
     }
 
     private let requested: Checksum?
+    /// The algorithm of a digest that is computed for later, whether one is expected or not.
+    private let recorded: Checksum.Algorithm?
     private var ofFile: [Expectation] = []
     private var ofMessage: Expectation?
     /// One for each algorithm that a digest of the file needs.
@@ -36,7 +38,10 @@ final class TransferDigests {
     private var count: Int64 = 0
     private var message: RunningChecksum?
 
-    init(requested: Checksum?) { self.requested = requested }
+    init(requested: Checksum?, recorded: Checksum.Algorithm? = nil) {
+        self.requested = requested
+        self.recorded = recorded
+    }
 
     // MARK: Responses
 
@@ -78,7 +83,9 @@ final class TransferDigests {
         field.flatMap { Checksum.inField($0).max { $0.bytes.count < $1.bytes.count } }
     }
 
-    private var needed: Set<Checksum.Algorithm> { Set(ofFile.map(\.checksum.algorithm)) }
+    private var needed: Set<Checksum.Algorithm> {
+        Set(ofFile.map(\.checksum.algorithm)).union(recorded.map { [$0] } ?? [])
+    }
 
     private func restart() {
         running = needed.map { RunningChecksum($0) }
@@ -107,8 +114,9 @@ final class TransferDigests {
         guard found == expected.checksum else { throw .digest(expected, found: found) }
     }
 
-    /// Call this once, when all bytes of the file have arrived.
-    func verifyFile() throws(TransferFailure) {
+    /// Call this once, when all bytes of the file have arrived. Returns the digest that is computed for later.
+    @discardableResult
+    func verifyFile() throws(TransferFailure) -> Checksum? {
         let found = running.map { $0.finish() }
         running = []
         for expected in ofFile {
@@ -117,6 +125,7 @@ final class TransferDigests {
             }
             guard same == expected.checksum else { throw .digest(expected, found: same) }
         }
+        return recorded.flatMap { recorded in found.first { $0.algorithm == recorded } }
     }
 
     /// Returns the checksum of a file's bytes.

@@ -4,7 +4,8 @@ internal import CSluiceFiles
 //
 //      1 create temporary file    in the destination's directory, so on the same file system
 //      2 write
-//      3 rights                   only if a file is replaced. Until then, only this process's user can open the temporary file
+//      3 rights                   only if a file is replaced. Until then, only this process's user can open the temporary file.
+//                                 Extended attributes that the caller wants
 //      4 sync                     depends on the durability: the bytes are on the device before the rename
 //      5 close                    reports delayed write errors (NFS, quotas) while the destination is unchanged
 //      6 rename
@@ -38,6 +39,11 @@ extension SystemInterface {
                     path, known: replaced, permissions: options.permissions.rawValue)
             {
                 try give(rights, to: temporary.descriptor, temporary.path)
+            }
+            for (name, value) in options.attributes {
+                try? setAttribute(
+                    Array(name.utf8CString), of: .descriptor(temporary.descriptor), to: value, .createOrReplace,
+                    temporary.path)
             }
             try sync(temporary.descriptor, options.durability, temporary.path)
             if !hasChosenName {

@@ -147,6 +147,9 @@ public struct FileWriteOptions: Sendable, Hashable {
     /// Other extended attributes, such as capabilities, aren't kept.
     public var permissions: FilePermissions
 
+    /// Extended attributes that the file has when it gets its name, as far as the file system can store them.
+    package var attributes: [String: Data] = [:]
+
     /// Creates options. By default the file is replaced atomically and is on the device before the call returns.
     public init(
         durability: Durability = .full, existing: ExistingFile = .replace, temporaryName: String? = nil,

@@ -251,13 +251,19 @@ package struct Redaction: Sendable {
 extension URL {
     /// The URL as text without its user name, password, query and fragment, which may contain secrets.
     public var redactedForDisplay: String {
-        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
-        let hadQuery = parts.percentEncodedQuery?.isEmpty == false
-        parts.user = nil
-        parts.password = nil
-        parts.query = nil
-        parts.fragment = nil
-        return (parts.string ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
+        let parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        let hadQuery = parts?.percentEncodedQuery?.isEmpty == false
+        return (textWithoutSecrets ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
+    }
+
+    /// The URL without its user name, password, query and fragment, as another program can read it; `nil` if it has no such text.
+    package var textWithoutSecrets: String? {
+        var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        parts?.query = nil
+        parts?.fragment = nil
+        return parts?.string
     }
 }
 
