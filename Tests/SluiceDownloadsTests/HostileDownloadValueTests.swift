@@ -204,6 +204,23 @@ import Testing
             guard request.unresolvedID == id else { fatalError("The identifier is \(request.unresolvedID ?? "nil").") }
             try check(request)
         },
+        HostileCall("Metalink.init(parsing:)") { values in
+            let text = String(decoding: values.bytes(), as: UTF8.self)
+            let file =
+                "<file name='\(text)'><size>\(values.int64())</size><url priority='\(values.int())'>\(text)</url>"
+            let start = "<metalink xmlns='urn:ietf:params:xml:ns:metalink'>"
+            for document in [text, start + file + "</file></metalink>", start + text] {
+                _ = try? Metalink(parsing: Data(document.utf8))
+            }
+        },
+        HostileCall("Metalink.requests(to:)") { values in
+            let file =
+                "<file name='\(values.one(of: ["a", "b/c"]))'><url>\(values.text())</url><url>http://a.example/</url></file>"
+            let document = "<metalink xmlns='urn:ietf:params:xml:ns:metalink'>\(file)</metalink>"
+            for request in try Metalink(parsing: Data(document.utf8)).requests(to: URL(filePath: values.text())) {
+                try check(request)
+            }
+        },
         HostileCall("DownloadRequest.isSafePath(_:)") { _ = DownloadRequest.isSafePath($0.text()) },
         HostileCall("DownloadResolution.init(url:headerFields:)") { _ = DownloadResolution(url: $0.url()).hashValue },
     ]

@@ -61,6 +61,7 @@ struct GetCommand: ConsoleCommand {
                 referer=https://example.com/
             A line can also be a JSON object with the same options:
               {"url": "https://example.com/a.mp3", "out": "song.mp3", "header": ["Accept: audio/*"]}
+            A Metalink file (RFC 5854, usually NAME.meta4) is recognized by its contents: it has names, checksums and mirrors.
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
@@ -96,7 +97,8 @@ struct GetCommand: ConsoleCommand {
 
     @Option(
         name: [.customShort("i"), .customLong("input")],
-        help: .init("A file that lists URLs, or - for standard input. Repeatable.", valueName: "list"))
+        help: .init(
+            "A file that lists URLs, or a Metalink file; - for standard input. Repeatable.", valueName: "list"))
     var lists: [String] = []
 
     @Option(
@@ -320,6 +322,7 @@ private struct GetRun: Sendable {
         let cookies = options.requests.cookieFile.map { CookieFiles($0, separatesUsers: false) }
         let jar = try await cookies?.jar(of: nil)
         let plan = try await GetPlan(options)
+        if options.transfers.progress != .none { for note in plan.notes { await console.report(note) } }
         let names = plan.requests.map(\.name)
         let served = options.takesServerNames ? QueueNames() : nil
         if let served { for (index, name) in names.enumerated() { served[index] = name } }

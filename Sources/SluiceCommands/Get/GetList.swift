@@ -36,6 +36,8 @@ struct GetList: Sendable, Equatable {
         var referer: String?
         /// Other URLs of the file.
         var mirrors: [String] = []
+        /// The file's directory below that of the downloads, which is safe.
+        var path: String?
         /// The file and line of the URL: `list.txt:12`.
         var place: String
     }
@@ -43,6 +45,8 @@ struct GetList: Sendable, Equatable {
     var entries: [Entry] = []
     /// One line for each problem.
     var problems: [String] = []
+    /// What is left out and matters, one line each.
+    var notes: [String] = []
 
     /// `name` is the name of the list in messages.
     init(_ text: String, name: String) {
@@ -55,6 +59,22 @@ struct GetList: Sendable, Equatable {
         }
         if let entry = reader.finish() { entries.append(entry) }
         problems = reader.takeProblems()
+    }
+
+    /// Reads a Metalink document, whose files are entries like any others.
+    init(metalink data: Data, name: String) {
+        do throws(Metalink.Invalid) {
+            let metalink = try Metalink(parsing: data)
+            entries = metalink.files.map { file in
+                Entry(
+                    url: file.urls[0].absoluteString, name: file.name, checksum: file.checksum?.description,
+                    mirrors: file.urls.dropFirst().map(\.absoluteString), path: file.path.isEmpty ? nil : file.path,
+                    place: "\(name): '\(file.name)'")
+            }
+            notes = metalink.notes.map { "Note: \(name): \($0)" }
+        } catch {
+            problems = ["\(name):\(error.line): \(error.message) \(error.remedy)"]
+        }
     }
 }
 

@@ -12,6 +12,8 @@ import Foundation
 /// The requests of `sluice get`, from its arguments and lists. All are checked before the first download starts.
 struct GetPlan: Sendable {
     var requests: [DownloadRequest] = []
+    /// What the lists contain that is left out and matters, one line each.
+    private(set) var notes: [String] = []
 
     /// The number of problems that are shown. Any others are only counted.
     private static let shownProblems = 20
@@ -21,9 +23,10 @@ struct GetPlan: Sendable {
         var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
         var problems: [String] = []
         for list in options.lists {
-            let parsed = GetList(try await Self.read(list, files), name: list == "-" ? "standard input" : list)
+            let parsed = try await Self.read(list, files)
             entries += parsed.entries
             problems += parsed.problems
+            notes += parsed.notes
         }
         if let name = options.output {
             if entries.count == 1 {
@@ -77,7 +80,9 @@ struct GetPlan: Sendable {
         maker.checksums = try await ChecksumFile.read(options.checksumFiles, using: files)
         for entry in entries {
             if options.takesServerNames, entry.name != nil {
-                problems.append("\(entry.place): out= and --content-disposition can't be combined. Use only one.")
+                problems.append(
+                    "\(entry.place): A name in a list (out=) and --content-disposition can't be combined. Use only one."
+                )
                 continue
             }
             do throws(RequestMaker.Problem) {
@@ -104,7 +109,8 @@ struct GetPlan: Sendable {
     /// The maximum size of a list in bytes. It is enough for a million long URLs, and stops reading from a device that never ends.
     static let listLimit = 256 << 20
 
-    private static func read(_ list: String, _ files: FileIO) async throws -> String {
+    private static func read(_ list: String, _ files: FileIO) async throws -> GetList {
+        let name = list == "-" ? "standard input" : list
         let data: Data
         do {
             data = try await InputFile.read(list, limit: listLimit, using: files)
@@ -114,9 +120,10 @@ struct GetPlan: Sendable {
         } catch let error as FileError {
             throw CommandFailure(.localFile, "-i \(list): \(error)")
         }
+        if Metalink.isXML(data) { return GetList(metalink: data, name: name) }
         guard let text = String(validating: data, as: UTF8.self) else {
             throw CommandFailure(.usage, "-i \(list): The list isn't UTF-8 text. Save it as UTF-8.")
         }
-        return text
+        return GetList(text, name: name)
     }
 }

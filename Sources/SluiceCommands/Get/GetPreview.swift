@@ -15,6 +15,7 @@ struct GetPreview: Sendable {
 
     func run() async throws -> ExitStatus {
         let plan = try await GetPlan(options)
+        for note in plan.notes { await console.report(note) }
         var configuration = options.transfers.coordinator
         configuration.records = options.records.map { DownloadRecords(in: $0) }
         let downloads = DownloadCoordinator(configuration: configuration)

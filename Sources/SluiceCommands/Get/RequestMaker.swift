@@ -132,8 +132,10 @@ struct RequestMaker {
                     "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
                     + "characters, and choose the directory with \(directoryOption).\(help)")
         }
+        var path = entry.directory ?? directory
+        if let below = entry.path { path += (path.isEmpty || path.hasSuffix("/") ? "" : "/") + below }
         do throws(Problem) {
-            switch try parent(entry.directory ?? directory, option: entry.directory == nil ? "-d" : "dir=") {
+            switch try parent(path, option: entry.directory == nil ? "-d" : "dir=") {
             case .absolute(let parent):
                 return DownloadRequest(url, to: parent, name: entry.name, user: entry.user)
             case .relative(let path):

@@ -30,7 +30,7 @@ struct QueueAddCommand: ConsoleCommand {
             With a database file, the queue stores the absolute path of each directory. In a PostgreSQL queue, a relative directory \
             stays relative, and any worker downloads the file; a file with an absolute directory is downloaded only on this machine.
 
-            A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it. The user of a line \
+            A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it, or a Metalink file. The user of a line \
             (user=) takes precedence over --user. The queue stores checksums (checksum=), and workers verify them. It stores no \
             header fields (header=, referer=).
 
@@ -54,7 +54,8 @@ struct QueueAddCommand: ConsoleCommand {
 
     @Option(
         name: [.customShort("i"), .customLong("input")],
-        help: .init("A file that lists URLs, or - for standard input. Repeatable.", valueName: "list"))
+        help: .init(
+            "A file that lists URLs, or a Metalink file; - for standard input. Repeatable.", valueName: "list"))
     var lists: [String] = []
 
     @Option(
@@ -146,6 +147,7 @@ private struct QueueAdd: Sendable {
             directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute, isStored: true,
             checksums: try await ChecksumFile.read(checksumFiles))
         let entries = try await QueueEntries(urls: urls, lists: lists)
+        for note in entries.notes { await console.report(note) }
         try await check(entries, maker)
         let result = try await database.withQueue(creating: true) { downloads in
             let result = try await add(entries, maker, to: downloads)
@@ -284,14 +286,23 @@ private struct QueueAdd: Sendable {
 /// The entries of arguments and lists. They can be read several times: first to check them, and then to use them.
 ///
 /// Only one line of a regular file is in memory at a time. Other inputs, such as pipes, can be read only once, so they are kept in memory.
+/// So are Metalink files.
 private struct QueueEntries: Sendable {
     private enum Source: Sendable {
         case entries([GetList.Entry])
         case file(URL, name: String)
         case bytes(Data, name: String)
+        case metalink(GetList)
     }
 
     private var sources: [Source]
+
+    /// What the lists contain that is left out and matters, one line each.
+    var notes: [String] {
+        sources.flatMap { source -> [String] in
+            if case .metalink(let list) = source { list.notes } else { [] }
+        }
+    }
 
     /// Reads pipes and other special files to their end. Doesn't open regular files.
     init(urls: [String], lists: [String], files: FileIO = .shared) async throws {
@@ -304,9 +315,12 @@ private struct QueueEntries: Sendable {
     private static func source(_ list: String, _ files: FileIO) async throws -> Source {
         do {
             let url = URL(filePath: list)
-            if list != "-", try await files.status(of: url)?.kind == .file { return .file(url, name: list) }
+            let name = list == "-" ? "standard input" : list
+            if list != "-", try await files.status(of: url)?.kind == .file, try await !isMetalink(url, files) {
+                return .file(url, name: name)
+            }
             let data = try await InputFile.read(list, limit: GetPlan.listLimit, using: files)
-            return .bytes(data, name: list == "-" ? "standard input" : list)
+            return Metalink.isXML(data) ? .metalink(GetList(metalink: data, name: name)) : .bytes(data, name: name)
         } catch let error as FileError where error.code == .limitExceeded {
             throw CommandFailure(
                 .localFile,
@@ -315,6 +329,11 @@ private struct QueueEntries: Sendable {
         } catch let error as FileError {
             throw CommandFailure(.localFile, "-i \(list): \(error)")
         }
+    }
+
+    private static func isMetalink(_ file: URL, _ files: FileIO) async throws -> Bool {
+        for try await chunk in file.chunks(using: files) { return Metalink.isXML(chunk) }
+        return false
     }
 
     /// Passes each entry to `body`, in order. Returns the first `limit` problems, one line each, and the number of the others. `body` can
@@ -334,6 +353,9 @@ private struct QueueEntries: Sendable {
                 for entry in entries { if let problem = try await body(entry) { note(problem) } }
             case .file(let url, let name): try await read(url.chunks(), name, note, body)
             case .bytes(let data, let name): try await read(Once(data: data), name, note, body)
+            case .metalink(let list):
+                for problem in list.problems { note(problem) }
+                for entry in list.entries { if let problem = try await body(entry) { note(problem) } }
             }
         }
         return (problems, hidden)

@@ -370,7 +370,8 @@ private struct VerificationSearch {
         _ file: URL, path: [String], _ knowledge: Knowledge, onlyIfListed: Bool = false
     ) async throws {
         let name = path.last ?? ""
-        if let checksum = scopes.reversed().lazy.compactMap({ $0.take(path) }).first {
+        // Each list that has the name finds the file, and the innermost one counts.
+        if let checksum = scopes.compactMap({ $0.take(path) }).last {
             try await found(FileCheck(file: file, basis: .listed(checksum)))
         } else if !onlyIfListed, !DownloadRequest.isReserved(name) {
             let record = knowledge.records[name]

@@ -38,6 +38,7 @@ func show(_ text: String) {}
 func notify(_ user: String?, about job: QueuedDownload.ID) {}
 
 let list = songs
+let data = Data()
 let requests = songs
 let state = directory
 nonisolated(unsafe) var configuration = DownloadCoordinator.Configuration()

@@ -2,3 +2,5 @@
 @testable import SluiceDownloads
 
 var transfer: Transfer { fatalError() }
+
+let bytes: [UInt8] = []
