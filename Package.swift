@@ -154,6 +154,11 @@ package.targets += [
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
     // Renders many documents in one process; see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
     .executableTarget(name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker"),
+    // The parsers of untrusted bytes, with their rules; and a program that libFuzzer drives; see Scripts/checks/fuzz.py.
+    .target(
+        name: "FuzzTargets", dependencies: ["SluiceCommands", "SluiceDownloads", "SluiceHTTP", httpTypes],
+        path: "Tests/FuzzTargets"),
+    .executableTarget(name: "FuzzWorker", dependencies: ["FuzzTargets"], path: "Tests/FuzzWorker"),
     // The engine of iOS, tvOS, watchOS and visionOS, for the transport tests.
     .target(
         name: "URLSessionOnLinux", dependencies: ["SluiceHTTP", "SluiceLock", httpTypes],
@@ -224,7 +229,7 @@ package.targets += [
         name: "SluiceCommandsTests",
         dependencies: [
             "SluiceCommands", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP",
-            "NativeMark", "LoopbackOrigin", "TestSupport", "sluice", httpTypes,
+            "NativeMark", "LoopbackOrigin", "TestSupport", "FuzzTargets", "sluice", httpTypes,
         ]),
 ]
 

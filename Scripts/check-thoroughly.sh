@@ -79,6 +79,7 @@ part "partition"            10 Scripts/checks/partition.py --require
 part "kills"                60 kills
 part "flips"                60 flips
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
+part "fuzz"                 60 Scripts/checks/fuzz.py --seed "$today" --seconds 180
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP NativeMark
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceService --explorers
 part "release build"        60 swift build -c release --static-swift-stdlib --scratch-path "$SLUICE_SCRATCH"

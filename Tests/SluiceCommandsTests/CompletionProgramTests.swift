@@ -13,7 +13,7 @@ import Testing
             (#"a b\ c \$d"#, ["a", "b c", "$d"]), (#"a "b\"c\\d\e" '\'"#, ["a", #"b"c\d\e"#, #"\"#]),
             (#"a '' "" b''c"#, ["a", "", "", "bc"]), ("a $(b) * ~ | c", ["a", "$(b)", "*", "~", "|", "c"]),
             (#"sh -c "mv \"$SLUICE_PATH\" done/""#, ["sh", "-c", #"mv "$SLUICE_PATH" done/"#]),
-            ("é 'ü'", ["é", "ü"]),
+            ("é 'ü'", ["é", "ü"]), ("'\u{301}a' b\u{301}", ["\u{301}a", "b\u{301}"]), ("'a\r\n'", ["a\r\n"]),
         ] as [(String, [String])])
     func `are split into words`(text: String, words: [String]) throws {
         #expect(try ShellWords(text).words == words)

@@ -13,8 +13,9 @@ struct ShellWords: Sendable, Equatable {
     init(_ text: String) throws(Invalid) {
         words = []
         var word: String?
-        var quote: Character?
-        var characters = text[...]
+        var quote: Unicode.Scalar?
+        // By scalars, because a quote with a combining mark is another character, but still a quote to a shell.
+        var characters = text.unicodeScalars[...]
         guard !text.utf8.contains(0) else { throw .init(message: "The command has a zero byte. Remove it.") }
         while let next = characters.popFirst() {
             switch (next, quote) {

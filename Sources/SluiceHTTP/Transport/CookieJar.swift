@@ -176,9 +176,17 @@ extension CookieJar {
             var fields = bytes.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map {
                 String(Substring($0))
             }
-            guard (6...7).contains(fields.count), !fields.prefix(6).contains("") else {
+            let prefix = fields[0].hasPrefix(httpOnly) ? httpOnly : ""
+            let dot = UInt8(ascii: ".")
+            let domain = fields[0].utf8.dropFirst(prefix.utf8.count).drop { $0 == dot }
+            // A domain with a # would be written as a comment, or as another cookie.
+            guard (6...7).contains(fields.count), !fields.prefix(6).contains(""),
+                let first = domain.first, first != UInt8(ascii: "#")
+            else {
                 throw InvalidCookies(line: number, message: "It isn't a cookie.")
             }
+            // Of several dots at the beginning, libcurl would remove one each time that it reads the cookie.
+            if fields[0].hasPrefix(prefix + "..") { fields[0] = "\(prefix).\(Substring(domain))" }
             guard fields[4].isDigits else {
                 throw InvalidCookies(line: number, message: "The time at which the cookie expires isn't a number.")
             }
@@ -187,8 +195,7 @@ extension CookieJar {
             }
             if isExpired(fields[4]) { continue }
             // The cookies of `com` would go to all servers below it.
-            let domain = fields[0].hasPrefix(httpOnly) ? fields[0].dropFirst(httpOnly.count) : fields[0][...]
-            if !domain.drop(while: { $0 == "." }).utf8.contains(UInt8(ascii: ".")) { fields[1] = "FALSE" }
+            if !domain.contains(dot) { fields[1] = "FALSE" }
             lines.append(fields.joined(separator: "\t"))
         }
         return lines

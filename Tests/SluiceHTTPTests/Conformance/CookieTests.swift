@@ -193,6 +193,13 @@ import URLSessionOnLinux
         #expect(try CookieJar(netscape: jar.netscapeText).netscapeText == jar.netscapeText)
     }
 
+    @Test(arguments: ["...a.example", "#HttpOnly_..a.example"])
+    func `with several dots before its domain is the same when it is written and read`(domain: String) throws {
+        let written = try CookieJar(netscape: "\(domain)\tTRUE\t/\tFALSE\t0\ta\tb").netscapeText
+        #expect(written.contains(".a.example\tTRUE") && !written.contains(".."))
+        #expect(try CookieJar(netscape: written).netscapeText == written)
+    }
+
     @Test(arguments: ["com", ".com", "..com", "#HttpOnly_com"])
     func `gives no cookie to all hosts below a top-level domain`(domain: String) throws {
         let jar = try CookieJar(netscape: "\(domain)\tTRUE\t/\tFALSE\t0\ta\tb")
@@ -205,7 +212,8 @@ import URLSessionOnLinux
             ("a.example\tFALSE\t/\tFALSE\tsoon\thush\tSecret", 1), ("# x\n\ta\t/\tFALSE\t0\thush\tSecret", 2),
             ("a.example\tFALSE\t/\tFALSE\t0\thush\tSec\u{0}ret", 1), ("[{\"hush\": \"Secret\"}]", 1),
             ("a.example\tFALSE\t/\tFALSE\t0\ta\tb\thush", 1), ("a.example FALSE / FALSE 0 hush Secret", 1),
-            ("a.example\tFALSE\t/\tFALSE\t-1\thush\tSecret", 1),
+            ("a.example\tFALSE\t/\tFALSE\t-1\thush\tSecret", 1), (".\tTRUE\t/\tFALSE\t0\thush\tSecret", 1),
+            ("#HttpOnly_.\tTRUE\t/\tFALSE\t0\thush\tSecret", 1), (".#HttpOnly_a.b\tTRUE\t/\tFALSE\t0\thush\tSecret", 1),
         ] as [(String, Int)])
     func `that isn't valid is an error that names the line, but nothing of its text`(text: String, line: Int) {
         let error = #expect(throws: CookieJar.InvalidCookies.self) { try CookieJar(netscape: text) }
