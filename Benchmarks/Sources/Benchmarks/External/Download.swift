@@ -11,9 +11,10 @@ struct Download {
     private let sluice: URL
     private let curl: URL
 
-    /// Makes the files in `directory` and serves them while `body` runs.
+    /// Makes the files in `directory` and serves them while `body` runs. With a `rate`, each connection gets at most that many MiB per second.
     static func with(
-        _ count: Int, of size: Int, in directory: URL, _ stage: Stage, _ body: (Download) async throws -> Void
+        _ count: Int, of size: Int, in directory: URL, rate: Int? = nil, _ stage: Stage,
+        _ body: (Download) async throws -> Void
     ) async throws {
         let download = Download(
             count: count, size: size, work: directory, target: directory.appending(path: "target"),
@@ -26,7 +27,7 @@ struct Download {
             try await content(index, size).asyncWrite(
                 to: root.appending(path: "\(index).bin"), options: .init(durability: .none))
         }
-        try await Nginx.serve(root, work: directory, childUsage: stage.childUsage) { port in
+        try await Nginx.serve(root, work: directory, childUsage: stage.childUsage, rate: rate) { port in
             try await download.writeLists(port: port)
             try await body(download)
         }
@@ -34,10 +35,37 @@ struct Download {
 
     // MARK: Contenders
 
-    func sluice(durability: String? = nil) async throws -> Sample {
+    func sluice(durability: String? = nil, _ options: [String] = []) async throws -> Sample {
         let level = durability.map { ["--durability", $0] } ?? []
         return try await fetch(
-            sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level)
+            sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level + options)
+    }
+
+    /// The files with their SHA-256 as a checksum list.
+    func sluiceVerifying() async throws -> Sample {
+        let sums = work.appending(path: "SHA256SUMS")
+        if try await FileIO.shared.status(of: sums) == nil {
+            let process = Process()
+            process.executableURL = try Programs.found("sha256sum")
+            process.arguments = (0..<count).map { "\($0).bin" }
+            process.currentDirectoryURL = work.appending(path: "root")
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            try await output.fileHandleForReading.readToEnd()?.asyncWrite(to: sums)
+            process.waitUntilExit()
+        }
+        return try await sluice(durability: "none", ["--checksum-file", sums.path])
+    }
+
+    func aria2cInSegments(_ count: Int) async throws -> Sample {
+        try await fetch(
+            try Programs.found("aria2c"),
+            [
+                "-q", "--no-conf", "--file-allocation=falloc", "-x", "\(count)", "-s", "\(count)", "-k", "4M", "-d",
+                target.path,
+                "-i", list.path,
+            ])
     }
 
     /// With `thenSync`, a shell runs curl and then sync(1), and the sample includes both.
@@ -61,6 +89,13 @@ struct Download {
             [
                 "-q", "--no-conf", "--file-allocation=none", "-j", "8", "-x", "1", "-d", target.path, "-i", list.path,
             ])
+    }
+
+    /// What the files take at exactly this rate, in bytes per second.
+    func atRate(_ rate: Int) -> Sample {
+        Sample(
+            operations: count, bytes: count * size, seconds: Double(count * size) / Double(rate), processorSeconds: 0,
+            peakBytes: 0)
     }
 
     /// Runs sluice without work, and counts the run as that many operations.

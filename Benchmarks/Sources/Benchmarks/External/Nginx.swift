@@ -5,13 +5,14 @@ import SluiceFiles
 enum Nginx {
     /// Serves the files in `root` on a free port while `body` runs. The server's own files are in `work`.
     ///
-    /// `childUsage` starts the server, and stops it when its standard input ends. That also happens when this process is killed.
+    /// With a `rate`, each connection gets at most that many MiB per second. `childUsage` starts the server, and stops it when its standard input ends. That also happens when this process is killed.
     static func serve(
-        _ root: URL, work: URL, childUsage: URL, _ body: (UInt16) async throws -> Void
+        _ root: URL, work: URL, childUsage: URL, rate: Int? = nil, _ body: (UInt16) async throws -> Void
     ) async throws {
         let port = try Loopback.freePort()
         let configuration = work.appending(path: "nginx.conf")
-        try await Data(text(root: root.path, work: work.path, port: port).utf8).asyncWrite(to: configuration)
+        try await Data(text(root: root.path, work: work.path, port: port, rate: rate).utf8).asyncWrite(
+            to: configuration)
         let log = work.appending(path: "error.log").path
         let server = Process()
         server.executableURL = childUsage
@@ -51,7 +52,7 @@ enum Nginx {
         throw RowFailure.leftBehind("nginx under process \(server.processIdentifier) did not stop")
     }
 
-    private static func text(root: String, work: String, port: UInt16) -> String {
+    private static func text(root: String, work: String, port: UInt16, rate: Int?) -> String {
         """
         daemon off; master_process off; pid \(work)/nginx.pid; error_log \(work)/error.log;
         events { worker_connections 1024; }
@@ -59,6 +60,7 @@ enum Nginx {
             access_log off; sendfile on; keepalive_requests 100000;
             client_body_temp_path \(work)/t1; proxy_temp_path \(work)/t2; fastcgi_temp_path \(work)/t3;
             uwsgi_temp_path \(work)/t4; scgi_temp_path \(work)/t5;
+            \(rate.map { "limit_rate \($0)m;" } ?? "")
             server { listen 127.0.0.1:\(port); root \(root); }
         }
 

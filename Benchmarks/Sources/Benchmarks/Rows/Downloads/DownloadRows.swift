@@ -4,7 +4,7 @@ import Foundation
 enum DownloadRows {
     static var all: [Row] {
         [smallFiles, smallFilesDurable, presentFiles, largeFiles]
-            + otherPeers.map { largeFiles(against: $0.name, $0.fetch) } + [memory]
+            + otherPeers.map { largeFiles(against: $0.name, $0.fetch) } + [segments, checksum, rate, memory]
     }
 
     private static let small = 16 << 10
@@ -66,6 +66,52 @@ enum DownloadRows {
             try await stage.withDirectory { directory in
                 try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: directory, stage) { download in
                     try await rounds({ try await download.sluice(durability: "none") }, { try await fetch(download) })
+                }
+            }
+        }
+    }
+
+    private static var segments: Row {
+        Row(
+            "get/1 GiB in 8 segments, 50 MiB/s per connection", .megabytesPerSecond, against: "aria2c -x8",
+            figure: .atLeast(0.97)
+        ) { stage, rounds in
+            try await stage.withDirectory { directory in
+                let size = stage.count(1024, quick: 128) << 20
+                try await Download.with(1, of: size, in: directory, rate: 50, stage) { download in
+                    try await rounds(
+                        { try await download.sluice(durability: "none", ["--segments", "8"]) },
+                        { try await download.aria2cInSegments(8) })
+                }
+            }
+        }
+    }
+
+    private static var checksum: Row {
+        Row(
+            "get/1 GiB, verified with SHA-256 while it arrives", .milliseconds, against: "the same without",
+            figure: .atMost(1.1)
+        ) { stage, rounds in
+            try await stage.withDirectory { directory in
+                try await Download.with(1, of: stage.count(1024, quick: 128) << 20, in: directory, stage) { download in
+                    try await rounds(
+                        { try await download.sluiceVerifying() },
+                        { try await download.sluice(durability: "none") })
+                }
+            }
+        }
+    }
+
+    /// 8 MB in 200 files at 2 MB/s take 4 s.
+    private static var rate: Row {
+        Row(
+            "get/200 files of 40 kB, --limit-rate 2M", .megabytesPerSecond, against: "the limit", figure: .atLeast(0.98)
+        ) { stage, rounds in
+            try await stage.withDirectory { directory in
+                try await Download.with(200, of: stage.count(40_000, quick: 10_000), in: directory, stage) { download in
+                    try await rounds(
+                        { try await download.sluice(durability: "none", ["--limit-rate", "2M"]) },
+                        { download.atRate(2_000_000) })
                 }
             }
         }
