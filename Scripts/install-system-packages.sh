@@ -32,6 +32,7 @@ checks=(
     "/usr/bin/tinyproxy tinyproxy-bin tinyproxy"
     "/usr/bin/microsocks microsocks -"
     "/usr/bin/curl curl curl"
+    "/usr/bin/wget wget wget"
     "/usr/bin/wget2 wget2 wget2"
     "/usr/bin/aria2c aria2 aria2"
     "/usr/bin/python3 python3 python3"
