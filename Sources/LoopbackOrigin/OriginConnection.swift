@@ -129,7 +129,8 @@ final class OriginConnection {
             }
         }
         pending += framed(last.dropLast())
-        let ending = framed(last.suffix(1)) + (hasBody && isChunked ? Array("0\r\n\r\n".utf8) : [])
+        let trailers = response.trailers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
+        let ending = framed(last.suffix(1)) + (hasBody && isChunked ? Array("0\r\n\(trailers)\r\n".utf8) : [])
         if !ending.isEmpty {
             try await socket.write(pending)
             pending = ending

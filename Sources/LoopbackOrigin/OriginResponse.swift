@@ -32,6 +32,8 @@ package struct OriginResponse: Sendable {
     /// The value of `Content-Length`, or `nil` to send the body chunked.
     package var announcedLength: Int?
     package var steps: [Step]
+    /// Fields after a chunked body.
+    package var trailers: HTTPFields = [:]
     package var delay: Duration
     /// Bytes that are sent instead of the head and the body, before the connection is closed (but see ``staysOpen``).
     package var verbatim: [UInt8]?

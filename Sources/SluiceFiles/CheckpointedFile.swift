@@ -16,7 +16,7 @@ package import Foundation
 /// The file stays locked from open to close, and the lock covers the checkpoint too. The caller decides what the checkpoint contains. This
 /// type guarantees that a checkpoint is replaced atomically, and only after the bytes that it describes are synced.
 ///
-/// Only one operation may run at a time, except that ``sync(_:thenStoring:)`` may run concurrently with ``append(_:)``.
+/// Only one operation may run at a time, except that ``sync(_:thenStoring:)`` may run concurrently with ``append(_:)`` and ``write(_:at:)``.
 package final class CheckpointedFile: Sendable {
     package struct Places: Sendable, Hashable {
         package var file: URL
@@ -112,6 +112,39 @@ package final class CheckpointedFile: Sendable {
     package func truncate(to size: Int64) async throws {
         try await file.io.run { [file] _ in
             try file.io.system.truncate(file.descriptor, to: size, file.path)
+        }
+    }
+
+    /// Reserves the space for a file of `size` bytes, so that ``write(_:at:)`` can write it in any order. Afterward, nothing can be appended.
+    ///
+    /// Returns `false`, and changes nothing, if the file system can't reserve space. A file with holes would be slow, and could run out of
+    /// space in the middle.
+    package func reserve(_ size: Int64) async throws -> Bool {
+        try await file.io.run { [file] _ in
+            let system = file.io.system
+            do {
+                try system.preallocate(file.descriptor, 0..<size, keepsSize: false, file.path)
+            } catch let error as FileError where error.code == .unsupported {
+                return false
+            }
+            // With O_APPEND, Linux appends even what is written at an offset (pwrite(2), "BUGS").
+            let flags = system.calls.readiness.flags(file.descriptor)
+            try system.check(flags, "read the flags of", file.path)
+            try system.check(
+                system.calls.readiness.setFlags(file.descriptor, flags & ~O_APPEND), "set the flags of", file.path)
+            return true
+        }
+    }
+
+    /// Writes all chunks at an offset, after ``reserve(_:)``. Several writes may run concurrently. After an error, some of the bytes may have
+    /// been written.
+    package func write(_ chunks: [Data], at offset: Int64) async throws {
+        try await file.io.run { [file] _ in
+            var offset = offset
+            for chunk in chunks {
+                try chunk.withUnsafeBytes { try file.io.system.write(file.descriptor, $0, at: offset, file.path) }
+                offset += Int64(chunk.count)
+            }
         }
     }
 

@@ -28,6 +28,8 @@ import Testing
         var hitsByStep: [String: Int] = [:]
         /// Requests for the rest of a file.
         var resumed = 0
+        /// Files whose segments a process continued.
+        var continued = 0
     }
 
     @Test(.timeLimit(.minutes(15)))
@@ -38,8 +40,9 @@ import Testing
         let text = Self.steps.map { "\($0) \(tally.hitsByStep[$0, default: 0])" }.joined(separator: ", ")
         print(
             "kill test: \(tally.kills) kills, \(tally.hits) with work in flight; by step: \(text), "
-                + "bytes \(tally.hitsByStep["bytes", default: 0]); \(tally.resumed) requests for the rest of a file")
-        #expect(tally.resumed > 0, "nothing was resumed")
+                + "bytes \(tally.hitsByStep["bytes", default: 0]); \(tally.resumed) requests for the rest of a file, "
+                + "\(tally.continued) files continued in segments")
+        #expect(tally.resumed > 0 && tally.continued > 0, "nothing was resumed")
         #expect(tally.kills >= 40)
         #expect(tally.hits * 10 >= tally.kills * 9, "kills that hit nothing prove nothing")
         for step in Self.steps + ["bytes"] {
@@ -54,7 +57,8 @@ import Testing
         kills.shuffle(using: &random)
         let counted = tally
         tally = try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-crash") { [kills] directory in
-            let evening = try Evening(in: directory, count: 64, seed: seed)
+            // In the later evenings, over several connections.
+            let evening = try Evening(in: directory, count: 64, seed: seed, segments: seed < 2 ? 1 : 3)
             return try await LoopbackOrigin.serve {
                 evening.answer($0)
             } during: { origin in
@@ -85,7 +89,8 @@ import Testing
                     $0.contains("-worker-")
                 }
                 #expect(left == [], "locks of workers that are gone")
-                tally.resumed += evening.resumed
+                tally.resumed += evening.resumed.requests
+                tally.continued += evening.resumed.segmented
                 return tally
             }
         }
@@ -107,6 +112,7 @@ import Testing
                 [
                     "--db", evening.database.path, "--directory", evening.files.path, "--list", lists.worker.path,
                     "--durability", durability, "--step", step, "--count", "\(count)",
+                    "--segments", "\(evening.segments)",
                 ]
             ).end()
         }
@@ -120,7 +126,7 @@ import Testing
             builtProgram("sluice"),
             [
                 "get", "--db", evening.database.path, "-d", evening.files.path, "-j", "3", "-q", "--durability", "none",
-                "-i", list.path,
+                "-i", list.path, "--segments", "\(evening.segments)", "--min-segment-size", "64k",
             ], begun: begun)
     }
 }
@@ -137,18 +143,22 @@ final class Evening: Sendable {
 
     let directory: URL
     let items: [Item]
+    /// The most connections for a file.
+    let segments: Int
     private let byName: [String: Item]
     /// The process to kill after this many more served bytes.
     private let bomb = Guarded<(pid: pid_t, bytes: Int)?>(nil)
-    private let ranges = Guarded(0)
+    private let ranges = Guarded((requests: 0, segmented: 0))
+    /// The files that each process has requested.
+    private let requested = Guarded<Set<[String]>>([])
     /// The server's request count when a job was first seen to be done.
     private let doneAt = Guarded<[String: Int]>([:])
 
     var database: URL { directory.appending(path: "queue.db") }
     var files: URL { directory.appending(path: "files", directoryHint: .isDirectory) }
 
-    init(in directory: URL, count: Int, seed: UInt64) throws {
-        self.directory = directory
+    init(in directory: URL, count: Int, seed: UInt64, segments: Int = 1) throws {
+        (self.directory, self.segments) = (directory, segments)
         var random = SeededRandom(seed: seed)
         items = (0..<count).map { number in
             let isSmall = number % 4 == 0
@@ -164,16 +174,23 @@ final class Evening: Sendable {
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
     }
 
-    /// Requests for the rest of a file so far.
-    var resumed: Int { ranges.withLock { $0 } }
+    /// The number of requests for the rest of a file so far, and of files that a process continued in segments.
+    var resumed: (requests: Int, segmented: Int) { ranges.withLock { $0 } }
 
     /// Answers slowly, and kills the process at the chosen byte.
     func answer(_ request: OriginRequest) -> OriginResponse {
         guard let item = byName[String(request.target.dropFirst())] else { return OriginResponse(status: 404) }
-        if request.headerFields[.range] != nil { ranges.withLock { $0 += 1 } }
+        let isFirst = request.headerFields[.worker].map { worker in
+            requested.withLock { $0.insert([worker, item.name]).inserted }
+        }
+        if request.headerFields[.range] != nil {
+            ranges.withLock {
+                if segments == 1 { $0.requests += 1 } else if isFirst == true { $0.segmented += 1 }
+            }
+        }
         var response = OriginResponse.file(
             item.content, etag: item.isResumable ? "\"\(item.name)\"" : nil, date: nil, request: request
-        ).inPieces(of: 60_000, pausing: .milliseconds(6))
+        ).inPieces(of: 60_000, pausing: segments == 1 ? .milliseconds(6) : .milliseconds(100))
         response.steps = response.steps.flatMap { step -> [OriginResponse.Step] in
             guard case .send(let bytes) = step else { return [step] }
             return [step, .perform { [self] in served(bytes.count) }]
@@ -247,4 +264,8 @@ final class Evening: Sendable {
         if found.count != items.count { wrong.append("\(found.count) files instead of \(items.count)") }
         return wrong
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let worker = Self("X-Worker")!
 }

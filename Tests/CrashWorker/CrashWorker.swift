@@ -38,15 +38,17 @@ struct CrashWorker {
         let failures = try await HTTPTransport.withTransport(
             configuration: .init(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
         ) { transport in
+            var configuration = DownloadCoordinator.Configuration(
+                retries: RetryPolicy(baseDelay: .zero), durability: options["durability"] == "data" ? .data : .none,
+                lease: .seconds(options.number("lease") ?? 15),
+                headerFields: { _ in [HTTPField.Name("X-Worker")!: process] })
+            configuration.segments = options.number("segments").map { .init(count: $0, minimumSize: 65_536) }
             let downloads = DownloadCoordinator(
                 store: store, transport: transport,
                 limits: DownloadCoordinator.Limits(
                     total: options.number("total") ?? 3, perHost: options.number("per-host"),
                     perUser: options.number("per-user")),
-                configuration: .init(
-                    retries: RetryPolicy(baseDelay: .zero), durability: options["durability"] == "data" ? .data : .none,
-                    lease: .seconds(options.number("lease") ?? 15),
-                    headerFields: { _ in [HTTPField.Name("X-Worker")!: process] })
+                configuration: configuration
             ) { job, phase in
                 trap.reach(name(of: phase), job)
             }

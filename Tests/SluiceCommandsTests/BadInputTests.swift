@@ -78,6 +78,15 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: ["get", "-N", "--overwrite", "{origin}/a"], status: .usage, mentions: ["--newer and --overwrite"]
         ),
         .init(
+            arguments: ["get", "--segments", "0", "{origin}/a"], status: .usage,
+            mentions: ["--segments 0", "from 1 to 64"]),
+        .init(
+            arguments: ["queue", "work", "--db", "{dir}/q.db", "--segments", "65"], status: .usage,
+            mentions: ["--segments 65", "from 1 to 64"]),
+        .init(
+            arguments: ["get", "--min-segment-size", "63k", "{origin}/a"], status: .usage,
+            mentions: ["--min-segment-size 63000", "at least 64k"]),
+        .init(
             arguments: ["get", "--min-speed", "10k", "{origin}/a"], status: .usage, mentions: ["--min-speed", "10k"]),
         .init(
             arguments: ["get", "--min-speed", "0:5", "{origin}/a"], status: .usage,

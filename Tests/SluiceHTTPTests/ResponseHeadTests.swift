@@ -18,11 +18,31 @@ import Testing
             found.first?.headerFields.map { "\($0.name.rawName)=\($0.value)" } == ["B=1", "A=x y", "b=2", "Empty="])
     }
 
-    @Test func `from informational responses and trailers are ignored`() throws {
-        let found = try heads(
-            "HTTP/1.1 103 Early Hints", "Link: </x>", "", "HTTP/1.1 404", "A: 1", "", "Trailer: 2", "")
-        #expect(found.map(\.status.code) == [404])
-        #expect(found.first?.headerFields.map(\.value) == ["1"])
+    @Test func `from informational responses are ignored, and trailers are separate`() throws {
+        let lines = ["HTTP/1.1 103 Early Hints", "Link: </x>", "", "HTTP/1.1 404", "A: 1", "", "B: 2", " 3", "C: 4"]
+        let joined = lines.prefix(6) + [lines.suffix(3).joined(separator: "\r\n") + "\r\n"]
+        for lines in [lines, lines + [""], Array(joined)] {
+            var parser = ResponseHeadParser()
+            let found = try lines.compactMap { line in
+                try Array("\(line)\r\n".utf8).withUnsafeBytes { try parser.take($0) }
+            }
+            #expect(found.map(\.status.code) == [404])
+            #expect(found.first?.headerFields.map(\.value) == ["1"])
+            #expect(try parser.finish() == [HTTPField.Name("B")!: "2 3", HTTPField.Name("C")!: "4"])
+        }
+        var cut = ResponseHeadParser()
+        _ = try Array("HTTP/1.1 200 OK\r\n".utf8).withUnsafeBytes { try cut.take($0) }
+        #expect(try cut.finish().isEmpty)
+    }
+
+    @Test func `after a 401 that is answered don't get its trailers`() throws {
+        var parser = ResponseHeadParser()
+        parser.mayStartAgain = true
+        for line in ["HTTP/1.1 401 No", "", "A: 1", "HTTP/1.1 200 OK", "B: 2", "", "C: 3"] {
+            let head = try Array("\(line)\r\n".utf8).withUnsafeBytes { try parser.take($0) }
+            if head?.status == .ok { #expect(head?.headerFields == [HTTPField.Name("B")!: "2"]) }
+        }
+        #expect(try parser.finish() == [HTTPField.Name("C")!: "3"])
     }
 
     @Test func `may fold a field`() throws {

@@ -26,6 +26,16 @@ struct TransferOptions: ParsableArguments {
             "Concurrent downloads per user (user= in a list), 1 to 1024. (default: as many as -j)", valueName: "n"))
     var perUser: Int?
 
+    @Option(
+        help: .init(
+            "Connections for each large file, 1 to 64, if the server has ranges and the host has room (--per-host).",
+            valueName: "n"))
+    var segments = 1
+
+    @Option(
+        help: .init("The smallest part of a file that gets a connection of its own, at least 64k.", valueName: "size"))
+    var minSegmentSize = ByteCount.segment
+
     @Option(help: .init("Retries of each download after temporary failures, 0 to 1000.", valueName: "n"))
     var retries = 3
 
@@ -140,9 +150,16 @@ struct TransferOptions: ParsableArguments {
         guard (1...1024).contains(jobs) else {
             throw refuse("-j \(jobs): The number of concurrent downloads must be from 1 to 1024.")
         }
-        // A download has a connection and a partial file. The process itself needs some descriptors, too.
-        if let files = ProcessTerminal.allowOpenFiles(), files < jobs * 2 + 64 {
-            let possible = (files - 64) / 2
+        guard (1...64).contains(segments) else {
+            throw refuse("--segments \(segments): The number of connections for a file must be from 1 to 64.")
+        }
+        guard minSegmentSize.bytes >= 64_000 else {
+            throw refuse("--min-segment-size \(minSegmentSize.bytes): The size must be at least 64k.")
+        }
+        // A download has its connections and a partial file. The process itself needs some descriptors, too.
+        let each = segments + 1
+        if let files = ProcessTerminal.allowOpenFiles(), files < jobs * each + 64 {
+            let possible = (files - 64) / each
             let remedy = possible < 1 ? "Raise" : "Pass -j \(possible), or raise"
             throw refuse("-j \(jobs): This process may open only \(files) files. \(remedy) the limit with ulimit -n.")
         }
@@ -191,6 +208,7 @@ struct TransferOptions: ParsableArguments {
             keepsServerTime: remoteTime || isNewer, storesOrigins: xattr,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
+            segments: segments > 1 ? .init(count: segments, minimumSize: minSegmentSize.bytes) : nil,
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
             isCompressed: compressed,
             maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,
@@ -212,6 +230,11 @@ struct TransferOptions: ParsableArguments {
         return
             "\(isScheme ? " \(scheme)://…" : ""): \(problem.prefix(1).uppercased())\(problem.dropFirst()). \(ProxySettings.remedy)"
     }
+}
+
+extension ByteCount {
+    /// The default of `--min-segment-size`.
+    fileprivate static let segment = ByteCount(argument: "4M")!
 }
 
 enum DurabilityOption: String, ExpressibleByArgument, CaseIterable {
@@ -277,6 +300,7 @@ package struct TransferSettings: Sendable {
     var progress: ProgressStyle
     var connectTimeout: Duration
     var timeout: Duration
+    var segments: DownloadCoordinator.Segments?
     var rates: Rates
     var isCompressed = false
     var maximumTime: Duration?
@@ -318,6 +342,7 @@ package struct TransferSettings: Sendable {
         (configuration.maximumRate, configuration.maximumRatePerHost) = (rates.total, rates.perHost)
         (configuration.maximumTime, configuration.maximumSize) = (maximumTime, maximumSize)
         configuration.minimumRate = minimumRate
+        configuration.segments = segments
         (configuration.onlyIfNewer, configuration.keepsServerTime) = (onlyIfNewer, keepsServerTime)
         configuration.decodesContent = isCompressed
         configuration.storesOrigins = storesOrigins

@@ -31,6 +31,7 @@ final class CoordinatorCore: Sendable {
     let observers = QueueObservers()
     let knownTargets = KnownTargets()
     let bandwidth: Bandwidth<ContinuousClock>
+    let connections: HostConnections
     /// Called at each step of each job, for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     private let state = Lock(State())
@@ -63,6 +64,9 @@ final class CoordinatorCore: Sendable {
         self.files = files
         self.timing = timing
         self.onPhase = onPhase
+        // In a shared store, the limits of the claims leave room for all segments.
+        let borrowsSegments = configuration.segments != nil && !store.isShared
+        connections = HostConnections(limit: borrowsSegments ? limits.perHost : nil)
         bandwidth = Bandwidth(
             total: configuration.maximumRate, perHost: configuration.maximumRatePerHost, clock: ContinuousClock())
     }
@@ -70,6 +74,21 @@ final class CoordinatorCore: Sendable {
     /// If a store isn't shared, nobody else can take over its jobs. If their leases expired while this process was suspended, it would run
     /// the jobs twice.
     var lease: Duration { store.isShared ? configuration.lease : .seconds(100 * 365 * 86_400) }
+
+    /// The limits of claims. See ``DownloadCoordinator/Segments``.
+    var claimLimits: DownloadCoordinator.Limits {
+        guard store.isShared, let segments = configuration.segments, let perHost = limits.perHost else { return limits }
+        var limits = limits
+        limits.perHost = max(1, perHost / segments.count)
+        return limits
+    }
+
+    /// How downloads are divided into segments. A file that was begun in segments is continued the same way, even over one connection.
+    var segments: DownloadCoordinator.Segments {
+        guard var segments = configuration.segments, !configuration.decodesContent else { return .init(count: 1) }
+        segments.count = min(segments.count, limits.perHost ?? .max, 10_000)
+        return segments
+    }
 
     /// The number of downloads that this process can run concurrently. A run creates a worker task for each.
     var places: Int { min(limits.total, 10_000) }

@@ -282,7 +282,7 @@ final class CoordinatorEngine: Sendable {
     private func claims(_ room: Int, for worker: QueueWorker, avoiding hosts: Set<String>) -> [JobClaim] {
         state.withLock { $0.wantedBatches }.filter { room > 0 || $0 != nil }.map { batch in
             JobClaim(
-                worker: worker, count: room, limits: core.limits, lease: core.lease, batch: batch,
+                worker: worker, count: room, limits: core.claimLimits, lease: core.lease, batch: batch,
                 resolves: core.resolve != nil, machine: core.store.machine, avoiding: hosts)
         }
     }

@@ -75,6 +75,12 @@ struct DownloadAttempt: Sendable {
 
     /// Runs a transfer within its limits.
     private func limited(_ resolution: DownloadResolution?) async throws -> TransferResult {
+        try await engine.core.connections.withDownload(from: job.host) {
+            try await transferred(resolution)
+        }
+    }
+
+    private func transferred(_ resolution: DownloadResolution?) async throws -> TransferResult {
         try await withTimeLimit(configuration.maximumTime, clock: engine.core.timing.clock, of: job.request.url) {
             try await withMinimumRate(
                 configuration.minimumRate, clock: engine.core.timing.clock, of: job.request.url
@@ -134,15 +140,21 @@ struct DownloadAttempt: Sendable {
             existing: configuration.existing, durability: configuration.durability,
             mayResume: mayResume && !configuration.decodesContent, decodesContent: configuration.decodesContent,
             cookies: cookies, takesServerName: configuration.takesServerNames,
-            onServerName: { engine.report(.named(download: id, file: $0)) }, verifiesTarget: verifiesTarget,
+            onServerName: { engine.report(.named(download: id, file: $0)) },
+            onWrongMirror: { mirror in
+                let detail = "Some of its bytes differ from the file's. They were replaced."
+                let error = TransferError(.digestMismatch, url: mirror, message: detail)
+                engine.report(.failedOver(download: id, error: error, mirror: resolution?.url ?? job.request.url))
+            }, verifiesTarget: verifiesTarget,
             mayBePublished: mayBePublished && !configuration.takesServerNames,
             maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
             onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace
                 && !configuration.takesServerNames,
             storesOrigin: configuration.storesOrigins,
-            pace: { [host = job.host] count in
+            segments: try await segmentPlan(for: resolution),
+            pace: { [host = job.host] count, other in
                 let before = engine.core.timing.now()
-                try await engine.core.bandwidth.pass(count, from: host)
+                try await engine.core.bandwidth.pass(count, from: other ?? host)
                 watch?.waited(for: engine.core.timing.now() - before)
             },
             onResponse: { total, resumed in
@@ -154,6 +166,24 @@ struct DownloadAttempt: Sendable {
                 engine.report(.received(download: id, receivedBytes: bytes))
             },
             onPhase: { engine.core.onPhase(id, .transfer($0)) })
+    }
+
+    /// The other URLs of the download may be on other hosts, so they get only the fields that the configuration has for them.
+    private func segmentPlan(for resolution: DownloadResolution?) async throws -> SegmentPlan {
+        var plan = SegmentPlan(limits: engine.core.segments, connections: engine.core.connections, host: job.host)
+        guard plan.limits.count > 1, !job.request.mirrors.isEmpty else { return plan }
+        let own = resolution?.url ?? job.request.url
+        for url in [job.request.url] + job.request.mirrors where url != own {
+            var asked = job.request
+            asked.url = url
+            if url.origin != job.request.url.origin { asked.headerFields = [:] }
+            asked.headerFields.append(contentsOf: try await configuration.headerFields(of: asked))
+            plan.mirrors.append(
+                .init(
+                    url: url, headerFields: asked.headerFields, cookies: try await configuration.cookies(of: asked),
+                    host: DownloadRequest.host(of: url)))
+        }
+        return plan
     }
 
     // MARK: Failures
@@ -259,7 +289,12 @@ struct DownloadAttempt: Sendable {
         }
         var random = SystemRandomNumberGenerator()
         var settled: SettledJob
-        if isTransient,
+        if isTransient, error.keptBytes >= Self.progress,
+            let delay = configuration.retries.delay(beforeRetry: 1, retryAfter: retryAfter, using: &random)
+        {
+            settled = settledJob(
+                .postponed(by: delay), .retrying(download: id, error: error, delay: delay))
+        } else if isTransient,
             let delay = configuration.retries.delay(
                 beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
         {
@@ -271,6 +306,9 @@ struct DownloadAttempt: Sendable {
         settled.settlement.host = report(on: error)
         return settled
     }
+
+    /// An attempt that has downloaded this much doesn't count as a failed one: over a bad network, a large file needs as many as it needs.
+    private static let progress: Int64 = 1 << 20
 
     /// The longest backoff that a host can ask for.
     private static let maximumParking = Duration.seconds(86_400)

@@ -43,6 +43,9 @@ public final class DownloadCoordinator: Sendable {
     public struct Configuration: Sendable {
         /// How often, and after which delays, to retry after temporary failures.
         ///
+        /// An attempt that has downloaded at least 1 MiB, which the next one continues, doesn't count, so a large file is downloaded over a
+        /// network that fails often.
+        ///
         /// A server may ask for a longer delay than `maximumRetryAfter`. In a queue, its downloads then wait for up to a day, without using
         /// up an attempt. In a list, they fail, because the caller is waiting.
         public var retries: RetryPolicy
@@ -93,6 +96,12 @@ public final class DownloadCoordinator: Sendable {
         /// A queue stores only the name in the request. So use this with a queue in memory, or know that a download that is enqueued again is
         /// downloaded again, and that a process that dies right after it published a file leaves a download that fails with `fileExists`.
         public var takesServerNames = false
+        /// How large files are downloaded over several connections, or `nil` for one connection for each file.
+        ///
+        ///     configuration.segments = .init(count: 8)
+        ///
+        /// If a server limits the rate of a connection, several are faster. See ``DownloadCoordinator/Segments``.
+        public var segments: Segments?
         /// The most bytes per second that all downloads together receive, or `nil` for no limit.
         ///
         /// While a download waits, the transport stops reading, which slows the server down. The bytes that the system and the transport
@@ -258,6 +267,7 @@ public final class DownloadCoordinator: Sendable {
         // Records know files by the names in their requests.
         if configuration.takesServerNames { configuration.records = nil }
         configuration.minimumRate?.check()
+        configuration.segments?.check()
         Self.check(configuration.maximumRate, configuration.maximumRatePerHost)
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
@@ -428,7 +438,8 @@ extension DownloadCoordinator {
     public struct Limits: Sendable, Hashable {
         /// The maximum number of running downloads. One process runs at most 10,000, even if the number is larger, such as `Int.max`.
         public var total: Int
-        /// The maximum number of running downloads from one host and port; `nil` for no limit.
+        /// The maximum number of running downloads from one host and port; `nil` for no limit. With ``Configuration/segments``, it limits their
+        /// connections.
         public var perHost: Int?
         /// The maximum number of running downloads for one user; `nil` for no limit. Requests without a user aren't counted. If a user
         /// leaves a download that others have also requested, it counts for one of them, who can then be over the limit for a while.
@@ -451,6 +462,43 @@ extension DownloadCoordinator {
                 "Each limit of a coordinator must be at least 1; total is \(total), perHost \(perHost.map(String.init) ?? "nil"), "
                     + "perUser \(perUser.map(String.init) ?? "nil")."
             )
+        }
+    }
+
+    /// How a large file is divided into segments that are downloaded concurrently.
+    ///
+    /// The file must have a strong validator and at least two segments of ``minimumSize``, and its server must accept range requests. Every
+    /// request names the validator, so bytes of two versions of a file are never mixed. A connection that has finished its segment takes
+    /// over the second half of the largest one. If one of the further connections fails, the others download its segment. An
+    /// interrupted download continues all its segments. ``DownloadRequest/mirrors`` whose files have the same validator and length are
+    /// used, too.
+    ///
+    /// ``Limits/perHost`` limits the connections to a host. The segments of a file use only those that other downloads leave free, and give
+    /// them back when another download begins. In a store that other processes share, they can't know that, so each running download
+    /// counts as ``count`` connections: with a `perHost` of 8 and 4 segments, two downloads of a host run.
+    ///
+    /// The space for the file is reserved first. If the file system can't do that, the file is downloaded over one connection. A checksum is
+    /// computed when all segments have arrived.
+    public struct Segments: Sendable, Hashable {
+        /// The most connections for one file. More than ``Limits/perHost`` has no effect.
+        public var count: Int
+        /// The size in bytes below which a segment isn't worth a connection of its own. The default is 4 MiB.
+        public var minimumSize: Int64
+
+        /// Creates the limits.
+        ///
+        /// - Precondition: `count` and `minimumSize` are at least 1.
+        public init(count: Int, minimumSize: Int64 = 4 << 20) {
+            self.count = count
+            self.minimumSize = minimumSize
+            check()
+        }
+
+        /// The properties may have changed since `init`.
+        func check() {
+            precondition(
+                count >= 1 && minimumSize >= 1,
+                "The count and the minimum size of segments must be at least 1; they are \(count) and \(minimumSize).")
         }
     }
 

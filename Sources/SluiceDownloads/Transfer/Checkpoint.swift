@@ -7,12 +7,14 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// How often a checkpoint is renewed while bytes arrive. Each renewal needs a sync, which runs concurrently with the writes.
+/// How often a checkpoint is renewed while bytes arrive: after this many bytes, or this time, whichever comes first.
 struct CheckpointPolicy: Sendable {
-    /// The number of bytes since the last checkpoint.
+    /// The limits for a checkpoint with a sync, which runs concurrently with the writes.
     var bytes: Int64 = 64 << 20
-    /// The time since the last checkpoint. Whichever limit is reached first counts.
     var interval: Duration = .seconds(5)
+    /// The limits for one without a sync, if the file is downloaded in segments. A killed process loses what arrived since then.
+    var noteBytes: Int64 = 16 << 20
+    var noteInterval: Duration = .milliseconds(250)
 }
 
 /// What is known about a partial file: where its bytes came from, the size of the whole file, and how many bytes can be trusted.
@@ -27,9 +29,12 @@ struct CheckpointPolicy: Sendable {
 ///                                          outlives a killed process
 /// same file, different or unknown boot     `synced`: what was on the disk when the checkpoint was written
 /// ```
+///
+/// A file that is downloaded in segments has its full length from the start, and the checkpoint lists what has been written
+/// (``SegmentMap``). It has a version of its own, because older programs would trust the length.
 package struct Checkpoint: Codable, Equatable {
-    /// The version of the format. Checkpoints of other versions are ignored.
-    static let currentVersion = 1
+    /// The versions of the format: without and with segments. Checkpoints of other versions are ignored.
+    static let (currentVersion, segmentedVersion) = (1, 2)
 
     var version = Checkpoint.currentVersion
     /// The digest of the requested URL; see ``digest(of:)``.
@@ -45,9 +50,19 @@ package struct Checkpoint: Codable, Equatable {
     /// The system boot during which this checkpoint was written.
     var boot: String?
     var file: FileIdentity
+    /// See ``SegmentMap/stored``; `nil` for a file that is downloaded from its start to its end.
+    var segments: [[Int64]]? {
+        didSet { version = segments == nil ? Self.currentVersion : Self.segmentedVersion }
+    }
+
+    /// The segments that an earlier transfer has downloaded; `nil` if there are none, or they can't be trusted.
+    func trustedSegments(file: FileIdentity, boot: String?) -> SegmentMap? {
+        guard file == self.file, let segments, let total else { return nil }
+        return SegmentMap(stored: segments, total: total, isSameBoot: boot != nil && boot == self.boot)
+    }
 
     func trustedBytes(size: Int64, file: FileIdentity, boot: String?) -> Int64 {
-        guard file == self.file else { return 0 }
+        guard file == self.file, segments == nil else { return 0 }
         let trusted = boot != nil && boot == self.boot ? size : min(synced, size)
         // There are more bytes than the file can have, so another program has written to it.
         if let total, trusted > total { return 0 }
@@ -66,7 +81,8 @@ extension Checkpoint {
     /// Returns `nil` if another version wrote the checkpoint, or it is inconsistent.
     init?(_ data: Data) {
         guard let found = try? JSONDecoder().decode(Checkpoint.self, from: data),
-            found.version == Self.currentVersion, found.synced >= 0, found.total.map({ $0 >= 0 }) ?? true
+            found.version == (found.segments == nil ? Self.currentVersion : Self.segmentedVersion),
+            found.synced >= 0, found.total.map({ $0 >= 0 }) ?? true
         else { return nil }
         self = found
     }

@@ -21,6 +21,9 @@ import Foundation
 ///
 /// An old checkpoint never exists next to new bytes. If there is one, its replacement is on the disk, under its name, before the first byte
 /// is written.
+///
+/// A file that is downloaded in segments has its full length from the start, and its checkpoint says which bytes have been written. So the
+/// checkpoint is also replaced between the syncs, without one: the page cache outlives a killed process.
 final class PartialFile {
     let file: CheckpointedFile
     private let durability: Durability
@@ -38,13 +41,20 @@ final class PartialFile {
     /// Whether the bytes in the file and the checkpoint belong to the same state of the server's file. False until the transfer has
     /// decided what to do with the existing bytes.
     private var isAdopted = false
+    /// The number of bytes that were there before.
+    private var adoptedBytes: Int64 = 0
     /// Whether the file has been handed over for publishing, which closes it.
     private var isClosed = false
+    /// What has been written of a file that is downloaded in segments.
+    private var segments: SegmentMap?
+    /// What had been written when the running sync began, and when the last successful one did.
+    private var (syncing, synced): (SegmentMap?, SegmentMap?)
 
     private let sync = BackgroundSync()
     private var hasSync = false
     private var lastSyncSize: Int64 = 0
     private var lastSyncTime = ContinuousClock.now
+    private var (lastNoteSize, lastNoteTime): (Int64, ContinuousClock.Instant) = (0, .now)
 
     private init(_ opened: CheckpointedFile.Opened, for transfer: Transfer) {
         file = opened.file
@@ -89,17 +99,32 @@ final class PartialFile {
         return .init(bytes: bytes, validator: validator, total: checkpoint.total)
     }
 
+    /// The segments that the transfer can continue; `nil` if there are none.
+    var presentSegments: (map: SegmentMap, validator: Validator)? {
+        guard let checkpoint, let validator = checkpoint.validator?.validator, size == checkpoint.total,
+            let map = checkpoint.trustedSegments(file: file.identity, boot: file.boot)
+        else { return nil }
+        return (map, validator)
+    }
+
     // MARK: Beginning
 
     func begin(_ validator: Validator?, total: Int64?) async throws {
+        try await begin(validator, total: total, segments: nil)
+    }
+
+    private func begin(_ validator: Validator?, total: Int64?, segments: SegmentMap?) async throws {
         try await empty()
-        isAdopted = true
+        (isAdopted, adoptedBytes) = (true, 0)
         checkpoint = nil
+        (self.segments, syncing, synced) = (segments, nil, nil)
+        var next = Checkpoint(
+            url: urlDigest, validator: validator.map { StoredValidator($0) }, total: total, synced: 0,
+            isDurable: durability != .none, boot: file.boot, file: file.identity)
+        next.segments = segments?.stored
         // Even without a validator, so that we can tell the partial file from a user's file with the same name.
         try await store(
-            Checkpoint(
-                url: urlDigest, validator: validator.map { StoredValidator($0) }, total: total, synced: 0,
-                isDurable: durability != .none, boot: file.boot, file: file.identity),
+            next,
             // If the first checkpoint gets lost, so does its file. But a checkpoint that replaces another must not get lost, because the
             // old one would reappear.
             durability: isCheckpointed ? .fullAndDirectory : .none)
@@ -117,8 +142,33 @@ final class PartialFile {
             let promisedMore = checkpoint?.isDurable == true && !renewed.isDurable
             try await store(renewed, durability: promisedMore ? .fullAndDirectory : durability)
         }
-        isAdopted = true
+        (isAdopted, adoptedBytes) = (true, offset)
         startCounting()
+    }
+
+    /// Begins a file that is downloaded in segments. Returns `false` if the file system can't reserve its space.
+    func beginSegments(of total: Int64, _ validator: Validator) async throws -> Bool {
+        // The checkpoint comes first: without the list of segments, the file's length would count.
+        try await begin(validator, total: total, segments: SegmentMap(total: total))
+        guard try await file.reserve(total) else { return false }
+        size = total
+        return true
+    }
+
+    /// Continues the segments of an earlier transfer. Returns `false` if the file system can no longer reserve space.
+    func resumeSegments(_ map: SegmentMap) async throws -> Bool {
+        guard var renewed = checkpoint else { preconditionFailure("A resumed transfer has no checkpoint.") }
+        guard try await file.reserve(map.total) else { return false }
+        segments = map
+        (renewed.segments, renewed.boot, renewed.isDurable) = (map.stored, file.boot, durability != .none)
+        if renewed != checkpoint {
+            // As in `resume(at:)`.
+            let promisedMore = checkpoint?.isDurable == true && !renewed.isDurable
+            try await store(renewed, durability: promisedMore ? .fullAndDirectory : .none)
+        }
+        (isAdopted, adoptedBytes) = (true, map.writtenBytes)
+        startCounting()
+        return true
     }
 
     /// Truncates the file. The checkpoint doesn't change, but there are no bytes left for it to vouch for.
@@ -142,9 +192,11 @@ final class PartialFile {
     }
 
     private func startCounting() {
-        lastSyncSize = size
+        lastSyncSize = writtenBytes
         lastSyncTime = .now
     }
+
+    private var writtenBytes: Int64 { segments?.writtenBytes ?? size }
 
     // MARK: Writing
 
@@ -172,16 +224,30 @@ final class PartialFile {
     }
 
     /// Starts a sync if one is due. The sync runs while more bytes arrive. Throws the error of the last sync.
-    func checkpointIfDue(in group: inout ThrowingTaskGroup<Checkpoint, any Error>) async throws {
+    ///
+    /// - Parameter written: The segments as they are now, if the file is downloaded in segments. Without a sync, they are only noted.
+    func checkpointIfDue(
+        _ written: SegmentMap? = nil, in group: inout ThrowingTaskGroup<Checkpoint, any Error>
+    ) async throws {
+        if let written { noteWritten(written) }
         // If the disk is slower than the policy, don't start a second sync.
         if hasSync {
             guard sync.hasEnded else { return }
             try await collect(from: &group)
         }
-        guard var next = checkpoint, next.validator != nil, durability != .none, size > lastSyncSize,
-            size - lastSyncSize >= policy.bytes || .now - lastSyncTime >= policy.interval
-        else { return }
-        next.synced = size
+        guard var next = checkpoint, next.validator != nil else { return }
+        let present = writtenBytes
+        guard durability != .none, present > lastSyncSize,
+            present - lastSyncSize >= policy.bytes || .now - lastSyncTime >= policy.interval
+        else { return try await noteSegmentsIfDue() }
+        if var segments {
+            syncing = segments
+            // Nobody reads this checkpoint unless the sync succeeds.
+            segments.noteSynced(segments)
+            next.segments = segments.stored
+        } else {
+            next.synced = size
+        }
         startCounting()
         hasSync = true
         sync.begin()
@@ -194,17 +260,38 @@ final class PartialFile {
     func collect(from group: inout ThrowingTaskGroup<Checkpoint, any Error>) async throws {
         while let stored = try await group.next() {
             hasSync = false
+            synced = syncing
             checkpoint = stored
             onPhase(.checkpointed)
         }
     }
 
+    /// Takes over what the connections have written so far.
+    func noteWritten(_ map: SegmentMap) {
+        segments = map
+        if let synced { segments?.noteSynced(synced) }
+    }
+
+    private func noteSegmentsIfDue() async throws {
+        guard let segments, var next = checkpoint, case let present = segments.writtenBytes, present > lastNoteSize,
+            present - lastNoteSize >= policy.noteBytes || .now - lastNoteTime >= policy.noteInterval
+        else { return }
+        next.segments = segments.stored
+        try await store(next, durability: .none)
+        (lastNoteSize, lastNoteTime) = (present, .now)
+    }
+
     // MARK: Ending
 
     /// Keeps the file and its checkpoint for a later attempt if they are usable, and removes them otherwise. Ignores cancellation.
-    func leave(after error: any Error, using files: FileIO, _ places: CheckpointedFile.Places) async {
+    ///
+    /// - Returns: The number of bytes that this transfer has added to a file that is kept.
+    func leave(after error: any Error, using files: FileIO, _ places: CheckpointedFile.Places) async -> Int64 {
+        let added = isAdopted ? writtenBytes + Int64(gatheredBytes) - adoptedBytes : 0
         let isUsable =
-            isAdopted ? checkpoint?.validator != nil && size + Int64(gatheredBytes) > 0 : present != nil
+            isAdopted
+            ? checkpoint?.validator != nil && writtenBytes + Int64(gatheredBytes) > 0
+            : present != nil || presentSegments != nil
         let isKept = isUsable && !sync.isDamaged && !Self.isDamaging(error)
         if isClosed {
             if !isKept {
@@ -214,14 +301,21 @@ final class PartialFile {
         } else if !isKept {
             await file.discard()
         } else {
-            let (isAdopted, durability, latest) = (isAdopted, durability, checkpoint)
+            let (isAdopted, durability, latest, segments) = (isAdopted, durability, checkpoint, segments)
             // If this fails, the checkpoint on the disk is still valid.
             try? await file.close(appending: gathered, durability: isAdopted ? durability : .none) { size in
-                guard isAdopted, durability != .none, var latest, size > 0 else { return nil }
-                latest.synced = size
+                guard isAdopted, var latest, size > 0 else { return nil }
+                if var segments {
+                    if durability != .none { segments.noteSynced(segments) }
+                    latest.segments = segments.stored
+                } else {
+                    guard durability != .none else { return nil }
+                    latest.synced = size
+                }
                 return latest.data
             }
         }
+        return isKept ? max(0, added) : 0
     }
 
     /// Gives the file its final name. The checkpoint stays, so that the published file can be recognized.

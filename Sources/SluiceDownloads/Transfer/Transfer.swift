@@ -41,6 +41,8 @@ struct Transfer {
     var takesServerName = false
     /// Called with the file's final URL if the server names it.
     var onServerName: (URL) -> Void = { _ in }
+    /// Called with a mirror that sent wrong bytes of a segment, when they have been replaced.
+    var onWrongMirror: (URL) -> Void = { _ in }
     /// Whether a file with the target's name may be the requested one. If it has the request's checksum, the transfer is complete.
     var verifiesTarget = false
     /// Whether an earlier attempt at this job may have published the file and died before that was recorded. If the target is that file, or
@@ -55,8 +57,11 @@ struct Transfer {
     var onlyIfNewer = false
     /// Whether the file's URL and checksum are stored in its extended attributes.
     var storesOrigin = false
-    /// Called after bytes were written, with their number. Waits as long as the rate limits say.
-    var pace: @Sendable (Int) async throws -> Void = { _ in }
+    /// How a large file is downloaded in segments.
+    var segments = SegmentPlan()
+    /// Called after bytes were written, with their number, and with the host of a segment that comes from another one. Waits as long as
+    /// the rate limits say.
+    var pace: @Sendable (_ count: Int, _ host: String?) async throws -> Void = { _, _ in }
     /// Called when a response contains bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
     let onResponse: (_ announced: Int64?, _ present: Int64) -> Void
     /// Called each time bytes arrive, with the number of bytes so far.
@@ -70,6 +75,17 @@ struct Transfer {
 
     /// - Throws: `TransferError`; `CancellationError`, after the kept bytes are on the disk as ``durability`` requires.
     func run() async throws -> TransferResult {
+        var kept: Int64 = 0
+        do {
+            return try await attempt(&kept)
+        } catch var error as TransferError {
+            error.keptBytes = kept
+            throw error
+        }
+    }
+
+    /// - Parameter kept: The number of bytes that this attempt has left for the next one.
+    private func attempt(_ kept: inout Int64) async throws -> TransferResult {
         do {
             if verifiesTarget, let result = try await resultOfVerifying() { return result }
             if mayBePublished, let result = try await resultOfEarlierAttempt() { return result }
@@ -83,7 +99,7 @@ struct Transfer {
                 }
                 return result
             } catch {
-                await exchanges.partial?.leave(after: error, using: files, request.checkpointedPlaces)
+                kept = await exchanges.partial?.leave(after: error, using: files, request.checkpointedPlaces) ?? 0
                 guard let failure = error as? FileError, failure.code == .exists else { throw error }
                 return try await result(afterNameWasTaken: failure, from: exchanges)
             }
@@ -274,6 +290,8 @@ private struct TransferExchanges {
     private(set) var smallBody = Data()
     private let digests: TransferDigests
     private var validator: Validator?
+    /// False once segments have turned out to be unusable.
+    private var usesSegments = true
     /// The file that is replaced only by a newer one.
     private let existing: FileStatus?
     /// The server's modification time of the file.
@@ -292,8 +310,10 @@ private struct TransferExchanges {
     }
 
     mutating func run() async throws -> TransferResult {
+        if let result = try await continueSegments() { return result }
         while true {
             let response = try await ask()
+            var start: Int64 = 0
             let answer = try answer(of: response)
             takeName(from: response.headerFields)
             switch answer {
@@ -304,13 +324,23 @@ private struct TransferExchanges {
                 transfer.onResponse(announced, 0)
                 digests.begin(response.headerFields)
                 if partial == nil, let announced, announced <= Transfer.smallBody {
-                    return try await storeSmall(response.body, of: announced)
+                    return try await storeSmall(response, of: announced)
                 }
                 let partial = try await openPartial()
+                if usesSegments, let announced, let validator,
+                    transfer.segments.covers(announced, validator, response.headerFields),
+                    try await partial.beginSegments(of: announced, validator)
+                {
+                    let map = SegmentMap(total: announced)
+                    if let result = try await fetch(map, response, into: partial, validator) { return result }
+                    machine = TransferStateMachine()
+                    continue
+                }
                 try await partial.begin(validator, total: announced)
                 guard try await receive(response.body, into: partial) else { continue }
             case .rest(let offset, let total):
                 try check(total)
+                start = offset
                 let partial = try await openPartial()
                 try await partial.resume(at: offset)
                 transfer.onResponse(total, offset)
@@ -330,12 +360,112 @@ private struct TransferExchanges {
             }
             let end = try machine.ended()
             try digests.verifyMessage()
+            let partial = try await openPartial()
+            var isLast = false
+            if case .complete = end { isLast = true }
+            try await digests.verifyTrailers(of: response, start..<partial.size, isLast: isLast) {
+                try await TransferDigests.checksum(
+                    $0, of: transfer.request.partialTarget, in: $1, using: transfer.files)
+            }
             if case .complete(let size) = end {
-                let partial = try await openPartial()
                 return try await publish(partial, size)
             }
         }
     }
+
+    // MARK: Segments
+
+    /// Continues the segments that an earlier transfer has left. Returns `nil` if there are none, or if they can't be continued.
+    private mutating func continueSegments() async throws -> TransferResult? {
+        guard let partial, let (map, validator) = partial.presentSegments else { return nil }
+        try check(map.total)
+        guard try await partial.resumeSegments(map) else { return nil }
+        self.validator = validator
+        transfer.onResponse(map.total, map.receivedBytes)
+        return try await fetch(map, nil, into: partial, validator)
+    }
+
+    /// Downloads the missing segments. Returns `nil` if the file has changed, and must be downloaded again from its first byte.
+    private mutating func fetch(
+        _ map: SegmentMap, _ whole: TransportResponse?, into partial: PartialFile, _ validator: Validator
+    ) async throws -> TransferResult? {
+        guard let segments = try await receive(map, whole, into: partial, validator, mirrors: true) else { return nil }
+        if whole == nil {
+            noteTime(in: segments.headerFields)
+            takeName(from: segments.headerFields)
+        }
+        let fields = whole?.headerFields ?? segments.headerFields
+        try await resumeDigests(at: map.total, fields)
+        var checksum: Checksum?
+        do {
+            checksum = try digests.verifyFile()
+        } catch {
+            guard !segments.mirrored.isEmpty else { throw error }
+            guard try await replace(segments.mirrored, of: map.total, in: partial, validator) else { return nil }
+            try await resumeDigests(at: map.total, fields)
+            checksum = try digests.verifyFile()
+        }
+        return try await publish(partial, map.total, verifiedAs: checksum)
+    }
+
+    /// Downloads what came from mirrors again, from the file's own server, and reports the mirrors that sent other bytes. Returns `false`
+    /// if the file has changed.
+    private mutating func replace(
+        _ mirrored: MirroredBytes, of total: Int64, in partial: PartialFile, _ validator: Validator
+    ) async throws -> Bool {
+        let file = transfer.request.partialTarget
+        let before = try await mirrored.checksums(in: file, using: transfer.files)
+        let map = SegmentMap(total: total, missing: mirrored.ranges)
+        guard try await partial.resumeSegments(map),
+            try await receive(map, nil, into: partial, validator, mirrors: false) != nil
+        else { return false }
+        let after = try await mirrored.checksums(in: file, using: transfer.files)
+        mirrored.mirrors(whose: before, differFrom: after).forEach(transfer.onWrongMirror)
+        return true
+    }
+
+    /// Returns `nil` if the file has changed.
+    private mutating func receive(
+        _ map: SegmentMap, _ whole: TransportResponse?, into partial: PartialFile, _ validator: Validator, mirrors: Bool
+    ) async throws -> SegmentedTransfer? {
+        let own = SegmentPlan.Source(
+            url: transfer.resolvedURL ?? transfer.request.url, headerFields: transfer.request.headerFields,
+            cookies: transfer.cookies, host: transfer.segments.host)
+        var plan = transfer.segments
+        if !mirrors { plan.mirrors = [] }
+        let segments = SegmentedTransfer(
+            map, validator, of: partial.file, from: own, plan, transport: transfer.transport, pace: transfer.pace)
+        defer { partial.noteWritten(segments.map) }
+        do {
+            try await withThrowingTaskGroup(of: Checkpoint.self) { syncs in
+                var hasReceived = false
+                try await segments.run(whole) { map in
+                    transfer.onReceived(map.receivedBytes)
+                    if !hasReceived, map.writtenBytes > 0 {
+                        hasReceived = true
+                        transfer.onPhase(.receiving)
+                    }
+                    try await partial.checkpointIfDue(map, in: &syncs)
+                }
+                try await partial.collect(from: &syncs)
+            }
+            return segments
+        } catch is SegmentedTransfer.MustStartAgain {
+            usesSegments = false
+            try await partial.empty()
+            return nil
+        } catch let refused as SegmentRefused {
+            let now = noteTime(in: refused.headerFields)
+            let error = TransferError(.status(refused.status), of: transfer.request, refused.headerFields, now: now)
+            // A server may refuse every range.
+            guard whole != nil, !error.isTransient else { throw error }
+            usesSegments = false
+            try await partial.empty()
+            return nil
+        }
+    }
+
+    // MARK: Responses
 
     /// Whether the existing file is the server's, although the server doesn't know If-Modified-Since.
     private func isUnchanged(_ announced: Int64?) -> Bool {
@@ -345,7 +475,8 @@ private struct TransferExchanges {
 
     private mutating func unchanged() async throws -> TransferResult {
         if let partial { try await partial.empty() }
-        await partial?.leave(after: CancellationError(), using: transfer.files, transfer.request.checkpointedPlaces)
+        _ = await partial?.leave(
+            after: CancellationError(), using: transfer.files, transfer.request.checkpointedPlaces)
         return await transfer.skipped(existing?.size ?? 0)
     }
 
@@ -390,10 +521,7 @@ private struct TransferExchanges {
     }
 
     private mutating func answer(of response: TransportResponse) throws -> TransferStateMachine.Answer {
-        let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
-        if let date = response.headerFields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) }) {
-            modified = date
-        }
+        let now = noteTime(in: response.headerFields)
         do {
             // The length of an encoded body isn't the length of the file.
             let isDecoded = transfer.decodesContent && TransferStateMachine.isEncoded(response.headerFields)
@@ -403,6 +531,14 @@ private struct TransferExchanges {
         } catch {
             throw TransferError(error, of: transfer.request, response.headerFields, now: now)
         }
+    }
+
+    /// Notes the file's modification time. Returns the current time.
+    @discardableResult
+    private mutating func noteTime(in fields: HTTPFields) -> HTTPDate {
+        let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
+        if let date = fields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) }) { modified = date }
+        return now
     }
 
     private mutating func openPartial() async throws -> PartialFile {
@@ -415,9 +551,10 @@ private struct TransferExchanges {
     }
 
     /// Reads a small body completely, then writes, syncs and names the file in one operation of the file pool.
-    private mutating func storeSmall(_ body: ResponseBody, of announced: Int64) async throws -> TransferResult {
+    private mutating func storeSmall(_ response: TransportResponse, of announced: Int64) async throws -> TransferResult
+    {
         var data = Data()
-        var iterator = body.makeAsyncIterator()
+        var iterator = response.body.makeAsyncIterator()
         while let batch = try await iterator.nextBatch() {
             for chunk in batch {
                 guard let received = try machine.received(chunk.count) else {
@@ -431,7 +568,7 @@ private struct TransferExchanges {
                 digests.update(chunk)
                 transfer.onReceived(received)
             }
-            try await transfer.pace(batch.reduce(0) { $0 + $1.count })
+            try await transfer.pace(batch.reduce(0) { $0 + $1.count }, nil)
         }
         _ = try machine.ended()
         let checksum = try digests.verifyFile()
@@ -471,7 +608,7 @@ private struct TransferExchanges {
                     transfer.onPhase(.receiving)
                 }
                 try await partial.checkpointIfDue(in: &syncs)
-                try await transfer.pace(batch.reduce(0) { $0 + $1.count })
+                try await transfer.pace(batch.reduce(0) { $0 + $1.count }, nil)
             }
             try await partial.flush()
             if !announced, partial.size > before { transfer.onPhase(.receiving) }
@@ -487,7 +624,12 @@ private struct TransferExchanges {
     }
 
     private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
-        let checksum = try digests.verifyFile()
+        try await publish(partial, size, verifiedAs: try digests.verifyFile())
+    }
+
+    private func publish(
+        _ partial: PartialFile, _ size: Int64, verifiedAs checksum: Checksum?
+    ) async throws -> TransferResult {
         transfer.onPhase(.complete)
         await origin(checksum).store(in: transfer.request.partialTarget, using: transfer.files)
         try await partial.publish(

@@ -16,6 +16,8 @@ import Foundation
 /// | `Repr-Digest` (RFC 9530, section 3) | the file, also in a response with a part | before the file gets its name |
 /// | `Content-Digest` (section 2) | the bytes of one response | when the response has ended |
 ///
+/// Both fields may also come after the body, as trailers. Which digest to compute is known only then, so the bytes are read again.
+///
 /// Of several digests in a field, the strongest counts. The digests of an encoded body aren't verified, because an engine may have decoded it.
 /// The bytes of an earlier attempt are read from the partial file.
 final class TransferDigests {
@@ -114,6 +116,31 @@ final class TransferDigests {
         guard found == expected.checksum else { throw .digest(expected, found: found) }
     }
 
+    /// Verifies the digests that came after the body of a response. Call this when the body has ended as announced.
+    ///
+    /// - Parameters:
+    ///   - body: The offsets of the response's bytes in the file.
+    ///   - isLast: Whether all bytes of the file have arrived.
+    ///   - read: Returns the checksum of some of the file's bytes.
+    func verifyTrailers(
+        of response: TransportResponse, _ body: Range<Int64>, isLast: Bool,
+        _ read: (Checksum.Algorithm, Range<Int64>) async throws -> Checksum
+    ) async throws {
+        let (fields, trailers) = (response.headerFields, response.trailers)
+        guard !trailers.isEmpty, [nil, "", "identity"].contains(fields[.contentEncoding]?.lowercased()) else { return }
+        let ofFile = isLast ? Self.strongest(trailers[.reprDigest]) : nil
+        let ofMessage = fields[.age] == nil ? Self.strongest(trailers[.contentDigest]) : nil
+        for (expected, source, range) in [
+            (ofFile, Expectation.Source.reprDigest, 0..<body.upperBound), (ofMessage, .contentDigest, body),
+        ] {
+            guard let expected else { continue }
+            let found = try await read(expected.algorithm, range)
+            guard found == expected else {
+                throw TransferFailure.digest(Expectation(checksum: expected, source: source), found: found)
+            }
+        }
+    }
+
     /// Call this once, when all bytes of the file have arrived. Returns the digest that is computed for later.
     @discardableResult
     func verifyFile() throws(TransferFailure) -> Checksum? {
@@ -135,5 +162,22 @@ final class TransferDigests {
         let running = RunningChecksum(algorithm)
         for try await chunk in file.chunks(using: files) { running.update(chunk) }
         return running.finish()
+    }
+
+    /// Returns the checksum of some of a file's bytes.
+    static func checksum(
+        _ algorithm: Checksum.Algorithm, of file: URL, in range: Range<Int64>, using files: FileIO
+    ) async throws -> Checksum {
+        try await file.withRandomAccessFile(using: files) { file in
+            let running = RunningChecksum(algorithm)
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let bytes = try await file.read(at: offset, upToCount: Int(min(1 << 20, range.upperBound - offset)))
+                if bytes.isEmpty { break }
+                running.update(bytes)
+                offset += Int64(bytes.count)
+            }
+            return running.finish()
+        }
     }
 }

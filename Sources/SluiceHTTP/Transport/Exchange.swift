@@ -63,6 +63,8 @@ package final class Exchange: Sendable {
 
     var timings: TransportTimings? { machine.withLock { $0.timings } }
 
+    var trailers: HTTPFields { machine.withLock { $0.trailers } }
+
     /// Ends the exchange from the reader's side. Unread bytes are dropped.
     func close(_ error: any Error) {
         let closed = machine.withLock { $0.closed(error) }
@@ -86,8 +88,8 @@ package final class Exchange: Sendable {
 
     /// Notes that the response is complete, or fails the exchange if there is no head: libcurl reports no error if the connection ends in
     /// the middle of the head.
-    package func finished(after total: Duration?) {
-        guard !machine.withLock({ $0.finished(after: total) }) else { return }
+    package func finished(after total: Duration?, trailers: HTTPFields = [:]) {
+        guard !machine.withLock({ $0.finished(after: total, trailers: trailers) }) else { return }
         failed(TransferError(.connectionClosed, url: request.url))
     }
 
@@ -156,6 +158,8 @@ final class ExchangeBody: ResponseBodySource {
 
     var timings: TransportTimings? { exchange.timings }
 
+    var trailers: HTTPFields { exchange.trailers }
+
     func nextBatch() async throws -> [Data]? {
         guard let tracer else { return try await exchange.nextBatch() }
         do {
@@ -200,6 +204,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     private var isPaused = false
     private let bufferSize: Int
     private(set) var timings: TransportTimings?
+    private(set) var trailers: HTTPFields = [:]
 
     init(bufferSize: Int) {
         self.bufferSize = bufferSize
@@ -284,11 +289,12 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
 
     /// Notes that all bytes have arrived. Returns false, and changes nothing, if the head hasn't arrived. Then the exchange must fail.
     @discardableResult
-    mutating func finished(after total: Duration?) -> Bool {
+    mutating func finished(after total: Duration?, trailers: HTTPFields = [:]) -> Bool {
         guard end == nil else { return true }
         if case .opening = phase { return false }
         end = .complete
         timings?.total = total
+        self.trailers = trailers
         return true
     }
 

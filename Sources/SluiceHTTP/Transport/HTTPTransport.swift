@@ -45,6 +45,7 @@ public import Foundation
 /// | A request without `Accept`, or with an empty ``Configuration/userAgent`` | gets `Accept: */*`, and no `User-Agent` | gets the system's fields |
 /// | ``Configuration/credentials`` | apply | the system chooses when to send them |
 /// | ``Configuration/cookies``, ``TransportRequest/cookies`` | apply | an error |
+/// | ``TransportResponse/trailers`` | yes | no |
 /// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
 /// For transfers that continue while an app is suspended (`URLSessionConfiguration.background`), use URLSession directly.

@@ -37,6 +37,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public var attempts = 1
     /// The delay that the server asked for with `Retry-After`.
     public var retryAfter: Duration?
+    /// The number of bytes that a failed download has received and kept for the next attempt.
+    package var keptBytes: Int64 = 0
 
     /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///

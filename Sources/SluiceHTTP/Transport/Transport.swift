@@ -119,6 +119,10 @@ public struct TransportResponse: Sendable {
     /// until the body has arrived, so read this property again after the end of the body.
     public var timings: TransportTimings? { body.timings }
 
+    /// The fields that the server sent after the body (RFC 9110, section 6.5). Empty until the end of the body has been read, and for transports
+    /// that don't receive them (``ScriptedTransport``, and `URLSession`).
+    public var trailers: HTTPFields { body.trailers }
+
     /// The length in bytes that `Content-Length` announces (RFC 9110, section 8.6), or `nil` if it is missing or not a number. Identical
     /// repeated values count as one; different values count as missing.
     public var contentLength: Int64? {
@@ -200,6 +204,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     var timings: TransportTimings? { reader.timings }
 
+    var trailers: HTTPFields { reader.trailers }
+
     /// The error that ``ResponseBody/collect(upTo:)`` throws if the body has more bytes than the limit.
     public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
         /// The number that was passed to ``ResponseBody/collect(upTo:)``.
@@ -243,6 +249,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         init(_ source: any ResponseBodySource) { self.source = source }
 
         var timings: TransportTimings? { source.timings }
+        var trailers: HTTPFields { source.trailers }
 
         func nextChunk() async throws -> Data? {
             while true {
@@ -272,11 +279,15 @@ public protocol ResponseBodySource: AnyObject, Sendable {
     func nextBatch() async throws -> [Data]?
     /// The durations of the exchange's steps so far, or `nil` (the default) if the transport doesn't measure them.
     var timings: TransportTimings? { get }
+    /// The fields after the body, once it has ended, or an empty collection (the default) if the transport doesn't receive them.
+    var trailers: HTTPFields { get }
 }
 
 extension ResponseBodySource {
     /// The default implementation, which returns `nil`.
     public var timings: TransportTimings? { nil }
+    /// The default implementation, which returns an empty collection.
+    public var trailers: HTTPFields { [:] }
 }
 
 // MARK: - Timings

@@ -105,6 +105,24 @@ import Testing
         #expect(delays.values.first ?? .zero >= .seconds(6.9))
     }
 
+    @Test(arguments: [(1_500_000, 1, true), (1_500_000, 0, false), (500_000, 1, false)])
+    func `an attempt that has made progress isn't counted as a retry`(
+        each: Int, retries: Int, isDone: Bool
+    ) async throws {
+        let content = bytes(6_000_000)
+        try await downloading(
+            from: { .file(content, etag: "\"v1\"", request: $0, sending: each, then: .hangUp) }, retries: retries
+        ) { downloader, origin, directory in
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
+            #expect(summary.doneCount == (isDone ? 1 : 0))
+            // The connection may break before all bytes of an attempt have arrived.
+            #expect(isDone ? origin.metrics.requests >= 4 : origin.metrics.requests == 1 + retries)
+            if isDone { #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(content)) }
+        }
+    }
+
     @Test(arguments: [
         (404, 1), (403, 1), (500, 3), (503, 3),
     ])

@@ -58,6 +58,19 @@ import Testing
         #expect(Checkpoint(Data(text.utf8)) == nil)
     }
 
+    @Test func `of segments has a version of its own, and doesn't vouch for the length of the file`() throws {
+        var segmented = checkpoint()
+        segmented.segments = [[0, 500, 200, 100], [500, 1000, 500, 500]]
+        #expect(segmented.version == 2 && Checkpoint(segmented.data) == segmented)
+        #expect(segmented.trustedBytes(size: 1000, file: Self.file, boot: "b") == 0)
+        #expect(segmented.trustedSegments(file: Self.file, boot: "b")?.writtenBytes == 200)
+        #expect(segmented.trustedSegments(file: Self.file, boot: "c")?.writtenBytes == 100)
+        #expect(segmented.trustedSegments(file: FileIdentity(device: 1, inode: 3), boot: "b") == nil)
+        // Older programs ignore version 2, and would misread this one.
+        segmented.version = 1
+        #expect(Checkpoint(segmented.data) == nil)
+    }
+
     @Test func `that is truncated, of another version or negative isn't read`() {
         let whole = checkpoint().data
         for length in 0..<whole.count { #expect(Checkpoint(whole.prefix(length)) == nil) }

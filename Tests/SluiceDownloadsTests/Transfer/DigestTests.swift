@@ -29,13 +29,16 @@ import Testing
 
     /// Downloads a file of `size` bytes whose response has these fields. Returns the error, after checking what is on the disk.
     private static func download(
-        _ size: Int, checksum: Checksum? = nil, fields: HTTPFields = [:], hasLength: Bool = true
+        _ size: Int, checksum: Checksum? = nil, fields: HTTPFields = [:], trailers: HTTPFields = [:],
+        hasLength: Bool = true
     ) async throws -> TransferError? {
         let result = Guarded<TransferError?>(nil)
         try await downloading { _ in
-            OriginResponse(
+            var response = OriginResponse(
                 headerFields: fields.merging([.eTag: "\"v1\""]), announcedLength: hasLength ? size : nil,
                 steps: [.send(content(size))])
+            response.trailers = trailers
+            return response
         } during: { downloader, origin, directory in
             var request = DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
             request.checksum = checksum
@@ -50,6 +53,45 @@ import Testing
             }
         }
         return result.withLock { $0 }
+    }
+
+    @Test(arguments: sizes) func `that comes after the body is verified`(size: Int) async throws {
+        let (right, wrong) = (Self.field(Self.content(size)), Self.field([1]))
+        for name in [HTTPField.Name.reprDigest, .contentDigest] {
+            let verified = try await Self.download(size, trailers: [name: right], hasLength: false)
+            #expect(verified == nil)
+            let refused = try await Self.download(size, trailers: [name: wrong], hasLength: false)
+            #expect(refused?.code == .digestMismatch && "\(refused!)".contains(name.rawName))
+            // An encoded body has other bytes.
+            let encoded = try await Self.download(
+                size, fields: [.contentEncoding: "x"], trailers: [name: wrong], hasLength: false)
+            #expect(encoded == nil)
+        }
+    }
+
+    @Test func `that comes after the rest of a file is verified`() async throws {
+        for (repr, content, isRight) in [
+            (Self.content, Self.content, true), ([1], Self.content, false), (Self.content, [1], false),
+        ] {
+            try await TransferScene.with { request in
+                guard request.attempt > 1 else {
+                    return .file(Self.content, etag: "\"v1\"", request: request, sending: 400_000)
+                }
+                var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
+                response.announcedLength = nil
+                let rest = content.count == 1 ? content : Array(content[400_000...])
+                response.trailers = [.reprDigest: Self.field(repr), .contentDigest: Self.field(rest)]
+                return response
+            } during: { scene in
+                await scene.leavePartial(at: 400_000)
+                do {
+                    _ = try await scene.transfer().run()
+                    #expect(isRight && scene.target(is: Self.content))
+                } catch let error as TransferError {
+                    #expect(!isRight && error.code == .digestMismatch && scene.names == [])
+                }
+            }
+        }
     }
 
     @Test(arguments: sizes, [true, false]) func `that the request names is verified`(

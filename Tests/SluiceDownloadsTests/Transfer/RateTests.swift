@@ -58,7 +58,7 @@ import Testing
         } during: { scene in
             let paced = Recorder<Int>()
             var transfer = scene.transfer()
-            transfer.pace = { paced.note($0) }
+            transfer.pace = { count, _ in paced.note(count) }
             let result = try await transfer.run()
             #expect(result.bytes == size)
             #expect(paced.values.reduce(0, +) == size)

@@ -225,7 +225,8 @@ final class CurlTransfer {
         handOver()
         guard code != CURLE_OK else {
             releaseHead()
-            return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
+            let trailers = (try? head.finish()) ?? [:]
+            return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now), trailers: trailers)
         }
         // Among other things, libcurl repeats parts of the proxy's URL.
         let text = Redaction(of: exchange.request, proxy: proxy).redacted(String(cString: errorText))

@@ -5,8 +5,8 @@ import Foundation
 #endif
 import HTTPTypes
 
-/// Parses a response head from the lines that libcurl delivers (RFC 9112, sections 4 and 5). Ignores informational heads (1xx), which
-/// come before the final head, and trailers, which come after the body.
+/// Parses a response head and trailers from the lines that libcurl delivers (RFC 9112, sections 4, 5 and 7.1.2). Ignores informational
+/// heads (1xx), which come before the final head.
 ///
 /// If libcurl answers a 401 with credentials, a second head follows the first: see ``mayStartAgain``.
 struct ResponseHeadParser {
@@ -38,9 +38,16 @@ struct ResponseHeadParser {
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
         bytes += line.count
         guard bytes <= Self.limit else { throw .size }
+        if isFinal, mayStartAgain, line.starts(with: Self.beginning) {
+            (isFinal, fields, name) = (false, [:], nil)
+        }
         if isFinal {
-            guard mayStartAgain, line.starts(with: Self.beginning) else { return nil }
-            isFinal = false
+            // While a transfer is paused, libcurl joins the lines of trailers.
+            for line in line.split(separator: 0x0A) {
+                let line = line.last == 0x0D ? line.dropLast() : line
+                if !line.isEmpty { try takeField(line) }
+            }
+            return nil
         }
         var line = line[...]
         while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
@@ -56,18 +63,30 @@ struct ResponseHeadParser {
             guard let found = Self.status(line) else { throw .status }
             if found == .switchingProtocols { throw .switching }
             status = found
-        } else if let first = line.first, first == 0x20 || first == 0x09 {
+        } else {
+            try takeField(line)
+        }
+        return nil
+    }
+
+    /// Returns the trailers, once the response has ended.
+    mutating func finish() throws(Malformed) -> HTTPFields {
+        try endField()
+        return isFinal ? fields : [:]
+    }
+
+    private mutating func takeField(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
+        if let first = line.first, first == 0x20 || first == 0x09 {
             // A folded field (section 5.2): the line break counts as a space.
             value.append(0x20)
             value += Self.trimmed(line)
         } else {
             try endField()
-            guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+            guard let colon = line.firstIndex(of: 0x3A) else { return }
             // If the name isn't a token, this is nil and the field is dropped, because no program could look it up.
             name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
             value = Array(Self.trimmed(line[(colon + 1)...]))
         }
-        return nil
     }
 
     private mutating func endField() throws(Malformed) {

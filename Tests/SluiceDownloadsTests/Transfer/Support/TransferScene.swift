@@ -31,6 +31,7 @@ struct TransferScene: Sendable {
     func transfer(
         files: FileIO = .shared, existing: ExistingFile = .fail, durability: Durability = .none,
         mayBePublished: Bool = false, checksum: Checksum? = nil, checkpoints: CheckpointPolicy = CheckpointPolicy(),
+        segments: SegmentPlan = SegmentPlan(),
         onResponse: @escaping (Int64?, Int64) -> Void = { _, _ in }, onReceived: @escaping (Int64) -> Void = { _ in },
         onPhase: @escaping (TransferPhase) -> Void = { _ in }
     ) -> Transfer {
@@ -38,7 +39,8 @@ struct TransferScene: Sendable {
         request.checksum = checksum
         return Transfer(
             request: request, transport: transport, files: files, existing: existing, durability: durability,
-            mayBePublished: mayBePublished, checkpoints: checkpoints, onResponse: onResponse, onReceived: onReceived,
+            mayBePublished: mayBePublished, checkpoints: checkpoints, segments: segments, onResponse: onResponse,
+            onReceived: onReceived,
             onPhase: {
                 phases.note($0)
                 onPhase($0)
