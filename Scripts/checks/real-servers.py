@@ -1,52 +1,75 @@
 #!/usr/bin/env python3
-"""Proves that `sluice get` logs in to real servers, keeps their cookies and decodes their files: httpbin from PyPI, and nginx.
+"""Proves that `sluice get` logs in to real servers, keeps their cookies and decodes their files: httpbin from PyPI, and nginx. Proves what it
+does when an HTTP/2 server misbehaves: `hostile_http2.py`, with h2 from PyPI.
 
     swift build --product sluice
     Scripts/checks/real-servers.py
 
-httpbin has the routes for Digest, Basic and bearer authentication, cookies, redirects and codings. It is fetched once, into .build-python.
-nginx has a directory with Basic authentication, and compresses texts. Both listen on 127.0.0.1, on ports that the system chooses, and end
+httpbin has the routes for Digest, Basic and bearer authentication, cookies, redirects and codings. Both packages are fetched once, into .build-python.
+nginx has a directory with Basic authentication, and compresses texts. All listen on 127.0.0.1, on ports that the system chooses, and end
 with the script. If a server can't be installed or isn't there, its rows are skipped with a message, unless SLUICE_REQUIRE_SERVERS is set,
-as in CI. Exits with 1 if a row has another status, another file or a secret in its output.
+as in CI. Exits with 1 if a row has another status, message or file, or a secret in its output.
 """
 import base64, contextlib, gzip, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
 
 from builds import ROOT, program
 
-HTTPBIN = "0.10.2"
-PACKAGES = ROOT / f".build-python/httpbin-{HTTPBIN}"
+HTTPBIN, HTTP2 = "httpbin==0.10.2", "h2==4.2.0"
 SERVER = "import sys; sys.path.insert(0, sys.argv[1]); from httpbin import app; from werkzeug.serving import make_server; " \
          "server = make_server('127.0.0.1', 0, app, threaded=True); print(server.server_port, flush=True); server.serve_forever()"
 SECRET = "s3cret-Word"
 TEXT = b"a line of text\n" * 100_000
 
-OK, AUTHENTICATION, HTTP = 0, 6, 8
+OK, NETWORK, AUTHENTICATION, HTTP = 0, 4, 6, 8
 
 
-def fetch_httpbin() -> bool:
-    if PACKAGES.exists():
+def packages(requirement: str) -> pathlib.Path:
+    return ROOT / f".build-python/{requirement.replace('==', '-')}"
+
+
+def fetch(requirement: str) -> bool:
+    if packages(requirement).exists():
         return True
-    unfinished = PACKAGES.with_suffix(".new")
+    unfinished = packages(requirement).with_suffix(".new")
     shutil.rmtree(unfinished, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
-           "--target", str(unfinished), f"httpbin=={HTTPBIN}"]
+           "--target", str(unfinished), requirement]
     if subprocess.run(pip).returncode != 0:
         return False
-    unfinished.rename(PACKAGES)
+    unfinished.rename(packages(requirement))
     return True
 
 
 @contextlib.contextmanager
-def httpbin():
-    server = subprocess.Popen([sys.executable, "-c", SERVER, str(PACKAGES)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def port_of(name: str, command: list[str], environment: dict[str, str] = {}):
+    """Runs a server that prints its port."""
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | environment)
     try:
         port = server.stdout.readline().strip()
         if not port:
-            sys.exit(f"httpbin did not start; it ended with {server.wait()}")
-        yield f"http://127.0.0.1:{port}"
+            sys.exit(f"{name} did not start; it ended with {server.wait()}")
+        yield port
     finally:
         server.kill()
         server.wait()
+
+
+@contextlib.contextmanager
+def httpbin():
+    with port_of("httpbin", [sys.executable, "-c", SERVER, str(packages(HTTPBIN))]) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def hostile_http2(work: pathlib.Path):
+    certificate, key = work / "certificate.pem", work / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", key,
+         "-out", certificate, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+    script = pathlib.Path(__file__).with_name("hostile_http2.py")
+    with port_of("the HTTP/2 origin", [sys.executable, str(script), str(certificate), str(key)],
+                 {"PYTHONPATH": str(packages(HTTP2))}) as port:
+        yield f"https://127.0.0.1:{port}", certificate
 
 
 @contextlib.contextmanager
@@ -94,8 +117,12 @@ class Rows:
         (work / "password").write_text(f"ann:{SECRET}\n")
         (work / "token").write_text(f"{SECRET}\n")
 
-    def run(self, name: str, url: str, options: list[str], status: int = OK, expect=lambda data: True) -> None:
-        """Downloads a URL and compares the status and the file. The output may not contain the secret."""
+    def run(self, name: str, url: str, options: list[str], status: int = OK, expect=lambda data: True, shows: str = "",
+            partial: range | None = None) -> None:
+        """Downloads a URL and compares the status, the file, a part of the output, and how many bytes a failure leaves for the next attempt.
+
+        The output may not contain the secret.
+        """
         self.count += 1
         target = self.work / "out"
         shutil.rmtree(target, ignore_errors=True)
@@ -117,6 +144,10 @@ class Rows:
             problem = f"stored something else: {file.read_bytes()[:300] if file.exists() else 'nothing'}"
         elif status != OK and file.exists():
             problem = "stored a file although it failed"
+        elif shows not in shown:
+            problem = f"doesn't show {shows!r}: {shown}"
+        elif partial and (size := sum(path.stat().st_size for path in target.rglob("*.part"))) not in partial:
+            problem = f"kept {size} bytes: {[path.name for path in target.rglob('*')]}"
         if problem:
             self.failures += 1
             print(f"{name}: {problem}", file=sys.stderr)
@@ -172,6 +203,29 @@ def rows_of_nginx(rows: Rows, url: str) -> None:
     rows.run("no gzip", f"{url}/text.txt", [], OK, whole)
 
 
+def rows_of_http2(rows: Rows, url: str, certificate: pathlib.Path) -> None:
+    content = b"".join(b"%07d\n" % number for number in range(50_000))
+    half, whole = len(content) // 2, lambda data: data == content
+    options = ["--http2", "--ca-file", str(certificate)]
+    rows.run("HTTP/2", f"{url}/whole", options, OK, whole)
+    rows.run("a GOAWAY that lets the stream finish", f"{url}/goaway", options, OK, whole)
+    for path, shown, kept in [
+        ("reset", "INTERNAL_ERROR", range(half, half + 1)),
+        ("short", "before the response was complete", range(half, half + 1)),
+        # Bytes may be lost with the connection.
+        ("goaway-lost", "before the response was complete", range(half + 1)),
+        ("long", "PROTOCOL_ERROR", range(half, len(content))),
+        ("stall", "pass --timeout", range(half, half + 1)),
+        ("misdirected", "421 Misdirected Request", range(1)),
+    ]:
+        status = HTTP if path == "misdirected" else NETWORK
+        rows.run(f"HTTP/2: {path}", f"{url}/{path}", [*options, "--timeout", "2"], status, shows=shown, partial=kept)
+    for path in ["reset", "short"]:
+        rows.run(f"HTTP/2: {path}, continued", f"{url}/{path}", [*options, "--retries", "1"], OK, whole,
+                 shows=f"content-range: bytes {half}-")
+    rows.run("HTTP/2: goaway-lost, continued", f"{url}/goaway-lost", [*options, "--retries", "1"], OK, whole)
+
+
 def main() -> int:
     required = "SLUICE_REQUIRE_SERVERS" in os.environ
     with tempfile.TemporaryDirectory(prefix="sluice-servers-") as temporary:
@@ -179,7 +233,7 @@ def main() -> int:
         os.chmod(temporary, 0o755)
         rows = Rows(pathlib.Path(temporary))
         skipped = []
-        if fetch_httpbin():
+        if fetch(HTTPBIN):
             with httpbin() as url:
                 rows_of_httpbin(rows, url)
         else:
@@ -189,6 +243,13 @@ def main() -> int:
                 rows_of_nginx(rows, url)
         else:
             skipped.append("nginx: run Scripts/install-system-packages.sh")
+        if not shutil.which("openssl"):
+            skipped.append("HTTP/2, which needs openssl")
+        elif fetch(HTTP2):
+            with hostile_http2(rows.work) as (url, certificate):
+                rows_of_http2(rows, url, certificate)
+        else:
+            skipped.append("HTTP/2: pip couldn't install h2")
     for server in skipped:
         print(f"skipped: {server}", file=sys.stderr)
     print(f"{rows.count - rows.failures} of {rows.count} rows are right")
