@@ -204,6 +204,50 @@ import Testing
         #expect(run.console.error.contains("once  12 B\n"))
     }
 
+    @Test(arguments: [["-v"], ["--verbose"], ["-v", "--trace", "-"]])
+    func `verbose shows the heads once, and the progress as lines`(options: [String]) async throws {
+        let run = try await Scenario.run(["get"] + options + ["-d", "{dir}", "{origin}/a?token=hush"])
+        #expect(run.status == .success && run.console.output.isEmpty)
+        #expect(run.console.errorLines.count { $0.contains(" #1 > GET ") } == 1)
+        #expect(run.console.errorLines.count { $0.contains(" #1 < 200") } == 1)
+        #expect(run.console.error.contains("a  12 B\n") && !run.console.error.contains("hush"))
+    }
+
+    @Test func `verbose with a trace file writes to both`() async throws {
+        let written = Recorder<String>()
+        let run = try await Scenario.run(
+            ["get", "-v", "--trace", "{dir}/trace", "-d", "{dir}", "{origin}/a"],
+            inspect: { written.note(try String(contentsOf: $0.appending(path: "trace"), encoding: .utf8)) })
+        #expect(run.status == .success)
+        let traced = run.console.errorLines.filter { $0.contains(" #1 ") }
+        #expect(traced.count > 4 && traced.joined(separator: "\n") + "\n" == written.values.first)
+        // The disk is full, but standard error still gets everything.
+        let full = try await Scenario.run(["get", "-v", "--trace", "/dev/full", "-d", "{dir}", "{origin}/a"])
+        #expect(full.status == .localFile && full.names == ["a"])
+        #expect(full.console.errorLines.contains { $0.contains(" #1 = complete") })
+    }
+
+    @Test func `verbose and quiet show the heads without progress`() async throws {
+        let run = try await Scenario.run(["get", "-qv", "-d", "{dir}", "{origin}/a"])
+        #expect(run.status == .success && run.console.errorLines.allSatisfy { $0.contains(" #1 ") })
+        #expect(run.console.errorLines.count > 4)
+    }
+
+    @Test func `verbose keeps standard output free for the file or for JSON lines`() async throws {
+        let file = try await Scenario.run(["get", "-v", "-o", "-", "{origin}/a"])
+        #expect(
+            file.status == .success && file.console.error.contains(" #1 < 200") && !file.console.output.contains(" #1 ")
+        )
+        let json = try await Scenario.run(["get", "-v", "--progress", "json", "-d", "{dir}", "{origin}/a"])
+        #expect(json.status == .success && json.console.error.contains(" #1 < 200"))
+        #expect(json.console.output.split(separator: "\n").allSatisfy { $0.hasPrefix("{") })
+    }
+
+    @Test func `verbose refuses bars, which would overwrite it`() async throws {
+        let run = try await Scenario.run(["get", "-v", "--progress", "bar", "-d", "{dir}", "{origin}/a"])
+        #expect(run.status == .usage && run.names.isEmpty && run.console.error.contains("-v: The bars"))
+    }
+
     @Test func `refuses a file that can't be written before anything is downloaded`() async throws {
         let missing = try await Scenario.run(["get", "--trace", "{dir}/none/trace", "-d", "{dir}", "{origin}/a"])
         #expect(missing.status == .localFile && missing.names.isEmpty)

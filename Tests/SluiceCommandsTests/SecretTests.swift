@@ -20,7 +20,9 @@ import Testing
         return forms.contains(where: text.contains)
     }
 
-    private static let get = ["get", "--retries", "1", "--progress", "json", "--trace", "{dir}/trace", "-d", "{dir}"]
+    private static let get = [
+        "get", "--retries", "1", "--progress", "json", "-v", "--trace", "{dir}/trace", "-d", "{dir}",
+    ]
     private static let withQueue = get + ["--db", "{dir}/q.db"]
 
     static let commands: [[String]] = [

@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The lines of `--trace`: the head of each request and response, and how long they took.
+/// The lines of `--trace` and `--verbose`: the head of each request and response, and how long they took.
 ///
 /// ```text
 /// 0.001 #1 > GET http://127.0.0.1:8000/song.mp3
@@ -31,20 +31,29 @@ final class Trace: Sendable {
     private let writer = LineWriter(limit: waitingLimit)
     private let start = ContinuousClock.now
 
-    /// Passes a trace to `body`, and writes its lines to the file at `path`, or to standard error if the path is "-". Without a path,
-    /// `body` gets `nil`.
+    /// Where the lines go.
+    struct Output: Sendable, Equatable {
+        /// The path of a file.
+        var file: String?
+        /// Whether the lines go to standard error, whether or not there is a file.
+        var isOnConsole = false
+
+        var isNowhere: Bool { file == nil && !isOnConsole }
+    }
+
+    /// Passes a trace to `body`, and writes its lines to `output`. If that is nowhere, `body` gets `nil`.
     ///
     /// - Throws: A ``CommandFailure`` that names the option if the file can't be written; the error of `body`.
     static func recording<R: Sendable>(
-        to path: String?, on console: Console, _ body: (Trace?) async throws -> R
+        to output: Output, on console: Console, _ body: (Trace?) async throws -> R
     ) async throws -> R {
-        guard let path else { return try await body(nil) }
+        if output.isNowhere { return try await body(nil) }
         let trace = Trace()
         let (opened, opening) = Promise<Void, any Error>.makePromise()
         // Not a child task: the remaining lines are written even if the work is cancelled.
         let writing = Task {
             do {
-                try await trace.writeAll(into: path, on: console, opening)
+                try await trace.writeAll(to: output, on: console, opening)
             } catch {
                 let failure = CommandFailure(.localFile, "--trace: \(error)")
                 opening.fail(failure)
@@ -66,9 +75,9 @@ final class Trace: Sendable {
 
     /// Writes lines until the writer is finished. `opening` succeeds when the file is open.
     private func writeAll(
-        into path: String, on console: Console, _ opening: Promise<Void, any Error>.Resolver
+        to output: Output, on console: Console, _ opening: Promise<Void, any Error>.Resolver
     ) async throws {
-        guard path != "-" else {
+        guard let path = output.file else {
             opening.succeed(())
             return await write { await console.write($0, to: .error) }
         }
@@ -77,6 +86,7 @@ final class Trace: Sendable {
             // After a failure the loop continues and drops the lines; otherwise they would pile up in memory.
             var failure: (any Error)?
             await write { text in
+                if output.isOnConsole { await console.write(text, to: .error) }
                 guard failure == nil else { return }
                 do { try await stream.write(Data(text.utf8)) } catch { failure = error }
             }

@@ -134,6 +134,14 @@ struct TransferOptions: ParsableArguments {
             """, valueName: "level"))
     var durability = DurabilityOption.data
 
+    @Flag(
+        name: [.customShort("v"), .customLong("verbose")],
+        help: """
+            Show the header fields and timings of all requests and responses on standard error, without secrets, and the progress \
+            as lines.
+            """)
+    var isVerbose = false
+
     @Option(
         help: .init(
             """
@@ -193,8 +201,12 @@ struct TransferOptions: ParsableArguments {
         guard trace != "" else {
             throw refuse("--trace: The file name is empty. Name a file, or - for standard error.")
         }
-        guard trace != "-" || progress != .bar || isQuiet else {
-            throw refuse("--trace -: The bars would overwrite the trace. Name a file, or pass --progress lines.")
+        let traceOutput = Trace.Output(file: trace == "-" ? nil : trace, isOnConsole: isVerbose || trace == "-")
+        guard !traceOutput.isOnConsole || progress != .bar || isQuiet else {
+            throw refuse(
+                isVerbose
+                    ? "-v: The bars would overwrite the header fields. Leave out --progress bar, or use --trace with a file."
+                    : "--trace -: The bars would overwrite the trace. Name a file, or pass --progress lines.")
         }
         guard !(overwrite && noClobber) else {
             throw refuse("--overwrite and --no-clobber can't be combined. Use only one.")
@@ -206,7 +218,7 @@ struct TransferOptions: ParsableArguments {
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
             existing: overwrite || isNewer ? .replace : noClobber ? .skip : .fail, onlyIfNewer: isNewer,
             keepsServerTime: remoteTime || isNewer, storesOrigins: xattr,
-            progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
+            progress: isQuiet ? .none : traceOutput.isOnConsole && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
             segments: segments > 1 ? .init(count: segments, minimumSize: minSegmentSize.bytes) : nil,
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
@@ -215,7 +227,7 @@ struct TransferOptions: ParsableArguments {
             minimumRate: minSpeed.map { .init(bytesPerSecond: Int($0.bytes), over: .seconds($0.seconds)) },
             durability: durability.level,
             proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
-            tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
+            tls: .init(caFile: caFile, certificate: cert, key: key), trace: traceOutput)
     }
 
     /// Returns a message about an invalid proxy; `nil` if the proxy is valid. The message repeats nothing of the proxy except its scheme.
@@ -310,8 +322,8 @@ package struct TransferSettings: Sendable {
     var proxy: ProxySettings
     var connections = ConnectionSettings()
     var tls: TLSFiles
-    /// The file for the trace; "-" for standard error, `nil` for no trace.
-    var trace: String?
+    /// `--trace` and `--verbose`.
+    var trace: Trace.Output
 
     /// `--limit-rate` and `--limit-rate-per-host`, in bytes per second.
     struct Rates: Sendable {

@@ -155,6 +155,16 @@ import Testing
         }
     }
 
+    @Test func `a verbose worker shows the heads, and the progress as lines`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/a"])
+            let worked = await scene.queue("work", "--until-empty", "-v")
+            #expect(worked.status == .success && worked.output.isEmpty)
+            #expect(worked.error.contains(" #1 > GET http://127.0.0.1:") && worked.error.contains(" #1 < 200"))
+            #expect(worked.error.contains("\na  ") || worked.error.hasPrefix("a  "))
+        }
+    }
+
     #if os(Linux)
     @Test func `a list of any length is added in bounded memory`() async throws {
         try await QueueScene.run { scene in
