@@ -84,6 +84,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: ["queue", "work", "--db", "{dir}/q.db", "--segments", "65"], status: .usage,
             mentions: ["--segments 65", "from 1 to 64"]),
         .init(
+            arguments: ["get", "--follow-duplicates", "{origin}/a"], status: .usage,
+            mentions: ["--follow-duplicates: Pass --segments"]),
+        .init(
             arguments: ["get", "--min-segment-size", "63k", "{origin}/a"], status: .usage,
             mentions: ["--min-segment-size 63000", "at least 64k"]),
         .init(

@@ -46,6 +46,8 @@ import Testing
         ),
         ("a rate is at least 1", { DownloadCoordinator().setMaximumRate(0) }),
         ("a rate per host is at least 1", { DownloadCoordinator().setMaximumRate(nil, perHost: -1) }),
+        ("a file has at least one segment", { _ = DownloadCoordinator.Segments(count: 0) }),
+        ("a segment has at least one byte", { _ = DownloadCoordinator.Segments(count: 1, minimumSize: 0) }),
         ("a minimum rate is at least 1", { _ = DownloadCoordinator.MinimumRate(bytesPerSecond: 0, over: .seconds(1)) }),
         ("its period is at least 1 ms", { _ = DownloadCoordinator.MinimumRate(bytesPerSecond: 1, over: .zero) }),
         (
@@ -345,6 +347,12 @@ import Testing
             configuration.retries.maximumRetries = 0
             configuration.minimumRate = .init(
                 bytesPerSecond: values.int(from: 1), over: max(values.duration(), .milliseconds(1)))
+            _ = try await place.coordinator(configuration).download(values.url(), to: place.directory)
+        },
+        inPlace("DownloadCoordinator.Segments.init(count:minimumSize:)") { place, values in
+            var configuration = DownloadCoordinator.Configuration()
+            configuration.retries.maximumRetries = 0
+            configuration.segments = .init(count: values.int(from: 1), minimumSize: Int64(values.int(from: 1)))
             _ = try await place.coordinator(configuration).download(values.url(), to: place.directory)
         },
         inPlace("DownloadRecords.init(in:maximumAge:using:)") { place, values in

@@ -52,8 +52,6 @@ struct GetList: Sendable, Equatable {
     init(_ text: String, name: String) {
         // By bytes: a list may have a million lines, and finding grapheme boundaries in each is slow.
         var reader = Reader(name: name)
-        // Some editors write a byte order mark.
-        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         for line in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             if let entry = reader.read(line) { entries.append(entry) }
         }
@@ -94,6 +92,9 @@ extension GetList {
         /// Reads a line. If it begins an entry, returns the entry before it, which is now complete.
         mutating func read(_ rawLine: Substring.UTF8View) -> Entry? {
             lineNumber += 1
+            // Some editors write a byte order mark.
+            let mark = "\u{FEFF}".utf8
+            let rawLine = lineNumber == 1 && rawLine.starts(with: mark) ? rawLine.dropFirst(mark.count) : rawLine
             let line = rawLine.trimmingBlanks()
             guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
             let place = "\(name):\(lineNumber)"

@@ -36,6 +36,12 @@ struct TransferOptions: ParsableArguments {
         help: .init("The smallest part of a file that gets a connection of its own, at least 64k.", valueName: "size"))
     var minSegmentSize = ByteCount.segment
 
+    @Flag(
+        help: """
+            Also download segments from the other servers that a response names (Link fields with rel=duplicate). Needs --segments.
+            """)
+    var followDuplicates = false
+
     @Option(help: .init("Retries of each download after temporary failures, 0 to 1000.", valueName: "n"))
     var retries = 3
 
@@ -164,6 +170,9 @@ struct TransferOptions: ParsableArguments {
         guard minSegmentSize.bytes >= 64_000 else {
             throw refuse("--min-segment-size \(minSegmentSize.bytes): The size must be at least 64k.")
         }
+        guard !followDuplicates || segments > 1 else {
+            throw refuse("--follow-duplicates: Pass --segments, because other servers get only segments.")
+        }
         // A download has its connections and a partial file. The process itself needs some descriptors, too.
         let each = segments + 1
         if let files = ProcessTerminal.allowOpenFiles(), files < jobs * each + 64 {
@@ -214,13 +223,15 @@ struct TransferOptions: ParsableArguments {
         for (option, isSet) in [("--overwrite", overwrite), ("--no-clobber", noClobber)] where isSet && isNewer {
             throw refuse("--newer and \(option) can't be combined. Use only one.")
         }
+        var plan = DownloadCoordinator.Segments(count: segments, minimumSize: minSegmentSize.bytes)
+        plan.usesDuplicates = followDuplicates
         return TransferSettings(
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
             existing: overwrite || isNewer ? .replace : noClobber ? .skip : .fail, onlyIfNewer: isNewer,
             keepsServerTime: remoteTime || isNewer, storesOrigins: xattr,
             progress: isQuiet ? .none : traceOutput.isOnConsole && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
-            segments: segments > 1 ? .init(count: segments, minimumSize: minSegmentSize.bytes) : nil,
+            segments: segments > 1 ? plan : nil,
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
             isCompressed: compressed,
             maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,

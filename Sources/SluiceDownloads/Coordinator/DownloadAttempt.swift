@@ -171,6 +171,7 @@ struct DownloadAttempt: Sendable {
     /// The other URLs of the download may be on other hosts, so they get only the fields that the configuration has for them.
     private func segmentPlan(for resolution: DownloadResolution?) async throws -> SegmentPlan {
         var plan = SegmentPlan(limits: engine.core.segments, connections: engine.core.connections, host: job.host)
+        plan.usesDuplicates = plan.limits.usesDuplicates
         guard plan.limits.count > 1, !job.request.mirrors.isEmpty else { return plan }
         let own = resolution?.url ?? job.request.url
         for url in [job.request.url] + job.request.mirrors where url != own {

@@ -484,6 +484,10 @@ extension DownloadCoordinator {
         public var count: Int
         /// The size in bytes below which a segment isn't worth a connection of its own. The default is 4 MiB.
         public var minimumSize: Int64
+        /// Whether further connections also use the other servers that the first response names (`Link` fields with `rel=duplicate`, RFC 6249),
+        /// at most 16. They get no header fields, and must be https if the response came with https. The default is `false`, because a
+        /// server could name any address, including one in your network.
+        public var usesDuplicates = false
 
         /// Creates the limits.
         ///

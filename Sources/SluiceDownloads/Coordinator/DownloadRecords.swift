@@ -50,6 +50,8 @@ public final class DownloadRecords: Sendable {
     private let maximumAge: Duration
     private let files: FileIO
     private let now: @Sendable () -> FileTime
+    /// How long to wait for other processes that change the directory.
+    private let lockTime: Duration
     private let state = Lock(State())
 
     /// Creates records in a directory, which is created when the first file is recorded.
@@ -65,11 +67,15 @@ public final class DownloadRecords: Sendable {
         self.init(in: directory, maximumAge: maximumAge, using: files, now: { .now })
     }
 
-    init(in directory: URL, maximumAge: Duration, using files: FileIO, now: @escaping @Sendable () -> FileTime) {
+    init(
+        in directory: URL, maximumAge: Duration, using files: FileIO, lockTime: Duration = .seconds(10),
+        now: @escaping @Sendable () -> FileTime
+    ) {
         precondition(directory.isFileURL, "The directory of download records must be a file URL; it is '\(directory)'.")
         self.directory = directory
         self.maximumAge = max(maximumAge, .zero)
         self.files = files
+        self.lockTime = lockTime
         self.now = now
     }
 
@@ -259,7 +265,6 @@ public final class DownloadRecords: Sendable {
     }
 
     private static let permissions: FilePermissions = 0o600
-    private static let lockTime = Duration.seconds(10)
 
     /// Runs `change` while no other process changes the directory.
     private func changing(_ change: @escaping @Sendable () async throws -> Void) async {
@@ -267,7 +272,7 @@ public final class DownloadRecords: Sendable {
             do {
                 try await files.createDirectory(at: directory, permissions: 0o700)
                 try await place("lock").withFileLock(
-                    timeout: Self.lockTime, permissions: Self.permissions, using: files, change)
+                    timeout: lockTime, permissions: Self.permissions, using: files, change)
             } catch let exceeded as DeadlineExceeded {
                 note(exceeded.cause ?? exceeded)
             } catch {

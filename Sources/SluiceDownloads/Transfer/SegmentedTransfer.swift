@@ -23,9 +23,20 @@ struct SegmentPlan: Sendable {
     var limits = DownloadCoordinator.Segments(count: 1)
     /// Other URLs of the file. The further connections use them and the transfer's own URL in turn.
     var mirrors: [Source] = []
+    /// Whether the servers that the first response names are used, too.
+    var usesDuplicates = false
     var connections = HostConnections(limit: nil)
     /// The host of the transfer.
     var host = ""
+
+    /// Adds the servers that a response names. They get no header fields, which could be secrets.
+    mutating func addDuplicates(of response: TransportResponse) {
+        guard usesDuplicates else { return }
+        for url in DuplicateLinks.urls(in: response.headerFields, of: response.url)
+        where !mirrors.contains(where: { $0.url == url }) {
+            mirrors.append(Source(url: url, headerFields: [:], host: DownloadRequest.host(of: url)))
+        }
+    }
 
     /// Whether a file is downloaded in segments: it must be large, the server must have ranges, and a strong validator must tell the
     /// connections that they receive the same file.

@@ -432,7 +432,7 @@ private struct TransferExchanges {
             url: transfer.resolvedURL ?? transfer.request.url, headerFields: transfer.request.headerFields,
             cookies: transfer.cookies, host: transfer.segments.host)
         var plan = transfer.segments
-        if !mirrors { plan.mirrors = [] }
+        if !mirrors { plan.mirrors = [] } else if let whole { plan.addDuplicates(of: whole) }
         let segments = SegmentedTransfer(
             map, validator, of: partial.file, from: own, plan, transport: transfer.transport, pace: transfer.pace)
         defer { partial.noteWritten(segments.map) }

@@ -79,7 +79,7 @@ import Testing
         struct Changed: Decodable, Equatable { var changed, continuing, running: Int; var unknown: [Int64] }
         try await QueueScene.run(on: place) { scene in
             let list = scene.directory.appending(path: "list")
-            try Data("\(scene.origin.url("/c"))\n  out=a\n  user=bob\n".utf8).write(to: list)
+            try Data("\u{FEFF}\(scene.origin.url("/c"))\n  out=a\n  user=bob\n".utf8).write(to: list)
             let first = await scene.add(["/a", "/b", "/a"], "--json", "-i", list.path)
             let added = try JSONDecoder().decode(Added.self, from: Data(first.output.utf8))
             #expect(added.added == 2 && added.joined == 1 && added.kept == 0 && added.ids == [1, 2, 1])

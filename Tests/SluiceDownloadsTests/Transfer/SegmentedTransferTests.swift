@@ -308,6 +308,40 @@ import Testing
         }
     }
 
+    @Test func `uses the servers that the first response names, if it may`() async throws {
+        for mayUse in [true, false] {
+            let ranges = Recorder<String>()
+            try await LoopbackOrigin.serve { request in
+                ranges.note(request.headerFields[.range] ?? "")
+                #expect(request.headerFields[.authorization] == nil)
+                return .file(Self.content, etag: "\"v1\"", request: request)
+            } during: { duplicate in
+                let gate = Gate()
+                await gate.open()
+                try await TransferScene.with { request in
+                    guard request.headerFields[.range] == nil else {
+                        await gate.pass()
+                        return .file(Self.content, etag: "\"v1\"", request: request)
+                    }
+                    var response = Self.whole(request, 1, gate)
+                    response.headerFields[HTTPField.Name("Link")!] = "<\(duplicate.url("/b"))>; rel=duplicate"
+                    return response
+                } during: { scene in
+                    var plan = Self.plan
+                    plan.usesDuplicates = mayUse
+                    var request = scene.request
+                    request.headerFields[.authorization] = "Bearer secret"
+                    let transfer = Transfer(
+                        request: request, transport: scene.transport, files: .shared, existing: .fail,
+                        durability: .none, segments: plan, onResponse: { _, _ in }, onReceived: { _ in })
+                    let result = try await transfer.run()
+                    #expect(result.bytes == 1_000_000 && scene.target(is: Self.content))
+                }
+            }
+            #expect(ranges.values.isEmpty == !mayUse && !ranges.values.contains(""))
+        }
+    }
+
     @Test func `names the mirror that sent wrong bytes, and downloads only those again`() async throws {
         let running = RunningChecksum(.sha256)
         running.update(Data(Self.content))
