@@ -276,6 +276,15 @@ import Testing
         }
     }
 
+    @Test func `takes no part of another version, even if the server ignores If-Range`() async throws {
+        let newer = bytes(1_000_000, seed: 7)
+        try await Self.with {
+            .file(newer, etag: "\"v2\"", request: $0, fault: .ignoresIfRange)
+        } during: {
+            try await Self.run($0)
+        }
+    }
+
     @Test func `goes on if further connections are reset`() async throws {
         try await Self.with { request in
             .file(
