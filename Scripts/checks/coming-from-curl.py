@@ -8,8 +8,9 @@ The addresses in the scripts are replaced by those of an nginx, a tinyproxy with
 127.0.0.1. They end with the script. If a program isn't there, the scripts are skipped with a message, unless SLUICE_REQUIRE_SERVERS is
 set, as in CI. Each script of `sluice` runs twice: repeating it changes nothing. Exits with 1 if a script fails, or if the files differ.
 """
-import contextlib, hashlib, os, pathlib, re, shutil, signal, socket, subprocess, sys, tarfile, tempfile, threading, time
+import contextlib, hashlib, os, pathlib, re, shutil, socket, subprocess, sys, tarfile, tempfile, threading
 
+import servers
 from builds import ROOT, program
 
 PAGE = ROOT / "docs/coming-from-curl.md"
@@ -51,55 +52,20 @@ def make_files(root: pathlib.Path) -> None:
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def server(arguments: list[str], port: int, log: pathlib.Path):
-    with open(log, "ab") as output:
-        process = subprocess.Popen(arguments, stdout=output, stderr=output)
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            if process.poll() is not None:
-                sys.exit(f"{arguments[0]} did not start: {log.read_text()}")
-            time.sleep(0.05)
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
 def nginx(work: pathlib.Path, port: int, mirror: int):
-    temporary = "".join(f"{name}_temp_path {work}/{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
-    (work / "nginx.conf").write_text(f"""
-        daemon off; master_process off; pid {work}/nginx.pid; error_log {work}/error.log;
-        events {{ worker_connections 64; }}
-        http {{
-            access_log off; {temporary}
-            server {{
-                listen 127.0.0.1:{port}; root {work}/root;
-                location /songs/ {{ autoindex on; }}
-                location = /login {{ add_header Set-Cookie "session=1; Path=/"; error_page 405 =200 /login; return 200 "welcome"; }}
-                location /members/ {{ if ($cookie_session != "1") {{ return 403; }} }}
-            }}
-            server {{ listen 127.0.0.1:{mirror}; root {work}/root; }}
-        }}""")
-    return server(["nginx", "-e", f"{work}/error.log", "-p", str(work), "-c", str(work / "nginx.conf")], port, work / "nginx.log")
+    return servers.nginx(work, port, f"""
+        server {{
+            listen 127.0.0.1:{port}; root {work}/root;
+            location /songs/ {{ autoindex on; }}
+            location = /login {{ add_header Set-Cookie "session=1; Path=/"; error_page 405 =200 /login; return 200 "welcome"; }}
+            location /members/ {{ if ($cookie_session != "1") {{ return 403; }} }}
+        }}
+        server {{ listen 127.0.0.1:{mirror}; root {work}/root; }}""")
 
 
 def tinyproxy(work: pathlib.Path, port: int):
     (work / "tinyproxy.conf").write_text(f"Port {port}\nListen 127.0.0.1\nBasicAuth ann secret\nMaxClients 20\nTimeout 60\n")
-    return server(["tinyproxy", "-d", "-c", str(work / "tinyproxy.conf")], port, work / "tinyproxy.log")
+    return servers.program_server(["tinyproxy", "-d", "-c", str(work / "tinyproxy.conf")], port, work / "tinyproxy.log")
 
 
 @contextlib.contextmanager
@@ -146,7 +112,7 @@ def main(only: str | None) -> int:
         work = pathlib.Path(directory)
         work.chmod(0o755)
         make_files(work / "root")
-        port, mirror, proxy = free_port(), free_port(), free_port()
+        port, mirror, proxy = servers.free_port(), servers.free_port(), servers.free_port()
         stack.enter_context(nginx(work, port, mirror))
         stack.enter_context(tinyproxy(work, proxy))
         cutting = stack.enter_context(relay(port))

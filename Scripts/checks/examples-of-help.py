@@ -8,7 +8,7 @@ Each example runs in a directory of its own, with the files that it mentions: li
 The servers in the examples are replaced by one on 127.0.0.1 that ends with the script, and programs such as mp3gain by stand-ins. What
 can't run here is listed in SKIPPED with the reason. Exits with 1 if an example ends with another status than it should.
 """
-import concurrent.futures, hashlib, http.server, io, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tarfile, tempfile, threading
+import concurrent.futures, hashlib, http.server, io, os, pathlib, re, shutil, signal, subprocess, sys, tarfile, tempfile, threading
 
 from builds import ROOT, program
 

@@ -7,8 +7,9 @@
 The server listens on 127.0.0.1, on a port that the system chooses, and ends with the script. All files are on tmpfs if /dev/shm is one.
 Fails if a byte differs, a partial file remains, or sluice doesn't exit with 0.
 """
-import argparse, hashlib, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
+import argparse, hashlib, os, pathlib, shutil, subprocess, sys, tempfile
 
+import servers
 from builds import program
 
 MIB = 1 << 20
@@ -20,32 +21,6 @@ def blocks(index: int, size: int):
     block = hashlib.shake_256(f"file {index}".encode()).digest(min(size, MIB))
     for start in range(0, size, len(block)):
         yield block[: size - start]
-
-
-def start_nginx(root: pathlib.Path, work: pathlib.Path) -> tuple[subprocess.Popen, int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    configuration = work / "nginx.conf"
-    configuration.write_text(f"""
-        daemon off; master_process off; pid {work}/nginx.pid; error_log {work}/error.log;
-        events {{ worker_connections 1024; }}
-        http {{
-            access_log off; sendfile on; keepalive_requests 100000;
-            client_body_temp_path {work}/t1; proxy_temp_path {work}/t2; fastcgi_temp_path {work}/t3;
-            uwsgi_temp_path {work}/t4; scgi_temp_path {work}/t5;
-            server {{ listen 127.0.0.1:{port}; root {root}; }}
-        }}""")
-    server = subprocess.Popen(["nginx", "-e", f"{work}/error.log", "-p", str(work), "-c", str(configuration)])
-    for _ in range(200):
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return server, port
-        except OSError:
-            if server.poll() is not None:
-                sys.exit(f"nginx did not start: {(work / 'error.log').read_text()}")
-            time.sleep(0.05)
-    sys.exit("nginx did not start within 10 seconds")
 
 
 def check(directory: pathlib.Path, count: int, size: int) -> None:
@@ -78,13 +53,11 @@ def main() -> None:
         # If the script runs as root, nginx's workers drop root privileges.
         for directory in [work, root]:
             directory.chmod(0o755)
-        server, port = start_nginx(root, work)
-        try:
+        port = servers.free_port()
+        settings = "sendfile on; keepalive_requests 100000;"
+        with servers.nginx(work, port, f"server {{ listen 127.0.0.1:{port}; root {root}; }}", settings):
             for number, (name, (count, size)) in enumerate(SETS.items()):
                 download(options, work, f"http://127.0.0.1:{port}/{number}", name, count, size)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(timeout=10)
 
 
 def download(options, work: pathlib.Path, url: str, name: str, count: int, size: int) -> None:

@@ -12,6 +12,7 @@ as in CI. Exits with 1 if a row has another status, message or file, or a secret
 """
 import base64, contextlib, gzip, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
 
+import servers
 from builds import ROOT, program
 
 HTTPBIN, HTTP2 = "httpbin==0.10.2", "h2==4.2.0"
@@ -82,33 +83,13 @@ def nginx(work: pathlib.Path):
     for path in [work, root, root / "closed"]:
         # If the script runs as root, nginx's workers drop root privileges.
         path.chmod(0o755)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    temporary = "".join(f"{name}_temp_path {work}/{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
-    (work / "nginx.conf").write_text(f"""
-        daemon off; master_process off; pid {work}/nginx.pid; error_log {work}/error.log;
-        events {{ worker_connections 64; }}
-        http {{
-            access_log off; {temporary} gzip on; gzip_types *; gzip_min_length 100;
-            server {{
-                listen 127.0.0.1:{port}; root {root};
-                location /closed/ {{ auth_basic "files"; auth_basic_user_file {work}/users; }}
-            }}
-        }}""")
-    server = subprocess.Popen(["nginx", "-e", f"{work}/error.log", "-p", str(work), "-c", str(work / "nginx.conf")])
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            if server.poll() is not None:
-                sys.exit(f"nginx did not start: {(work / 'error.log').read_text()}")
-            time.sleep(0.05)
+    port = servers.free_port()
+    with servers.nginx(work, port, f"""
+        server {{
+            listen 127.0.0.1:{port}; root {root}; gzip on; gzip_types *; gzip_min_length 100;
+            location /closed/ {{ auth_basic "files"; auth_basic_user_file {work}/users; }}
+        }}"""):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(timeout=10)
 
 
 class Rows:

@@ -77,6 +77,9 @@ final class DownloadJournal: Sendable {
                 "A server failed, and a mirror is tried.",
                 metadata: metadata(
                     Self.metadata(of: error).merging(["download.mirror": "\(mirror.redactedForDisplay)"]) { $1 }))
+        case .mirrorRejected(_, let error):
+            logger.notice(
+                "A mirror sent wrong bytes, which were replaced.", metadata: metadata(Self.metadata(of: error)))
         case .released: logger.debug("A download was stopped and waits again.", metadata: metadata())
         case .finished(_, .done(let bytes)):
             logger.debug("A download is done.", metadata: metadata(["download.fileSize": "\(bytes)"]))

@@ -185,6 +185,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: ["get", "-o", "-", "--progress", "json", "{origin}/a"], status: .usage,
             mentions: ["-o - and --progress json"]),
         .init(
+            arguments: ["get", "-o", "-", "--segments", "4", "{origin}/a"], status: .usage,
+            mentions: ["-o - and --segments can't be combined"]),
+        .init(
             arguments: ["get", "-o", "-", "-i", "-"], status: .usage, mentions: ["-o - and -i can't be combined"]),
         .init(arguments: ["get", "-o", "-"], status: .usage, mentions: ["There is nothing to download"]),
         .init(arguments: ["get", "-o", "-", "ftp://a.example/b"], status: .usage, mentions: ["ftp"]),

@@ -90,6 +90,7 @@ import Testing
             (["--cookie-jar", "-"], "--cookie-jar -: The cookies are written back"),
             (["--cookie-jar", "j", "--cache"], "--cookie-jar can't be combined with --cache"),
             (["--compressed", "--cache"], "--compressed can't be combined with --cache"),
+            (["--compressed", "--segments", "2"], "--segments and --compressed can't be combined"),
         ] as [([String], String)])
     func `that are wrong are refused with a remedy`(options: [String], expected: String) async throws {
         let run = try await Self.run(options + ["{origin}/a"])

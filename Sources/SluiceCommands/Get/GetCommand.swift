@@ -194,7 +194,7 @@ struct GetCommand: ConsoleCommand {
             ("--checksum-file", !checksumFile.isEmpty), ("--overwrite", transfers.overwrite),
             ("--no-clobber", transfers.noClobber), ("--newer", transfers.isNewer),
             ("--remote-time", transfers.remoteTime), ("--xattr", transfers.xattr),
-            ("--compressed", transfers.compressed),
+            ("--compressed", transfers.compressed), ("--segments", transfers.segments > 1),
             ("--content-disposition", contentDisposition), ("--progress json", transfers.progress == .json),
             ("--on-complete", onComplete != nil), ("--dry-run", dryRun), ("--mirror", !mirror.isEmpty),
         ]

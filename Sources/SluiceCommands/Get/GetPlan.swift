@@ -1,4 +1,3 @@
-import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
@@ -28,32 +27,21 @@ struct GetPlan: Sendable {
             problems += parsed.problems
             notes += parsed.notes
         }
-        if let name = options.output {
-            if entries.count == 1 {
-                entries[0].name = name
-            } else {
-                problems.append(
-                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i). "
-                        + "See 'sluice get --help'.")
-            }
+        /// Changes the entry of the only URL.
+        func change(for option: String, instead: String, _ body: (inout GetList.Entry) -> Void) {
+            guard entries.count != 1 else { return body(&entries[0]) }
+            problems.append(
+                "\(option): The option is for one file, but there are \(entries.count) URLs. Use \(instead). See "
+                    + "'sluice get --help'.")
         }
+        if let name = options.output { change(for: "-o \(name)", instead: "out= in a list (-i)") { $0.name = name } }
         if let checksum = options.checksum {
-            if entries.count == 1 {
-                entries[0].checksum = checksum
-            } else {
-                problems.append(
-                    "--checksum: The option is for one file, but there are \(entries.count) URLs. Use checksum= in a list (-i), "
-                        + "or --checksum-file. See 'sluice get --help'.")
+            change(for: "--checksum", instead: "checksum= in a list (-i), or --checksum-file") {
+                $0.checksum = checksum
             }
         }
         if !options.mirrors.isEmpty {
-            if entries.count == 1 {
-                entries[0].mirrors += options.mirrors
-            } else {
-                problems.append(
-                    "--mirror: The option is for one file, but there are \(entries.count) URLs. Use mirror= in a list (-i). "
-                        + "See 'sluice get --help'.")
-            }
+            change(for: "--mirror", instead: "mirror= in a list (-i)") { $0.mirrors += options.mirrors }
         }
         problems += try await add(entries, options, files)
         guard problems.isEmpty else {

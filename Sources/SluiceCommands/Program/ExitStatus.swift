@@ -21,8 +21,8 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case interrupted = 7
     /// The server answered with an error.
     case http = 8
-    /// Downloaded or cached bytes differ from the expected ones. A checksum, a server's digest, `sluice demo` and
-    /// `sluice cache verify` say what to expect, and the evidence of `sluice verify`.
+    /// Downloaded or cached bytes differ from the expected ones, which come from a checksum, a server's digest or, with `sluice verify`,
+    /// from a record. `sluice demo` and `sluice cache verify` end with it, too.
     case content = 9
     /// The queue's database couldn't be opened, read or written.
     case store = 10

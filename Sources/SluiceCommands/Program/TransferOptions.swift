@@ -223,15 +223,20 @@ struct TransferOptions: ParsableArguments {
         for (option, isSet) in [("--overwrite", overwrite), ("--no-clobber", noClobber)] where isSet && isNewer {
             throw refuse("--newer and \(option) can't be combined. Use only one.")
         }
-        var plan = DownloadCoordinator.Segments(count: segments, minimumSize: minSegmentSize.bytes)
-        plan.usesDuplicates = followDuplicates
+        guard segments == 1 || !compressed else {
+            throw refuse(
+                "--segments and --compressed can't be combined, because a compressed file has no segments. Use only one."
+            )
+        }
+        var division = DownloadCoordinator.Segments(count: segments, minimumSize: minSegmentSize.bytes)
+        division.usesDuplicates = followDuplicates
         return TransferSettings(
             limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
             existing: overwrite || isNewer ? .replace : noClobber ? .skip : .fail, onlyIfNewer: isNewer,
             keepsServerTime: remoteTime || isNewer, storesOrigins: xattr,
             progress: isQuiet ? .none : traceOutput.isOnConsole && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
-            segments: segments > 1 ? plan : nil,
+            segments: segments > 1 ? division : nil,
             rates: .init(total: limitRate.map { Int($0.bytes) }, perHost: limitRatePerHost.map { Int($0.bytes) }),
             isCompressed: compressed,
             maximumTime: maxTime.map { .seconds($0.value) }, maximumSize: maxSize?.bytes,

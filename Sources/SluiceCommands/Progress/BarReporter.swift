@@ -182,6 +182,7 @@ struct ProgressBoard: Sendable {
         case .named: rows[index]?.name = names[index]
         case .received(_, let count):
             addBytes(count, to: index)
+        case .mirrorRejected: break
         case .retrying, .failedOver:
             if case .retrying = event { retries += 1 }
             forgetBytes(of: index)

@@ -55,7 +55,7 @@ extension DownloadEvent {
     fileprivate var isResult: Bool {
         switch self {
         case .finished, .paused, .released: true
-        case .started, .responded, .received, .retrying, .failedOver, .named: false
+        case .started, .responded, .received, .retrying, .failedOver, .mirrorRejected, .named: false
         }
     }
 }
@@ -98,6 +98,7 @@ struct PlainLines: LineFormatter {
             Console.line("\(error) Retrying in \(Format.elapsed(delay)).")
         case .failedOver(_, let error, let mirror):
             Console.line("\(error) Trying \(mirror.redactedForDisplay) instead.")
+        case .mirrorRejected(_, let error): Console.line("\(error)")
         case .started, .responded, .received, .paused, .released, .named: nil
         }
     }
@@ -139,6 +140,7 @@ struct PlainLines: LineFormatter {
 /// | `named`: the server named the file; `file` is that name from now on | |
 /// | `retrying` | `error`, `delay` in seconds |
 /// | `failedOver`: a server failed, and a mirror is tried at once | `error`, `mirror` |
+/// | `mirrorRejected`: a mirror sent wrong bytes, which were replaced | `error` |
 /// | `done` | `bytes` |
 /// | `skipped` | |
 /// | `cancelled` | |
@@ -194,6 +196,7 @@ struct JSONLines: LineFormatter {
                 $0.error = "\(error)"
                 $0.mirror = mirror.redactedForDisplay
             }
+        case .mirrorRejected(_, let error): line("mirrorRejected", index) { $0.error = "\(error)" }
         case .finished(_, .done(let bytes)): line("done", index) { $0.fileSize = bytes }
         case .finished(_, .skipped): line("skipped", index) { _ in }
         case .finished(_, .cancelled): line("cancelled", index) { _ in }

@@ -246,7 +246,7 @@ private struct WorkTally: Sendable {
             // Not a failure of the worker: a user has cancelled the download.
             case .cancelled: break
             }
-        case .started, .responded, .received, .failedOver, .paused, .named: break
+        case .started, .responded, .received, .failedOver, .mirrorRejected, .paused, .named: break
         }
     }
 }
@@ -299,7 +299,7 @@ extension DownloadEvent {
     fileprivate var leavesWorker: Bool {
         switch self {
         case .finished, .paused, .released, .retrying, .failedOver: true
-        case .started, .responded, .received, .named: false
+        case .started, .responded, .received, .named, .mirrorRejected: false
         }
     }
 }

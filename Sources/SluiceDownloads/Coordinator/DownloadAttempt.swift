@@ -66,26 +66,21 @@ struct DownloadAttempt: Sendable {
     /// If another program removed the directory in the meantime, creates it again and repeats the transfer once.
     private func result(_ resolution: DownloadResolution?) async throws -> TransferResult {
         do {
-            return try await limited(resolution)
+            return try await transferred(resolution)
         } catch let error as TransferError where error.fileError?.code == .notFound {
             guard await engine.directories.makeAgain(job.request.directory) else { throw error }
-            return try await limited(resolution)
+            return try await transferred(resolution)
         }
     }
 
     /// Runs a transfer within its limits.
-    private func limited(_ resolution: DownloadResolution?) async throws -> TransferResult {
-        try await engine.core.connections.withDownload(from: job.host) {
-            try await transferred(resolution)
-        }
-    }
-
     private func transferred(_ resolution: DownloadResolution?) async throws -> TransferResult {
-        try await withTimeLimit(configuration.maximumTime, clock: engine.core.timing.clock, of: job.request.url) {
-            try await withMinimumRate(
-                configuration.minimumRate, clock: engine.core.timing.clock, of: job.request.url
-            ) { watch in
-                try await makeTransfer(resolution, watch).run()
+        let (clock, url) = (engine.core.timing.clock, job.request.url)
+        return try await engine.core.connections.withDownload(from: job.host) {
+            try await withTimeLimit(configuration.maximumTime, clock: clock, of: url) {
+                try await withMinimumRate(configuration.minimumRate, clock: clock, of: url) { watch in
+                    try await makeTransfer(resolution, watch).run()
+                }
             }
         }
     }
@@ -142,19 +137,17 @@ struct DownloadAttempt: Sendable {
             cookies: cookies, takesServerName: configuration.takesServerNames,
             onServerName: { engine.report(.named(download: id, file: $0)) },
             onWrongMirror: { mirror in
-                let detail = "Some of its bytes differ from the file's. They were replaced."
-                let error = TransferError(.digestMismatch, url: mirror, message: detail)
-                engine.report(.failedOver(download: id, error: error, mirror: resolution?.url ?? job.request.url))
+                engine.report(.mirrorRejected(download: id, error: .wrongSegments(of: mirror)))
             }, verifiesTarget: verifiesTarget,
             mayBePublished: mayBePublished && !configuration.takesServerNames,
             maximumSize: configuration.maximumSize, keepsServerTime: configuration.keepsServerTime,
             onlyIfNewer: configuration.onlyIfNewer && configuration.existing == .replace
                 && !configuration.takesServerNames,
             storesOrigin: configuration.storesOrigins,
-            segments: try await segmentPlan(for: resolution),
-            pace: { [host = job.host] count, other in
+            segments: segmentPlan(for: resolution),
+            pace: { count, host in
                 let before = engine.core.timing.now()
-                try await engine.core.bandwidth.pass(count, from: other ?? host)
+                try await engine.core.bandwidth.pass(count, from: host)
                 watch?.waited(for: engine.core.timing.now() - before)
             },
             onResponse: { total, resumed in
@@ -168,23 +161,23 @@ struct DownloadAttempt: Sendable {
             onPhase: { engine.core.onPhase(id, .transfer($0)) })
     }
 
-    /// The other URLs of the download may be on other hosts, so they get only the fields that the configuration has for them.
-    private func segmentPlan(for resolution: DownloadResolution?) async throws -> SegmentPlan {
-        var plan = SegmentPlan(limits: engine.core.segments, connections: engine.core.connections, host: job.host)
-        plan.usesDuplicates = plan.limits.usesDuplicates
-        guard plan.limits.count > 1, !job.request.mirrors.isEmpty else { return plan }
+    private func segmentPlan(for resolution: DownloadResolution?) -> SegmentPlan {
         let own = resolution?.url ?? job.request.url
-        for url in [job.request.url] + job.request.mirrors where url != own {
-            var asked = job.request
-            asked.url = url
-            if url.origin != job.request.url.origin { asked.headerFields = [:] }
-            asked.headerFields.append(contentsOf: try await configuration.headerFields(of: asked))
-            plan.mirrors.append(
-                .init(
-                    url: url, headerFields: asked.headerFields, cookies: try await configuration.cookies(of: asked),
-                    host: DownloadRequest.host(of: url)))
-        }
-        return plan
+        let urls = (job.request.isUnresolved ? [] : [job.request.url]) + job.request.mirrors
+        return SegmentPlan(
+            limits: engine.core.segments, mirrors: urls.filter { $0 != own },
+            mirrorSource: { try await mirrorSource($0) }, connections: engine.core.connections, host: job.host)
+    }
+
+    /// The other URLs of the download may be on other hosts, so they get only the fields that the configuration has for them.
+    private func mirrorSource(_ url: URL) async throws -> SegmentPlan.Source {
+        var asked = job.request
+        asked.url = url
+        if url.origin != job.request.url.origin { asked.headerFields = [:] }
+        asked.headerFields.append(contentsOf: try await configuration.headerFields(of: asked))
+        return SegmentPlan.Source(
+            url: url, headerFields: asked.headerFields, cookies: try await configuration.cookies(of: asked),
+            host: DownloadRequest.host(of: url))
     }
 
     // MARK: Failures

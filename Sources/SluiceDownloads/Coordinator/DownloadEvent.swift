@@ -26,6 +26,9 @@ public enum DownloadEvent: Sendable {
     /// A server failed, and the download goes on with another of its URLs at once (``DownloadRequest/mirrors``). That doesn't count as an
     /// attempt.
     case failedOver(download: QueuedDownload.ID, error: TransferError, mirror: URL)
+    /// A mirror sent other bytes than the file's own server, for which the checksum is right. They were downloaded again from that server, and
+    /// the attempt goes on. `error` names the mirror.
+    case mirrorRejected(download: QueuedDownload.ID, error: TransferError)
     /// The download was stopped because it was paused. It keeps its partial file.
     case paused(download: QueuedDownload.ID)
     /// The download no longer runs here: it is waiting again, for example because the run was stopped, or another worker has it.
@@ -40,7 +43,7 @@ public enum DownloadEvent: Sendable {
         switch self {
         case .started(let download, _), .responded(let download, _, _), .received(let download, _),
             .retrying(let download, _, _), .failedOver(let download, _, _), .paused(let download),
-            .released(let download), .named(let download, _):
+            .released(let download), .named(let download, _), .mirrorRejected(let download, _):
             download
         case .finished(let download, _): download
         }
@@ -53,7 +56,7 @@ public enum DownloadEvent: Sendable {
     /// Whether the download continues after the event.
     var isProgress: Bool {
         switch self {
-        case .started, .responded, .received, .named: true
+        case .started, .responded, .received, .named, .mirrorRejected: true
         case .retrying, .failedOver, .paused, .released, .finished: false
         }
     }

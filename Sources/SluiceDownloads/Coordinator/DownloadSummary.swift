@@ -103,7 +103,7 @@ public struct DownloadSummary: Sendable {
                 kinds[index] = .failed
                 failures[index] = error
             }
-        case .started, .responded, .received, .failedOver, .paused, .released: break
+        case .started, .responded, .received, .failedOver, .mirrorRejected, .paused, .released: break
         }
     }
 }

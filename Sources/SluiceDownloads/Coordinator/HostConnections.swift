@@ -14,14 +14,13 @@ final class HostConnections: Sendable {
         var downloads = 0
         /// The loans, in the order in which they were made.
         var loans: [Int] = []
-        /// The loans that must end.
-        var called: Set<Int> = []
 
         var isUnused: Bool { downloads == 0 && loans.isEmpty }
+        var connections: Int { downloads + loans.count }
 
-        mutating func callIn(over limit: Int) {
-            let excess = downloads + loans.count - limit
-            if excess > 0 { called = Set(loans.suffix(excess)) } else { called = [] }
+        /// Whether a loan must end, because there are too many connections. The latest ones end first.
+        func isRecalled(_ loan: Int, _ limit: Int) -> Bool {
+            loans.suffix(max(0, connections - limit)).contains(loan)
         }
     }
 
@@ -29,10 +28,9 @@ final class HostConnections: Sendable {
         var hosts: [String: Host] = [:]
         var lastLoan = 0
 
-        mutating func change(_ name: String, limit: Int, _ body: (inout Host) -> Void) {
+        mutating func change(_ name: String, _ body: (inout Host) -> Void) {
             var host = hosts[name] ?? Host()
             body(&host)
-            host.callIn(over: limit)
             hosts[name] = host.isUnused ? nil : host
         }
     }
@@ -48,11 +46,11 @@ final class HostConnections: Sendable {
     /// - Throws: `CancellationError`, or the error of `body`.
     func withDownload<Result>(from host: String, _ body: () async throws -> Result) async throws -> Result {
         guard let limit else { return try await body() }
-        state.withState { $0.change(host, limit: limit) { $0.downloads += 1 } }
-        defer { state.withState { $0.change(host, limit: limit) { $0.downloads -= 1 } } }
+        state.withState { $0.change(host) { $0.downloads += 1 } }
+        defer { state.withState { $0.change(host) { $0.downloads -= 1 } } }
         try await state.waitUnlessCancelled { state in
             // With aliases of a host, there can be more downloads than the limit says.
-            state.hosts[host].map { $0.loans.isEmpty || $0.downloads + $0.loans.count <= limit } ?? true
+            state.hosts[host].map { $0.loans.isEmpty || $0.connections <= limit } ?? true
         }
         return try await body()
     }
@@ -65,18 +63,17 @@ final class HostConnections: Sendable {
     ) async throws -> Result? {
         guard let limit else { return await body() }
         let loan = try await state.waitUnlessCancelled { state -> Int? in
-            let used = state.hosts[host].map { $0.downloads + $0.loans.count } ?? 0
-            guard used < limit else { return nil }
+            guard state.hosts[host]?.connections ?? 0 < limit else { return nil }
             state.lastLoan += 1
             let loan = state.lastLoan
-            state.change(host, limit: limit) { $0.loans.append(loan) }
+            state.change(host) { $0.loans.append(loan) }
             return loan
         }
-        defer { state.withState { $0.change(host, limit: limit) { $0.loans.removeAll { $0 == loan } } } }
+        defer { state.withState { $0.change(host) { $0.loans.removeAll { $0 == loan } } } }
         return await withTaskGroup(of: Result?.self) { group in
             group.addTask { await body() }
             group.addTask { [state] in
-                try? await state.waitUnlessCancelled { $0.hosts[host]?.called.contains(loan) ?? true }
+                try? await state.waitUnlessCancelled { $0.hosts[host]?.isRecalled(loan, limit) ?? true }
                 return nil
             }
             let first = await group.next() ?? nil

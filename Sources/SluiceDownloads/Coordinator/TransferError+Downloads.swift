@@ -135,6 +135,14 @@ extension TransferError {
         }
     }
 
+    /// A mirror that sent other bytes than the file's own server, for which the checksum is right.
+    static func wrongSegments(of mirror: URL) -> TransferError {
+        TransferError(
+            .digestMismatch, url: mirror,
+            message: "Some of its bytes differ from the file's, and were downloaded again from the file's own server.",
+            remedy: "Leave out this mirror, or report it to its operator.")
+    }
+
     /// An existing file that should count as the downloaded one.
     static func existingFileDiffers(_ request: DownloadRequest, found: Checksum) -> TransferError {
         TransferError(

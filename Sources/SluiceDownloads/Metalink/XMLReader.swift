@@ -54,7 +54,7 @@ struct XMLReader {
     private var position = 0
     private var open: [Open] = []
     private var hasRoot = false
-    /// Whether the last start tag was that of an empty element (`<a/>`), whose end comes next.
+    /// Whether the last tag closed its own element (`<a/>`), whose end is the next event.
     private var endsNext = false
 
     /// The number of the line that is read, counted from 1. Takes time in proportion to the position.
@@ -328,7 +328,7 @@ struct XMLReader {
         return name
     }
 
-    /// All characters beyond ASCII count as letters. Whoever uses a name compares it with known ones.
+    /// Every non-ASCII character counts as a letter. Names are only compared with known ones, so that accepts nothing wrong.
     private static func startsName(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_") || byte >= 0x80
     }

@@ -41,8 +41,9 @@ final class PartialFile {
     /// Whether the bytes in the file and the checkpoint belong to the same state of the server's file. False until the transfer has
     /// decided what to do with the existing bytes.
     private var isAdopted = false
-    /// The number of bytes that were there before.
-    private var adoptedBytes: Int64 = 0
+    /// The number of bytes that an earlier attempt left. A file that begins again must get past them before it counts as progress:
+    /// otherwise, a server that has another version each time would be asked forever.
+    private var bytesBefore: Int64 = 0
     /// Whether the file has been handed over for publishing, which closes it.
     private var isClosed = false
     /// What has been written of a file that is downloaded in segments.
@@ -66,6 +67,7 @@ final class PartialFile {
         urlDigest = Checkpoint.digest(of: transfer.request.url)
         checkpoint = opened.checkpoint.flatMap { Checkpoint($0) }
         if checkpoint?.url != urlDigest { checkpoint = nil }
+        bytesBefore = present?.bytes ?? presentSegments?.map.writtenBytes ?? 0
     }
 
     static func openLocked(_ mode: CheckpointedFile.OpeningMode, for transfer: Transfer) async throws -> PartialFile? {
@@ -115,7 +117,7 @@ final class PartialFile {
 
     private func begin(_ validator: Validator?, total: Int64?, segments: SegmentMap?) async throws {
         try await empty()
-        (isAdopted, adoptedBytes) = (true, 0)
+        isAdopted = true
         checkpoint = nil
         (self.segments, syncing, synced) = (segments, nil, nil)
         var next = Checkpoint(
@@ -142,7 +144,7 @@ final class PartialFile {
             let promisedMore = checkpoint?.isDurable == true && !renewed.isDurable
             try await store(renewed, durability: promisedMore ? .fullAndDirectory : durability)
         }
-        (isAdopted, adoptedBytes) = (true, offset)
+        isAdopted = true
         startCounting()
     }
 
@@ -157,8 +159,7 @@ final class PartialFile {
 
     /// Continues the segments of an earlier transfer. Returns `false` if the file system can no longer reserve space.
     func resumeSegments(_ map: SegmentMap) async throws -> Bool {
-        guard var renewed = checkpoint else { preconditionFailure("A resumed transfer has no checkpoint.") }
-        guard try await file.reserve(map.total) else { return false }
+        guard var renewed = checkpoint, try await file.reserve(map.total) else { return false }
         segments = map
         (renewed.segments, renewed.boot, renewed.isDurable) = (map.stored, file.boot, durability != .none)
         if renewed != checkpoint {
@@ -166,7 +167,7 @@ final class PartialFile {
             let promisedMore = checkpoint?.isDurable == true && !renewed.isDurable
             try await store(renewed, durability: promisedMore ? .fullAndDirectory : .none)
         }
-        (isAdopted, adoptedBytes) = (true, map.writtenBytes)
+        isAdopted = true
         startCounting()
         return true
     }
@@ -175,6 +176,7 @@ final class PartialFile {
     func empty() async throws {
         gathered = []
         gatheredBytes = 0
+        (segments, syncing, synced) = (nil, nil, nil)
         if size > 0 { try await truncate(to: 0) }
     }
 
@@ -285,9 +287,9 @@ final class PartialFile {
 
     /// Keeps the file and its checkpoint for a later attempt if they are usable, and removes them otherwise. Ignores cancellation.
     ///
-    /// - Returns: The number of bytes that this transfer has added to a file that is kept.
+    /// - Returns: How many more bytes a file that is kept has than before this transfer.
     func leave(after error: any Error, using files: FileIO, _ places: CheckpointedFile.Places) async -> Int64 {
-        let added = isAdopted ? writtenBytes + Int64(gatheredBytes) - adoptedBytes : 0
+        let added = isAdopted ? writtenBytes + Int64(gatheredBytes) - bytesBefore : 0
         let isUsable =
             isAdopted
             ? checkpoint?.validator != nil && writtenBytes + Int64(gatheredBytes) > 0

@@ -18,25 +18,22 @@ struct SegmentPlan: Sendable {
         var cookies: CookieJar?
         /// The host whose limits count.
         var host: String
+
+        /// A source that gets no header fields, which could be secrets.
+        static func bare(_ url: URL) -> Source {
+            Source(url: url, headerFields: [:], host: DownloadRequest.host(of: url))
+        }
     }
 
     var limits = DownloadCoordinator.Segments(count: 1)
     /// Other URLs of the file. The further connections use them and the transfer's own URL in turn.
-    var mirrors: [Source] = []
-    /// Whether the servers that the first response names are used, too.
-    var usesDuplicates = false
+    var mirrors: [URL] = []
+    /// Returns what a request for a mirror needs. It is called only if the file is downloaded in segments. If it throws an error, the mirror
+    /// isn't used.
+    var mirrorSource: @Sendable (URL) async throws -> Source = { .bare($0) }
     var connections = HostConnections(limit: nil)
     /// The host of the transfer.
     var host = ""
-
-    /// Adds the servers that a response names. They get no header fields, which could be secrets.
-    mutating func addDuplicates(of response: TransportResponse) {
-        guard usesDuplicates else { return }
-        for url in DuplicateLinks.urls(in: response.headerFields, of: response.url)
-        where !mirrors.contains(where: { $0.url == url }) {
-            mirrors.append(Source(url: url, headerFields: [:], host: DownloadRequest.host(of: url)))
-        }
-    }
 
     /// Whether a file is downloaded in segments: it must be large, the server must have ranges, and a strong validator must tell the
     /// connections that they receive the same file.
@@ -72,25 +69,43 @@ struct SegmentedTransfer: Sendable {
         var hasEnded: Bool { failure != nil || map.isComplete }
     }
 
+    private enum Server {
+        case own
+        case mirror(URL)
+        /// A server that the first response named.
+        case named(URL)
+    }
+
     private let plan: SegmentPlan
-    /// The first is the transfer's own URL.
-    private let sources: [SegmentPlan.Source]
+    private let own: SegmentPlan.Source
+    /// The further connections use them in turn.
+    private let servers: [Server]
+    /// A response with the whole file, which the first connection reads as far as its segment goes.
+    private let whole: TransportResponse?
     private let validator: Validator
     private let total: Int64
     private let file: CheckpointedFile
     private let transport: any Transport
-    private let pace: @Sendable (_ count: Int, _ host: String?) async throws -> Void
+    private let pace: @Sendable (_ count: Int, _ host: String) async throws -> Void
     private let state: Monitor<State>
     /// Yields when bytes have arrived, and ends when the file is complete or the transfer has failed.
     private let arrivals: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)
 
+    /// - Parameter whole: A response with the whole file, which the first connection reads as far as its segment goes.
     init(
-        _ map: SegmentMap, _ validator: Validator, of file: CheckpointedFile, from source: SegmentPlan.Source,
-        _ plan: SegmentPlan, transport: any Transport,
-        pace: @escaping @Sendable (_ count: Int, _ host: String?) async throws -> Void
+        _ map: SegmentMap, _ validator: Validator, of file: CheckpointedFile, from own: SegmentPlan.Source,
+        _ plan: SegmentPlan, whole: TransportResponse?, transport: any Transport,
+        pace: @escaping @Sendable (_ count: Int, _ host: String) async throws -> Void
     ) {
-        sources = [source] + plan.mirrors
-        (self.plan, self.validator, self.file, self.transport, self.pace) = (plan, validator, file, transport, pace)
+        let named =
+            if let whole, plan.limits.usesDuplicates {
+                DuplicateLinks.urls(in: whole.headerFields, of: whole.url).filter { !plan.mirrors.contains($0) }
+            } else {
+                [URL]()
+            }
+        servers = [.own] + plan.mirrors.map { .mirror($0) } + named.map { .named($0) }
+        (self.plan, self.own, self.whole, self.validator) = (plan, own, whole, validator)
+        (self.file, self.transport, self.pace) = (file, transport, pace)
         total = map.total
         state = Monitor(State(map: map))
         arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -103,16 +118,15 @@ struct SegmentedTransfer: Sendable {
 
     /// Downloads until the file is complete. Calls `onArrival` when bytes have arrived, but less often.
     ///
-    /// - Parameter whole: A response with the whole file, which the first connection reads as far as its segment goes.
     /// - Throws: ``MustStartAgain``; `TransferFailure`, `TransferError`, `FileError`, `CancellationError`.
-    func run(_ whole: TransportResponse?, onArrival: (SegmentMap) async throws -> Void) async throws {
+    func run(onArrival: (SegmentMap) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { connections in
             defer { connections.cancelAll() }
             // Before another connection takes the first segment.
             let begun = whole.flatMap { response in take().map { ($0, Part(response.body, total)) } }
             connections.addTask { await runFirst(begun) }
             for number in 1..<max(1, plan.limits.count) {
-                connections.addTask { try await runFurther(sources[number % sources.count]) }
+                connections.addTask { try await runFurther(servers[number % servers.count]) }
             }
             for await _ in arrivals.stream { try await onArrival(map) }
             if let failure = state.withState({ $0.failure }) { throw failure }
@@ -125,10 +139,10 @@ struct SegmentedTransfer: Sendable {
 
     private func runFirst(_ begun: (SegmentMap.ID, Part)?) async {
         do {
-            try await fetchSegments(from: sources[0], begun, isFirst: true)
+            try await fetchSegments(from: own, begun, isFirst: true)
             while !state.withState({ $0.hasEnded }) {
                 try await state.waitUnlessCancelled { $0.hasEnded || $0.map.hasWork(splittingFrom: minimum) }
-                try await fetchSegments(from: sources[0], nil, isFirst: true)
+                try await fetchSegments(from: own, nil, isFirst: true)
             }
             arrivals.continuation.finish()
         } catch {
@@ -136,7 +150,15 @@ struct SegmentedTransfer: Sendable {
         }
     }
 
-    private func runFurther(_ source: SegmentPlan.Source) async throws {
+    private func runFurther(_ server: Server) async throws {
+        let source: SegmentPlan.Source
+        switch server {
+        case .own: source = own
+        case .named(let url): source = .bare(url)
+        case .mirror(let url):
+            guard let mirror = try? await plan.mirrorSource(url) else { return }
+            source = mirror
+        }
         var isUsable = true
         while isUsable {
             try Task.checkCancellation()
@@ -212,7 +234,7 @@ struct SegmentedTransfer: Sendable {
             try await file.write(waiting, at: offset)
             state.withState { [id, waitingBytes, offset] in
                 $0.map.noteWritten(waitingBytes, in: id)
-                if source.url != sources[0].url {
+                if source.url != own.url {
                     $0.mirrored.note(Int64(waitingBytes), at: offset, from: source.url)
                 }
             }
@@ -245,7 +267,7 @@ struct SegmentedTransfer: Sendable {
                 if waitingBytes >= Transfer.writeSize || isFull { try await write() }
                 guard isFull, left > 0 || !batch.isEmpty else { break }
                 // Another connection downloads the rest of the body, unless it has failed.
-                guard let next = takeNeighbor(of: id) else { return }
+                guard let next = takeNeighbor(of: id) else { return part.body.close() }
                 id = next
                 (offset, known) = state.withState {
                     ($0.map[next].written, Int($0.map[next].written - $0.map[next].first))

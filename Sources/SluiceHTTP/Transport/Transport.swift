@@ -202,6 +202,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
         return data
     }
 
+    /// Ends the exchange, as if the body and its response had been released. The body has no bytes after that.
+    package func close() { reader.close() }
+
     var timings: TransportTimings? { reader.timings }
 
     var trailers: HTTPFields { reader.trailers }
@@ -241,33 +244,48 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// The state that the iterators of a body share: the unread chunks of the current batch.
+    /// The state that the iterators of a body share: its source, and the unread chunks of the current batch.
     fileprivate final class Reader: Sendable {
-        private let source: any ResponseBodySource
-        private let pending = Lock<ArraySlice<Data>>([])
+        private struct State {
+            /// `nil` once the body has been closed.
+            var source: (any ResponseBodySource)?
+            var pending: ArraySlice<Data> = []
+        }
 
-        init(_ source: any ResponseBodySource) { self.source = source }
+        private let state: Lock<State>
 
-        var timings: TransportTimings? { source.timings }
-        var trailers: HTTPFields { source.trailers }
+        init(_ source: any ResponseBodySource) { state = Lock(State(source: source)) }
+
+        private var source: (any ResponseBodySource)? { state.withLock { $0.source } }
+        var timings: TransportTimings? { source?.timings }
+        var trailers: HTTPFields { source?.trailers ?? [:] }
 
         func nextChunk() async throws -> Data? {
             while true {
-                if let chunk = pending.withLock({ $0.popFirst() }) {
+                if let chunk = state.withLock({ $0.pending.popFirst() }) {
                     if chunk.isEmpty { continue }
                     return chunk
                 }
-                guard let batch = try await source.nextBatch() else { return nil }
-                pending.withLock { $0 += batch }
+                guard let batch = try await source?.nextBatch() else { return nil }
+                state.withLock { $0.pending += batch }
             }
         }
 
         func nextBatch() async throws -> [Data]? {
-            let rest = pending.withLock { pending in
-                defer { pending = [] }
-                return pending
+            let (source, rest) = state.withLock { state in
+                defer { state.pending = [] }
+                return (state.source, state.pending)
             }
-            return rest.isEmpty ? try await source.nextBatch() : Array(rest)
+            return rest.isEmpty ? try await source?.nextBatch() : Array(rest)
+        }
+
+        func close() {
+            // The source is released after the lock.
+            let closed = state.withLock { state in
+                defer { state = State() }
+                return state
+            }
+            _ = closed
         }
     }
 }

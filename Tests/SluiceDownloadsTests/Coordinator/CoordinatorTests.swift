@@ -456,7 +456,7 @@ import TestSupport
             try await running(downloads) { event in
                 switch event {
                 case .finished, .paused, .released, .retrying: ends.note(event)
-                case .started, .responded, .received, .failedOver, .named: break
+                case .started, .responded, .received, .failedOver, .mirrorRejected, .named: break
                 }
             } during: {
                 let handle = try await downloads.enqueue([request])[0]

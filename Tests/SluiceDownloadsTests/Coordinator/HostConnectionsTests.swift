@@ -39,7 +39,7 @@ import Testing
             async let loan: Void? = connections.borrow(from: "a") {
                 await borrowed.pass()
                 // Runs until it is cancelled, because the connection has to be returned.
-                try? await Task.sleep(for: .seconds(86_400))
+                try? await Monitor(0).waitUnlessCancelled { $0 > 0 }
                 events.note("returned")
             }
             await borrowed.arrivals(1)

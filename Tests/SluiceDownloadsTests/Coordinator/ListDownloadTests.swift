@@ -90,7 +90,7 @@ import Testing
                     events.note("retrying")
                     delays.note(delay)
                 case .finished: events.note("finished")
-                case .responded, .received, .failedOver, .paused, .released, .named: break
+                case .responded, .received, .failedOver, .mirrorRejected, .paused, .released, .named: break
                 }
             }
             #expect(summary.doneCount == 1 && summary.retryCount == 3)
@@ -120,6 +120,21 @@ import Testing
             // The connection may break before all bytes of an attempt have arrived.
             #expect(isDone ? origin.metrics.requests >= 4 : origin.metrics.requests == 1 + retries)
             if isDone { #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(content)) }
+        }
+    }
+
+    @Test func `an attempt whose file begins again has made no progress`() async throws {
+        let content = bytes(6_000_000)
+        try await downloading(
+            from: { .file(content, etag: "\"v\($0.attempt)\"", request: $0, sending: 1_500_000, then: .hangUp) },
+            retries: 2
+        ) { downloader, origin, directory in
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
+            #expect(summary.failures.count == 1)
+            // The first attempt has made progress, if its bytes arrived before the connection broke.
+            #expect((3...4).contains(origin.metrics.requests))
         }
     }
 

@@ -305,9 +305,7 @@ import Testing
             } during: { mirror in
                 try await Self.with(others: isUsed ? 1 : 0) { scene in
                     var plan = Self.plan
-                    plan.mirrors = [
-                        .init(url: try URL(fetchable: mirror.url("/a.bin")), headerFields: [:], host: "mirror")
-                    ]
+                    plan.mirrors = [try URL(fetchable: mirror.url("/a.bin"))]
                     let result = try await scene.transfer(segments: plan).run()
                     #expect(result.bytes == 1_000_000)
                     #expect(scene.target(is: Self.content))
@@ -315,6 +313,37 @@ import Testing
             }
             if isUsed { #expect(!ranges.values.isEmpty && !ranges.values.contains("")) }
         }
+    }
+
+    @Test func `leaves out a mirror whose header fields can't be made`() async throws {
+        struct NoToken: Error {}
+        let asked = Recorder<URL>()
+        try await Self.with(others: 2) { scene in
+            var plan = Self.plan
+            let mirror = URL(string: "http://mirror.invalid/a.bin")!
+            plan.mirrors = [mirror]
+            plan.mirrorSource = { url in
+                asked.note(url)
+                throw NoToken()
+            }
+            let result = try await scene.transfer(segments: plan).run()
+            #expect(result.bytes == 1_000_000 && scene.target(is: Self.content))
+            #expect(Set(asked.values) == [mirror])
+        }
+        // A file that isn't downloaded in segments needs no mirror.
+        asked.forget()
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0)
+        } during: { scene in
+            var plan = SegmentPlan(limits: .init(count: 4, minimumSize: 500_001))
+            plan.mirrors = [URL(string: "http://mirror.invalid/a.bin")!]
+            plan.mirrorSource = { url in
+                asked.note(url)
+                throw NoToken()
+            }
+            _ = try await scene.transfer(segments: plan).run()
+        }
+        #expect(asked.values.isEmpty)
     }
 
     @Test func `uses the servers that the first response names, if it may`() async throws {
@@ -337,7 +366,7 @@ import Testing
                     return response
                 } during: { scene in
                     var plan = Self.plan
-                    plan.usesDuplicates = mayUse
+                    plan.limits.usesDuplicates = mayUse
                     var request = scene.request
                     request.headerFields[.authorization] = "Bearer secret"
                     let transfer = Transfer(
@@ -367,7 +396,7 @@ import Testing
                 } during: { scene in
                     let mirror = try URL(fetchable: liar.url("/a.bin"))
                     var plan = Self.plan
-                    plan.mirrors = [.init(url: mirror, headerFields: [:], host: "mirror")]
+                    plan.mirrors = [mirror]
                     let named = Recorder<URL>()
                     var transfer = scene.transfer(checksum: checksum, segments: plan)
                     transfer.onWrongMirror = { named.note($0) }

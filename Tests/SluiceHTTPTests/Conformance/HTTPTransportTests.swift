@@ -219,6 +219,25 @@ import URLSessionOnLinux
         }
     }
 
+    @Test(arguments: TestedTransport.all) func `closing a body ends its exchange`(
+        tested: TestedTransport
+    ) async throws {
+        let megabyte = [UInt8](repeating: 1, count: 1_000_000)
+        try await tested.exchange { _ in
+            OriginResponse(announcedLength: 24_000_000, steps: Array(repeating: .send(megabyte), count: 24))
+        } during: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            var chunks = response.body.makeAsyncIterator()
+            #expect(try await chunks.next() != nil)
+            response.body.close()
+            // The server stops sending although the response still exists.
+            #expect(try await origin.metrics { $0.running == 0 }.requests == 1)
+            #expect(try await chunks.next() == nil)
+            #expect(try await chunks.nextBatch() == nil)
+            withExtendedLifetime(response) {}
+        }
+    }
+
     @Test(arguments: TestedTransport.all)
     func `withTransport shuts down after an error, and then requests throw`(
         tested: TestedTransport

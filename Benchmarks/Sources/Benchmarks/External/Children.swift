@@ -26,6 +26,9 @@ struct Children {
         let process = Process()
         process.executableURL = childUsage
         process.arguments = [report.path, program.path] + arguments
+        // The records of `sluice get` aren't those of the user.
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["XDG_STATE_HOME": report.deletingLastPathComponent().path]) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         // curl draws the progress of parallel transfers even with -s.

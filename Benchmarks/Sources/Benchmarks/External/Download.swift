@@ -41,21 +41,9 @@ struct Download {
             sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level + options)
     }
 
-    /// The files with their SHA-256 as a checksum list.
+    /// The files with their SHA-256 as a checksum list. Call ``writeChecksums()`` before.
     func sluiceVerifying() async throws -> Sample {
-        let sums = work.appending(path: "SHA256SUMS")
-        if try await FileIO.shared.status(of: sums) == nil {
-            let process = Process()
-            process.executableURL = try Programs.found("sha256sum")
-            process.arguments = (0..<count).map { "\($0).bin" }
-            process.currentDirectoryURL = work.appending(path: "root")
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            try await output.fileHandleForReading.readToEnd()?.asyncWrite(to: sums)
-            process.waitUntilExit()
-        }
-        return try await sluice(durability: "none", ["--checksum-file", sums.path])
+        try await sluice(durability: "none", ["--checksum-file", checksums.path])
     }
 
     func aria2cInSegments(_ count: Int) async throws -> Sample {
@@ -130,6 +118,20 @@ struct Download {
 
     private var list: URL { work.appending(path: "list") }
     private var config: URL { work.appending(path: "curl.config") }
+    private var checksums: URL { work.appending(path: "SHA256SUMS") }
+
+    /// Writes a checksum list of the files.
+    func writeChecksums() async throws {
+        let process = Process()
+        process.executableURL = try Programs.found("sha256sum")
+        process.arguments = (0..<count).map { "\($0).bin" }
+        process.currentDirectoryURL = work.appending(path: "root")
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        try await output.fileHandleForReading.readToEnd()?.asyncWrite(to: checksums)
+        process.waitUntilExit()
+    }
 
     private func writeLists(port: UInt16) async throws {
         var (list, config) = ("", "")

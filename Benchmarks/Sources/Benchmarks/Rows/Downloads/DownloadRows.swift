@@ -94,6 +94,7 @@ enum DownloadRows {
         ) { stage, rounds in
             try await stage.withDirectory { directory in
                 try await Download.with(1, of: stage.count(1024, quick: 128) << 20, in: directory, stage) { download in
+                    try await download.writeChecksums()
                     try await rounds(
                         { try await download.sluiceVerifying() },
                         { try await download.sluice(durability: "none") })
