@@ -128,7 +128,7 @@ private final class StreamedDownload: Sendable {
         }
         try check(response.contentLength)
         let digests = TransferDigests(requested: request.checksum)
-        digests.begin(response.headerFields)
+        await digests.begin(response.headerFields)
         watch?.begin(at: 0)
         onEvent(.responded(download: Self.id, totalBytes: response.contentLength, resumedBytes: 0))
         var size: Int64 = 0
@@ -142,7 +142,7 @@ private final class StreamedDownload: Sendable {
             }
             size = received
             try check(size)
-            digests.update(bytes)
+            async let hashing: Void = digests.update([bytes])
             watch?.received(upTo: received)
             onEvent(.received(download: Self.id, receivedBytes: size))
             passedOn.withLock { $0 = true }
@@ -152,13 +152,14 @@ private final class StreamedDownload: Sendable {
             } catch {
                 throw ReceiverFailure(error: error)
             }
+            await hashing
             try Task.checkCancellation()
             try await core.bandwidth.pass(bytes.count, from: request.host)
             watch?.waited(for: core.timing.now() - before)
         }
         _ = try machine.ended()
-        try digests.verifyMessage()
-        try digests.verifyFile()
+        try await digests.verifyMessage()
+        try await digests.verifyFile()
         return size
     }
 

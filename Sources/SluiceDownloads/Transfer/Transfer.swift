@@ -1,4 +1,5 @@
 import HTTPTypes
+import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
 
@@ -321,7 +322,7 @@ private struct TransferExchanges {
                 try check(announced)
                 self.validator = validator
                 transfer.onResponse(announced, 0)
-                digests.begin(response.headerFields)
+                await digests.begin(response.headerFields)
                 if partial == nil, let announced, announced <= Transfer.smallBody {
                     return try await storeSmall(response, of: announced)
                 }
@@ -358,14 +359,13 @@ private struct TransferExchanges {
             case .unchanged: return try await unchanged()
             }
             let end = try machine.ended()
-            try digests.verifyMessage()
+            try await digests.verifyMessage()
             let partial = try await openPartial()
             var isLast = false
             if case .complete = end { isLast = true }
-            try await digests.verifyTrailers(of: response, start..<partial.size, isLast: isLast) {
-                try await TransferDigests.checksum(
-                    $0, of: transfer.request.partialTarget, in: $1, using: transfer.files)
-            }
+            try await digests.verifyTrailers(
+                of: response, start..<partial.size, isLast: isLast, in: transfer.request.partialTarget,
+                using: transfer.files)
             if case .complete(let size) = end {
                 return try await publish(partial, size)
             }
@@ -397,12 +397,12 @@ private struct TransferExchanges {
         try await resumeDigests(at: map.total, fields)
         var checksum: Checksum?
         do {
-            checksum = try digests.verifyFile()
+            checksum = try await digests.verifyFile()
         } catch {
             guard !segments.mirrored.isEmpty else { throw error }
             guard try await replace(segments.mirrored, of: map.total, in: partial, validator) else { return nil }
             try await resumeDigests(at: map.total, fields)
-            checksum = try digests.verifyFile()
+            checksum = try await digests.verifyFile()
         }
         return try await publish(partial, map.total, verifiedAs: checksum)
     }
@@ -566,13 +566,13 @@ private struct TransferExchanges {
                 } else {
                     data.append(chunk)
                 }
-                digests.update(chunk)
                 transfer.onReceived(received)
             }
+            await digests.update(batch)
             try await transfer.pace(batch.reduce(0) { $0 + $1.count }, transfer.segments.host)
         }
         _ = try machine.ended()
-        let checksum = try digests.verifyFile()
+        let checksum = try await digests.verifyFile()
         transfer.onPhase(.complete)
         var options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
@@ -587,9 +587,13 @@ private struct TransferExchanges {
 
     /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.
     private mutating func receive(_ body: ResponseBody, into partial: PartialFile) async throws -> Bool {
-        let before = partial.size
+        let (before, digests) = (partial.size, digests)
+        // Bytes are hashed while the next ones arrive.
+        let unhashed = AsyncBoundedQueue<[Data]>(capacity: 2)
+        async let hashing: Void = digests.update(from: unhashed)
+        let isHashing = await digests.isHashing
         var announced = false
-        return try await withThrowingTaskGroup(of: Checkpoint.self) { syncs in
+        let isUsable = try await withThrowingTaskGroup(of: Checkpoint.self) { syncs in
             var iterator = body.makeAsyncIterator()
             while let batch = try await iterator.nextBatch() {
                 for chunk in batch {
@@ -599,9 +603,9 @@ private struct TransferExchanges {
                         return false
                     }
                     try check(received)
-                    digests.update(chunk)
                     transfer.onReceived(received)
                 }
+                if isHashing { _ = try await unhashed.send(batch) }
                 // Pass received bytes on to the disk before waiting again.
                 try await partial.take(batch)
                 if !announced, partial.size > before {
@@ -616,6 +620,11 @@ private struct TransferExchanges {
             try await partial.collect(from: &syncs)
             return true
         }
+        if isUsable {
+            unhashed.finish()
+            await hashing
+        }
+        return isUsable
     }
 
     /// What is stored about the file in its extended attributes.
@@ -625,7 +634,7 @@ private struct TransferExchanges {
     }
 
     private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
-        try await publish(partial, size, verifiedAs: try digests.verifyFile())
+        try await publish(partial, size, verifiedAs: try await digests.verifyFile())
     }
 
     private func publish(

@@ -1,4 +1,5 @@
 import HTTPTypes
+import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
 
@@ -20,7 +21,9 @@ import Foundation
 ///
 /// Of several digests in a field, the strongest counts. The digests of an encoded body aren't verified, because an engine may have decoded it.
 /// The bytes of an earlier attempt are read from the partial file.
-final class TransferDigests {
+///
+/// It is an actor so that a transfer can write bytes while they are hashed.
+actor TransferDigests {
     /// An expected digest, and where it comes from.
     struct Expectation: Equatable {
         enum Source: Equatable { case request, reprDigest, contentDigest }
@@ -96,9 +99,19 @@ final class TransferDigests {
 
     // MARK: Bytes
 
-    func update(_ chunk: Data) {
-        if !running.isEmpty { add(chunk) }
-        message?.update(chunk)
+    /// Whether a digest is computed of the response's bytes.
+    var isHashing: Bool { !running.isEmpty || message != nil }
+
+    /// Hashes batches until the queue is finished or the task is cancelled.
+    func update(from batches: AsyncBoundedQueue<[Data]>) async {
+        while let batch = try? await batches.dequeue() { update(batch) }
+    }
+
+    func update(_ batch: [Data]) {
+        for chunk in batch {
+            if !running.isEmpty { add(chunk) }
+            message?.update(chunk)
+        }
     }
 
     private func add(_ chunk: Data) {
@@ -121,10 +134,9 @@ final class TransferDigests {
     /// - Parameters:
     ///   - body: The offsets of the response's bytes in the file.
     ///   - isLast: Whether all bytes of the file have arrived.
-    ///   - read: Returns the checksum of some of the file's bytes.
+    ///   - file: The file with the received bytes.
     func verifyTrailers(
-        of response: TransportResponse, _ body: Range<Int64>, isLast: Bool,
-        _ read: (Checksum.Algorithm, Range<Int64>) async throws -> Checksum
+        of response: TransportResponse, _ body: Range<Int64>, isLast: Bool, in file: URL, using files: FileIO
     ) async throws {
         let (fields, trailers) = (response.headerFields, response.trailers)
         guard !trailers.isEmpty, [nil, "", "identity"].contains(fields[.contentEncoding]?.lowercased()) else { return }
@@ -134,7 +146,7 @@ final class TransferDigests {
             (ofFile, Expectation.Source.reprDigest, 0..<body.upperBound), (ofMessage, .contentDigest, body),
         ] {
             guard let expected else { continue }
-            let found = try await read(expected.algorithm, range)
+            let found = try await Self.checksum(expected.algorithm, of: file, in: range, using: files)
             guard found == expected else {
                 throw TransferFailure.digest(Expectation(checksum: expected, source: source), found: found)
             }
