@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import LoopbackOrigin
 import SluiceFiles
+import SluiceHTTP
 import TestSupport
 import Testing
 
@@ -30,19 +31,26 @@ import Testing
         var resumed = 0
         /// Files whose segments a process continued.
         var continued = 0
+        /// Requests to mirrors.
+        var fromMirrors = 0
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    /// Each has 13 kills. Scripts/check-thoroughly.sh asks for more.
+    private static let evenings = max(
+        4, (ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap { Int($0) } ?? 0) / 13 + 1)
+
+    @Test(.timeLimit(.minutes(60)))
     func `at any moment loses no job, leaves no incomplete file, and repeats no finished download`() async throws {
         var tally = Tally()
-        for seed in 0..<4 { try await evening(seed: UInt64(seed), &tally) }
+        for seed in 0..<Self.evenings { try await evening(seed: UInt64(seed), &tally) }
 
         let text = Self.steps.map { "\($0) \(tally.hitsByStep[$0, default: 0])" }.joined(separator: ", ")
         print(
             "kill test: \(tally.kills) kills, \(tally.hits) with work in flight; by step: \(text), "
                 + "bytes \(tally.hitsByStep["bytes", default: 0]); \(tally.resumed) requests for the rest of a file, "
-                + "\(tally.continued) files continued in segments")
+                + "\(tally.continued) files continued in segments, \(tally.fromMirrors) requests to mirrors")
         #expect(tally.resumed > 0 && tally.continued > 0, "nothing was resumed")
+        #expect(tally.fromMirrors > 0, "no mirror was used")
         #expect(tally.kills >= 40)
         #expect(tally.hits * 10 >= tally.kills * 9, "kills that hit nothing prove nothing")
         for step in Self.steps + ["bytes"] {
@@ -59,11 +67,9 @@ import Testing
         tally = try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-crash") { [kills] directory in
             // In the later evenings, over several connections.
             let evening = try Evening(in: directory, count: 64, seed: seed, segments: seed < 2 ? 1 : 3)
-            return try await LoopbackOrigin.serve {
-                evening.answer($0)
-            } during: { origin in
+            return try await Self.serve(evening) { origin, mirror in
                 var tally = counted
-                let lists = try evening.writeList(origin)
+                let lists = try evening.writeList(origin, mirror)
                 for kill in kills {
                     let end = try await Self.run(evening, kill, lists, seed: seed)
                     guard end.wasKilled else {
@@ -76,7 +82,7 @@ import Testing
                         if case .step(let step, _) = kill { tally.hitsByStep[step, default: 0] += 1 }
                         if case .bytes = kill { tally.hitsByStep["bytes", default: 0] += 1 }
                     }
-                    #expect(try await evening.checkDone(origin) == [], "after \(kill) of evening \(seed)")
+                    #expect(try await evening.checkDone(origin, mirror) == [], "after \(kill) of evening \(seed)")
                     #expect(try evening.checkFiles(isLast: false) == [], "after \(kill) of evening \(seed)")
                 }
                 // One more, which isn't killed.
@@ -84,14 +90,30 @@ import Testing
                 #expect(!last.wasKilled && last.status == 0, "evening \(seed): \(last.error)")
                 let wrong = try evening.checkFiles(isLast: true)
                 #expect(wrong == [], "at the end of evening \(seed): \(wrong.joined(separator: ", "))")
-                #expect(try await evening.checkDone(origin) == [], "at the end of evening \(seed)")
+                #expect(try await evening.checkDone(origin, mirror) == [], "at the end of evening \(seed)")
                 let left = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
                     $0.contains("-worker-")
                 }
                 #expect(left == [], "locks of workers that are gone")
                 tally.resumed += evening.resumed.requests
                 tally.continued += evening.resumed.segmented
+                tally.fromMirrors += mirror.metrics.requests
                 return tally
+            }
+        }
+    }
+
+    private static func serve<Result: Sendable>(
+        _ evening: Evening,
+        during body: @escaping @Sendable (_ origin: LoopbackOrigin, _ mirror: LoopbackOrigin) async throws -> Result
+    ) async throws -> Result {
+        try await LoopbackOrigin.serve {
+            evening.answer($0)
+        } during: { origin in
+            try await LoopbackOrigin.serve {
+                evening.answer($0, asMirror: true)
+            } during: { mirror in
+                try await body(origin, mirror)
             }
         }
     }
@@ -139,6 +161,8 @@ final class Evening: Sendable {
         /// Whether the server sends a validator, so that the download can be resumed.
         var isResumable: Bool
         var content: [UInt8]
+        /// What the mirror has instead; `nil` for a file without a mirror. Other bytes are found because the list has the checksum.
+        var mirrored: [UInt8]?
     }
 
     let directory: URL
@@ -166,9 +190,11 @@ final class Evening: Sendable {
                 isSmall ? Int.random(in: 1...60_000, using: &random) : .random(in: 270_000...700_000, using: &random)
             // Bytes that differ at every position and in every file.
             let numbers = (0..<size / 8 + 1).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) }
+            let content = numbers.withUnsafeBytes { Array($0.prefix(size)) }
+            // With several connections, some files have a mirror, and some mirrors have wrong bytes.
+            let mirrored = segments > 1 && number % 3 == 0 ? number % 2 == 0 ? content : content.map { ~$0 } : nil
             return Item(
-                name: "song-\(number)", isResumable: number % 5 != 1,
-                content: numbers.withUnsafeBytes { Array($0.prefix(size)) })
+                name: "song-\(number)", isResumable: number % 5 != 1, content: content, mirrored: mirrored)
         }
         byName = Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0) })
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
@@ -178,7 +204,7 @@ final class Evening: Sendable {
     var resumed: (requests: Int, segmented: Int) { ranges.withLock { $0 } }
 
     /// Answers slowly, and kills the process at the chosen byte.
-    func answer(_ request: OriginRequest) -> OriginResponse {
+    func answer(_ request: OriginRequest, asMirror: Bool = false) -> OriginResponse {
         guard let item = byName[String(request.target.dropFirst())] else { return OriginResponse(status: 404) }
         let isFirst = request.headerFields[.worker].map { worker in
             requested.withLock { $0.insert([worker, item.name]).inserted }
@@ -189,7 +215,8 @@ final class Evening: Sendable {
             }
         }
         var response = OriginResponse.file(
-            item.content, etag: item.isResumable ? "\"\(item.name)\"" : nil, date: nil, request: request
+            asMirror ? item.mirrored ?? [] : item.content, etag: item.isResumable ? "\"\(item.name)\"" : nil, date: nil,
+            request: request
         ).inPieces(of: 60_000, pausing: segments == 1 ? .milliseconds(6) : .milliseconds(100))
         response.steps = response.steps.flatMap { step -> [OriginResponse.Step] in
             guard case .send(let bytes) = step else { return [step] }
@@ -212,12 +239,25 @@ final class Evening: Sendable {
 
     func removeBomb() { bomb.withLock { $0 = nil } }
 
-    func writeList(_ origin: LoopbackOrigin) throws -> (worker: URL, get: URL) {
+    func writeList(_ origin: LoopbackOrigin, _ mirror: LoopbackOrigin) throws -> (worker: URL, get: URL) {
         let worker = directory.appending(path: "worker.txt")
         let get = directory.appending(path: "get.txt")
-        try items.map { "\($0.name) \(origin.url("/\($0.name)"))\n" }.joined().write(
-            to: worker, atomically: false, encoding: .utf8)
-        try items.map { "\(origin.url("/\($0.name)"))\n" }.joined().write(to: get, atomically: false, encoding: .utf8)
+        var (workerList, getList) = ("", "")
+        for item in items {
+            let url = origin.url("/\(item.name)")
+            workerList += "\(item.name) \(url)"
+            getList += "\(url)\n"
+            if item.mirrored != nil {
+                let running = RunningChecksum(.sha256)
+                running.update(Data(item.content))
+                let (checksum, other) = (running.finish(), mirror.url("/\(item.name)"))
+                workerList += " \(other) \(checksum)"
+                getList += "  mirror=\(other)\n  checksum=\(checksum)\n"
+            }
+            workerList += "\n"
+        }
+        try workerList.write(to: worker, atomically: false, encoding: .utf8)
+        try getList.write(to: get, atomically: false, encoding: .utf8)
         return (worker, get)
     }
 
@@ -232,11 +272,11 @@ final class Evening: Sendable {
     }
 
     /// Returns an error for each finished job that was requested from the server again.
-    func checkDone(_ origin: LoopbackOrigin) async throws -> [String] {
+    func checkDone(_ origin: LoopbackOrigin, _ mirror: LoopbackOrigin) async throws -> [String] {
         let store = try await SQLiteQueueStore.open(at: database)
         let done = try await store.snapshot(listing: 10_000).ended.filter { $0.state == .done }
         try await store.close()
-        let counts = origin.metrics.requestsByTarget
+        let counts = origin.metrics.requestsByTarget.merging(mirror.metrics.requestsByTarget, uniquingKeysWith: +)
         return doneAt.withLock { doneAt in
             for job in done where doneAt[job.request.name] == nil {
                 doneAt[job.request.name] = counts["/\(job.request.name)", default: 0]

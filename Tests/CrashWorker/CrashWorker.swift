@@ -16,8 +16,10 @@ import SluicePostgres
 ///     CrashWorker --db DB --queue NAME --batch BATCH --total 8 --per-user 2 --lease 5 --step receiving --signal STOP
 ///     CrashWorker --db DB --directory DIR --add LIST
 ///
-/// With --list it downloads the URLs of a file, which has a name and a URL on each line. With --add it only enqueues them: the lines also
-/// have a user and a batch. Otherwise it works until the queue or the batch is empty. DB is a path, or the URL of a PostgreSQL database.
+/// With --list it downloads the URLs of a file, which has a name and a URL on each line, and perhaps a mirror and a checksum. With --add it
+/// only enqueues them: the lines also have a user and a batch. Otherwise it works until the queue or the batch is empty. DB is a path, or the
+/// URL of a PostgreSQL database.
+///
 /// --clock names the file that shifts its wall clock (`ClockShift.h`). A process that stops itself does so again whenever it is continued,
 /// until the file exists that --until names.
 ///
@@ -85,8 +87,12 @@ struct CrashWorker {
         }
         if let list = options["list"] {
             let requests = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").map { line in
-                let parts = line.split(separator: " ")
-                return DownloadRequest(try URL(fetchable: String(parts[1])), to: directory, name: String(parts[0]))
+                let parts = line.split(separator: " ").map { String($0) }
+                var request = DownloadRequest(try URL(fetchable: parts[1]), to: directory, name: parts[0])
+                if parts.count > 3 {
+                    (request.mirrors, request.checksum) = ([try URL(fetchable: parts[2])], Checksum(parts[3]))
+                }
+                return request
             }
             let summary = try await downloads.download(requests)
             return summary.isComplete ? [] : Array(summary.failures.values) + [Wrong(text: "The list is incomplete.")]

@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The parts of a file that came from mirrors, to find the mirror that sent wrong bytes.
+/// The parts of a file that came from mirrors, to find the mirror that sent wrong bytes. What an earlier attempt left may also come from one.
 ///
 ///     let before = try await mirrored.checksums(in: file, using: files)
 ///     // … download SegmentMap(total: total, missing: mirrored.ranges) from the file's own server …
@@ -15,7 +15,8 @@ import Foundation
 struct MirroredBytes: Sendable {
     private struct Part: Sendable {
         var range: Range<Int64>
-        let mirror: URL
+        /// `nil` if it isn't known who sent it.
+        let mirror: URL?
     }
 
     private var parts: [Part] = []
@@ -24,6 +25,9 @@ struct MirroredBytes: Sendable {
 
     /// In the order of the file.
     var ranges: [Range<Int64>] { parts.map(\.range).sorted { $0.lowerBound < $1.lowerBound } }
+
+    /// Notes bytes of an earlier attempt.
+    mutating func note(_ range: Range<Int64>) { parts.append(Part(range: range, mirror: nil)) }
 
     mutating func note(_ count: Int64, at offset: Int64, from mirror: URL) {
         let index = parts.firstIndex { $0.range.upperBound == offset && $0.mirror == mirror }
@@ -44,11 +48,11 @@ struct MirroredBytes: Sendable {
         return checksums
     }
 
-    /// Returns the mirrors whose parts have changed between two calls of ``checksums(in:using:)``, each once.
+    /// Returns the known mirrors whose parts have changed between two calls of ``checksums(in:using:)``, each once.
     func mirrors(whose before: [Checksum], differFrom after: [Checksum]) -> [URL] {
         var mirrors: [URL] = []
         for (index, part) in parts.enumerated() where before[index] != after[index] {
-            if !mirrors.contains(part.mirror) { mirrors.append(part.mirror) }
+            if let mirror = part.mirror, !mirrors.contains(mirror) { mirrors.append(mirror) }
         }
         return mirrors
     }

@@ -76,6 +76,11 @@ struct SegmentMap: Sendable, Equatable {
     /// The number of bytes that have arrived.
     var receivedBytes: Int64 { segments.reduce(0) { $0 + $1.received - $1.first } }
 
+    /// The ranges of bytes that have been written, in the order of the file.
+    var writtenRanges: [Range<Int64>] {
+        order.map { segments[$0].first..<segments[$0].written }.filter { !$0.isEmpty }
+    }
+
     var writtenBytes: Int64 { segments.reduce(0) { $0 + $1.written - $1.first } }
 
     var isComplete: Bool { segments.allSatisfy { $0.written == $0.end } }

@@ -62,7 +62,7 @@ struct SegmentedTransfer: Sendable {
         var map: SegmentMap
         /// The header fields of the last response to the first connection.
         var fields: HTTPFields = [:]
-        /// What came from other servers than the transfer's own.
+        /// What came from other servers than the transfer's own, or may have.
         var mirrored = MirroredBytes()
         var failure: (any Error)?
 
@@ -107,7 +107,9 @@ struct SegmentedTransfer: Sendable {
         (self.plan, self.own, self.whole, self.validator) = (plan, own, whole, validator)
         (self.file, self.transport, self.pace) = (file, transport, pace)
         total = map.total
-        state = Monitor(State(map: map))
+        var state = State(map: map)
+        if servers.count > 1 { for range in map.writtenRanges { state.mirrored.note(range) } }
+        self.state = Monitor(state)
         arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 

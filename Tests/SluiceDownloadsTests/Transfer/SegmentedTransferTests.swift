@@ -41,9 +41,10 @@ import Testing
         }
     }
 
-    /// Calls `body` after a transfer that was cut off on all its connections. From then on, the origin answers with `answer`.
+    /// Calls `body` after a transfer that was cut off on all its connections, and had received these bytes. From then on, the origin answers
+    /// with `answer`.
     private static func withInterrupted(
-        durability: Durability = .none,
+        _ bytes: [UInt8] = content, durability: Durability = .none,
         _ answer: @escaping @Sendable (OriginRequest) -> OriginResponse = {
             .file(content, etag: "\"v1\"", request: $0)
         }, during body: @escaping @Sendable (TransferScene) async throws -> Void
@@ -55,10 +56,10 @@ import Testing
             guard isBroken.withLock({ $0 }) else { return answer(request) }
             if request.headerFields[.range] != nil {
                 await gate.pass()
-                return .file(content, etag: "\"v1\"", request: request, sending: 40_000, then: .hangUp)
+                return .file(bytes, etag: "\"v1\"", request: request, sending: 40_000, then: .hangUp)
             }
-            var response = OriginResponse.file(content, etag: "\"v1\"", request: request)
-            response.steps = [.send(Array(content[..<300_000])), .perform { await gate.arrivals(3) }, .hangUp]
+            var response = OriginResponse.file(bytes, etag: "\"v1\"", request: request)
+            response.steps = [.send(Array(bytes[..<300_000])), .perform { await gate.arrivals(3) }, .hangUp]
             return response
         } during: { scene in
             await #expect(throws: TransferError.self) {
@@ -414,6 +415,34 @@ import Testing
             }
         }
         #expect(!mirrorRanges.values.isEmpty)
+    }
+
+    @Test func `replaces what an earlier attempt may have received from a mirror that lied`() async throws {
+        let running = RunningChecksum(.sha256)
+        running.update(Data(Self.content))
+        let checksum = running.finish()
+        for hasMirror in [true, false] {
+            try await LoopbackOrigin.serve {
+                .file(Self.content, etag: "\"v1\"", request: $0)
+            } during: { mirror in
+                try await Self.withInterrupted(bytes(1_000_000, seed: 9)) { scene in
+                    var plan = Self.plan
+                    if hasMirror { plan.mirrors = [try URL(fetchable: mirror.url("/a.bin"))] }
+                    let named = Recorder<URL>()
+                    var transfer = scene.transfer(checksum: checksum, segments: plan)
+                    transfer.onWrongMirror = { named.note($0) }
+                    if hasMirror {
+                        let result = try await transfer.run()
+                        #expect(result.bytes == 1_000_000 && scene.target(is: Self.content))
+                    } else {
+                        let error = await #expect(throws: TransferError.self) { try await transfer.run() }
+                        #expect(error?.code == .digestMismatch && scene.names == [])
+                    }
+                    // This mirror sent nothing wrong.
+                    #expect(named.values.isEmpty)
+                }
+            }
+        }
     }
 
     @Test func `has as many connections as its host allows`() async throws {
