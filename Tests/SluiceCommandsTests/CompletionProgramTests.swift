@@ -80,6 +80,31 @@ import Testing
         #expect(run.console.error.contains(message) && run.names == [])
     }
 
+    @Test func `runs for the files that a worker of a queue downloads`() async throws {
+        try await QueueScene.run { request in
+            request.target == "/404" ? OriginResponse(status: 404) : OriginResponse(body: Scenario.body)
+        } during: { scene in
+            let script = scene.directory.appending(path: "script")
+            let log = scene.directory.appending(path: "log")
+            let line = #"printf '%s|%s|%s\n' "$1" "$SLUICE_URL" "$SLUICE_SIZE" >> '\#(log.path)'"#
+            try Data("\(line)\n".utf8).write(to: script)
+            await scene.add(["/a", "/b", "/404"])
+            let ended = await scene.queue("work", "--until-empty", "-q", "--on-complete", "sh \(script.path)")
+            #expect(ended.status == .http, "\(ended.error)")
+            let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").sorted()
+            #expect(lines.count == 2)
+            for (line, name) in zip(lines, ["a", "b"]) {
+                #expect(line.hasPrefix("\(scene.files.appending(path: name).path)|http://127.0.0.1:"), "\(line)")
+                #expect(line.hasSuffix("/\(name)|12"), "\(line)")
+            }
+            await scene.add(["/c"])
+            let failed = await scene.queue("work", "--until-empty", "-q", "--on-complete", "/bin/false")
+            #expect(failed.status == .other && failed.error.contains("--on-complete: '/bin/false' ended with status 1"))
+            let missing = await scene.queue("work", "--until-empty", "--on-complete", "no-such-program")
+            #expect(missing.status == .usage && missing.error.contains("'no-such-program'"))
+        }
+    }
+
     @Test func `ends with the command`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let begun = directory.appending(path: "begun")

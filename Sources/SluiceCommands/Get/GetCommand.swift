@@ -161,12 +161,7 @@ struct GetCommand: ConsoleCommand {
             """, valueName: "dir"))
     var cacheDirectory: String?
 
-    @Option(
-        help: .init(
-            """
-            A program to run for each downloaded file, with arguments but without a shell. It gets the file's path as its last \
-            argument, and SLUICE_PATH, SLUICE_URL and SLUICE_SIZE.
-            """, valueName: "command"))
+    @Option(help: CompletionProgram.help)
     var onComplete: String?
 
     @Flag(help: "Show what would be downloaded, and send no request.")
@@ -228,14 +223,7 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "--dry-run and \(other) can't be combined. Leave out \(other). See 'sluice get --help'.")
         }
-        var completion: ShellWords?
-        if let onComplete {
-            do throws(ShellWords.Invalid) {
-                completion = try ShellWords(onComplete)
-            } catch {
-                throw CommandFailure(.usage, "--on-complete: \(error.message) See 'sluice get --help'.")
-            }
-        }
+        let completion = try CompletionProgram.words(onComplete, for: "get")
         let others = [
             ("-o", output != nil, "Use only one."), ("--newer", transfers.isNewer, "Use only one."),
             ("--db", db != nil, "The queue stores the names. Leave out one of them."),
@@ -313,11 +301,7 @@ private struct GetRun: Sendable {
 
     func run() async throws -> ExitStatus {
         try await options.transfers.checkFiles()
-        if let line = options.completion,
-            let problem = await CompletionProgram.problem(of: line, path: console.environment["PATH"])
-        {
-            throw CommandFailure(.usage, "--on-complete: \(problem)")
-        }
+        try await CompletionProgram.check(options.completion, console)
         let contents = try await options.requests.loaded()
         let cookies = options.requests.cookieFile.map { CookieFiles($0, separatesUsers: false) }
         let jar = try await cookies?.jar(of: nil)

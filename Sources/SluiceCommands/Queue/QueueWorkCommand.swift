@@ -69,6 +69,9 @@ struct QueueWorkCommand: ConsoleCommand {
             valueName: "url"))
     var forOrigin: [String] = []
 
+    @Option(help: CompletionProgram.help)
+    var onComplete: String?
+
     @OptionGroup
     var requests: RequestOptions
 
@@ -92,6 +95,7 @@ struct QueueWorkCommand: ConsoleCommand {
         return try await QueueWork(
             database: database, end: untilEmpty ? .whenEmpty : .whenCancelled,
             directory: directory.map { URL(filePath: $0, directoryHint: .isDirectory) },
+            program: CompletionProgram.words(onComplete, for: "queue work"),
             requests: requests, settings: settings, console: console
         ).run()
     }
@@ -105,12 +109,15 @@ private struct QueueWork: Sendable {
     var end: DownloadCoordinator.RunEnd
     /// The base directory for relative downloads; `nil` for the current directory.
     var directory: URL?
+    /// The program to run for each downloaded file.
+    var program: ShellWords?
     var requests: RequestSettings
     var settings: TransferSettings
     var console: Console
 
     func run() async throws -> ExitStatus {
         try await settings.checkFiles()
+        try await CompletionProgram.check(program, console)
         let contents = try await requests.loaded()
         let cookies = requests.cookieFile.map { CookieFiles($0, separatesUsers: true) }
         // Reports an unusable file before the first download.
@@ -118,9 +125,13 @@ private struct QueueWork: Sendable {
         if end == .whenEmpty { try await database.checkExistence() }
         let names = QueueNames()
         let reporter = settings.progress.makeReporter(console: console, names: .queue(names))
+        let completion = program.map { line in
+            CompletionProgram(line, environment: console.environment) { reporter.announce($0) }
+        }
+        let feed = WorkFeed(names: names, reporter: reporter, completion: completion, directory: directory)
         let outcome = try await Trace.recording(to: settings.trace, on: console) { trace in
             await console.interruption.responding(reporter.responses) {
-                await work(names, contents, cookies, reporter, trace)
+                await work(feed, contents, cookies, trace)
             }
         }
         let saving = await Result { try await cookies?.save() }
@@ -133,12 +144,12 @@ private struct QueueWork: Sendable {
             await console.report(count == 0 ? "Interrupted. No download was running." : "Interrupted: \(rest)")
             return .interrupted
         }
-        return .worst(of: tally.statuses)
+        let status = ExitStatus.worst(of: tally.statuses)
+        return status == .success && completion?.hasFailed == true ? .other : status
     }
 
     private func work(
-        _ names: QueueNames, _ contents: RequestContents, _ cookies: CookieFiles?, _ reporter: any ProgressReporter,
-        _ trace: Trace?
+        _ feed: WorkFeed, _ contents: RequestContents, _ cookies: CookieFiles?, _ trace: Trace?
     ) async -> Result<WorkTally, CommandFailure> {
         do {
             return .success(
@@ -146,7 +157,7 @@ private struct QueueWork: Sendable {
                     var configuration = settings.transport(trace)
                     contents.apply(to: &configuration, for: [])
                     return try await HTTPTransport.withTransport(configuration: configuration) { transport in
-                        try await work(names, contents, cookies, reporter, transport)
+                        try await work(feed, contents, cookies, transport)
                     }
                 })
         } catch let failure as CommandFailure {
@@ -165,10 +176,10 @@ private struct QueueWork: Sendable {
     }
 
     private func work(
-        _ names: QueueNames, _ contents: RequestContents, _ cookies: CookieFiles?,
-        _ reporter: any ProgressReporter, _ transport: HTTPTransport
+        _ feed: WorkFeed, _ contents: RequestContents, _ cookies: CookieFiles?, _ transport: HTTPTransport
     ) async throws -> WorkTally {
         let store = try database.store()
+        let reporter = feed.reporter
         var configuration = settings.coordinator
         configuration.directory = directory
         contents.apply(to: &configuration)
@@ -178,24 +189,25 @@ private struct QueueWork: Sendable {
         let result = await Result {
             try await downloads.open()
             return try await reporter.showing(summarizedBy: \WorkTally.summary) {
-                let feed = WorkFeed(downloads: downloads, names: names, reporter: reporter)
-                // Not a child task: the remaining events are reported even if the work is cancelled.
-                let feeding = Task { await feed.run() }
-                let result = await Result {
-                    try await withThrowingTaskGroup { group in
-                        if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
-                        try await downloads.run(until: end) {
-                            feed.note($0)
-                        } onWarning: {
-                            reporter.announce("\(database.option) \($0) The worker continues.")
+                try await CompletionProgram.with(feed.completion) {
+                    // Not a child task: the remaining events are reported even if the work is cancelled.
+                    let feeding = Task { await feed.run(downloads) }
+                    let result = await Result {
+                        try await withThrowingTaskGroup { group in
+                            if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
+                            try await downloads.run(until: end) {
+                                feed.note($0)
+                            } onWarning: {
+                                reporter.announce("\(database.option) \($0) The worker continues.")
+                            }
+                            group.cancelAll()
                         }
-                        group.cancelAll()
                     }
+                    feed.finish()
+                    let tally = await feeding.value
+                    try result.get()
+                    return tally
                 }
-                feed.finish()
-                let tally = await feeding.value
-                try result.get()
-                return tally
             }
         }
         try await downloads.close()
@@ -251,20 +263,23 @@ private struct WorkTally: Sendable {
     }
 }
 
-/// Passes the events of a worker to its reporter, together with the names of the files.
+/// Passes the events of a worker to its reporter, together with the names of the files, and finished files to the program of `--on-complete`.
 ///
-/// An event has only the number of its download, so the first event of each download requires a query for the name. One task makes one
+/// An event has only the number of its download, so the first event of each download requires a query for the request. One task makes one
 /// query for all events that have arrived in the meantime.
 private final class WorkFeed: Sendable {
-    private let downloads: DownloadCoordinator
     private let names: QueueNames
-    private let reporter: any ProgressReporter
+    let reporter: any ProgressReporter
+    let completion: CompletionProgram?
+    /// The base directory for relative downloads.
+    private let directory: URL
     private let events = AsyncQueue<DownloadEvent>()
 
-    init(downloads: DownloadCoordinator, names: QueueNames, reporter: any ProgressReporter) {
-        self.downloads = downloads
+    init(names: QueueNames, reporter: any ProgressReporter, completion: CompletionProgram?, directory: URL?) {
         self.names = names
         self.reporter = reporter
+        self.completion = completion
+        self.directory = (directory ?? .currentDirectory()).absoluteURL
     }
 
     func note(_ event: DownloadEvent) { events.enqueue(event) }
@@ -272,8 +287,10 @@ private final class WorkFeed: Sendable {
     func finish() { events.finish() }
 
     /// Runs until ``finish()``, and returns the tally of all events.
-    func run() async -> WorkTally {
+    func run(_ downloads: DownloadCoordinator) async -> WorkTally {
         var tally = WorkTally()
+        // Of the running downloads, if there is a program for them.
+        var requests: [Int: DownloadRequest] = [:]
         for await event in events.elements {
             var batch = [event]
             while let next = events.tryDequeue() { batch.append(next) }
@@ -282,12 +299,22 @@ private final class WorkFeed: Sendable {
             let found = try? await downloads.downloads(.ids(Array(unknown)), maximumCount: unknown.count)
             for download in found ?? [] {
                 names[Int(download.id.rawValue)] = download.request.name
+                if completion != nil { requests[Int(download.id.rawValue)] = download.request }
             }
             for event in batch {
                 tally.note(event)
                 guard let id = event.download.map({ Int($0.rawValue) }) else { continue }
                 reporter.report(id, event.namingOptions)
-                if event.leavesWorker { names.forget(id) }
+                guard event.leavesWorker else { continue }
+                let request = requests.removeValue(forKey: id)
+                if let completion, case .finished(_, .done(let size)) = event {
+                    if let request {
+                        completion.note(request.resolved(in: directory), size: size)
+                    } else {
+                        completion.leaveOut(names[id], because: "the queue couldn't be read")
+                    }
+                }
+                names.forget(id)
             }
         }
         return tally

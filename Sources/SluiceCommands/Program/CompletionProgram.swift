@@ -32,8 +32,32 @@ final class CompletionProgram: Sendable {
         self.report = report
     }
 
+    static let help = ArgumentHelp(
+        """
+        A program to run for each downloaded file, with arguments but without a shell. It gets the file's path as its last \
+        argument, and SLUICE_PATH, SLUICE_URL and SLUICE_SIZE.
+        """, valueName: "command")
+
+    /// Returns the words of the option; `nil` if it isn't given.
+    static func words(_ option: String?, for command: String) throws(CommandFailure) -> ShellWords? {
+        guard let option else { return nil }
+        do throws(ShellWords.Invalid) {
+            return try ShellWords(option)
+        } catch {
+            throw CommandFailure(.usage, "--on-complete: \(error.message) See 'sluice \(command) --help'.")
+        }
+    }
+
+    /// Throws if it is known before the first download that the program can't be started.
+    static func check(_ line: ShellWords?, _ console: Console) async throws(CommandFailure) {
+        guard let line, let problem = await problem(of: line, path: console.environment["PATH"]) else { return }
+        throw CommandFailure(.usage, "--on-complete: \(problem)")
+    }
+
     /// Returns why the program can't be started, if that is known before the first download.
-    static func problem(of line: ShellWords, path: String?, using files: FileIO = .shared) async -> String? {
+    private static func problem(
+        of line: ShellWords, path: String?, using files: FileIO = .shared
+    ) async -> String? {
         let name = line.words[0]
         let directories = name.contains("/") ? [""] : (path ?? "/usr/bin:/bin").split(separator: ":").map { $0 + "/" }
         for directory in directories {
@@ -45,6 +69,11 @@ final class CompletionProgram: Sendable {
 
     /// Notes a downloaded file. Doesn't block.
     func note(_ request: DownloadRequest, size: Int64) { files.enqueue((request, size)) }
+
+    /// Reports that the program doesn't run for a file.
+    func leaveOut(_ name: String, because reason: String) {
+        fail("The program doesn't run for '\(name)', because \(reason).")
+    }
 
     /// Whether a program failed, after ``run()``.
     var hasFailed: Bool { failed.withLock { $0 } }
