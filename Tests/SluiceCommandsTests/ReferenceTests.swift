@@ -11,8 +11,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "get", "verify", "show", "demo", "queue add", "queue list", "queue watch", "queue work", "queue copy",
-        "cache stats",
+        "get", "verify", "show", "demo", "queue add", "queue list", "queue watch", "queue work",
+        "queue limit", "queue copy", "cache stats",
         "cache list", "cache verify", "cache trim", "cache remove",
     ])
     func `the reference has the options of the help, and no others`(command: String) async throws {

@@ -46,6 +46,7 @@ import Testing
         ),
         ("a rate is at least 1", { DownloadCoordinator().setMaximumRate(0) }),
         ("a rate per host is at least 1", { DownloadCoordinator().setMaximumRate(nil, perHost: -1) }),
+        ("a queue's rate is at least 1", { try? await DownloadCoordinator().setQueueRates(.init(total: 0)) }),
         ("a file has at least one segment", { _ = DownloadCoordinator.Segments(count: 0) }),
         ("a segment has at least one byte", { _ = DownloadCoordinator.Segments(count: 1, minimumSize: 0) }),
         ("a minimum rate is at least 1", { _ = DownloadCoordinator.MinimumRate(bytesPerSecond: 0, over: .seconds(1)) }),
@@ -292,6 +293,16 @@ import Testing
             _ = try await downloads.prioritize(.all, priority: values.int())
             _ = try await downloads.prioritize(.user(values.text()), priority: values.int())
             _ = try await downloads.snapshot()
+        },
+        queued("DownloadCoordinator.setQueueRates(_:)") { downloads, values in
+            let rates = DownloadCoordinator.MaximumRates(total: values.int(from: 1), perHost: values.int(from: 1))
+            try await downloads.setQueueRates(rates)
+            let stored = try await downloads.queueRates()
+            #expect(stored == rates)
+        },
+        HostileCall("DownloadCoordinator.MaximumRates.init(total:perHost:)") { values in
+            let rates = DownloadCoordinator.MaximumRates(total: values.int(), perHost: values.int())
+            #expect(SharedRates(rates, otherWorkers: values.int()).share.total ?? 0 >= 1)
         },
         queued("DownloadCoordinator.prune(olderThan:keeping:)") { downloads, values in
             try await downloads.cancel(.all)

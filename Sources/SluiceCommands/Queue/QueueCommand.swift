@@ -29,7 +29,7 @@ struct QueueCommand: AsyncParsableCommand {
         subcommands: [
             QueueAddCommand.self, QueueListCommand.self, QueueWatchCommand.self, QueueWorkCommand.self,
             QueuePauseCommand.self, QueueResumeCommand.self, QueueCancelCommand.self, QueueRetryCommand.self,
-            QueueRemoveCommand.self, QueueCopyCommand.self,
+            QueueRemoveCommand.self, QueueLimitCommand.self, QueueCopyCommand.self,
         ])
 }
 

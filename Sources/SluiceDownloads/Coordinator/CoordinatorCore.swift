@@ -68,7 +68,8 @@ final class CoordinatorCore: Sendable {
         let borrowsSegments = configuration.segments != nil && !store.isShared
         connections = HostConnections(limit: borrowsSegments ? limits.perHost : nil)
         bandwidth = Bandwidth(
-            total: configuration.maximumRate, perHost: configuration.maximumRatePerHost, clock: ContinuousClock())
+            .init(total: configuration.maximumRate, perHost: configuration.maximumRatePerHost),
+            clock: ContinuousClock())
     }
 
     /// If a store isn't shared, nobody else can take over its jobs. If their leases expired while this process was suspended, it would run

@@ -122,6 +122,12 @@ final class CoordinatorEngine: Sendable {
 
     func wake() { request(.look) }
 
+    /// Reads the queue's rates again.
+    func followRates() {
+        state.withLock { $0.forgetRates() }
+        wake()
+    }
+
     private func request(_ tasks: CoordinatorState.TimedTask...) {
         state.withLock { state in for task in tasks { state.request(task) } }
         wakeSignal.note()
@@ -253,6 +259,7 @@ final class CoordinatorEngine: Sendable {
         let now = core.timing.now
         guard state.withLock({ $0.beginTurn(now: now(), isLast: isLast) }) else { return }
         repeat {
+            await readRatesIfDue()
             let isStopping = Task.isCancelled
             let (settled, room, worker) = state.withLock { $0.takeSettled(now: now()) }
             let silent = state.withLock { $0.reach.avoided }
@@ -275,6 +282,14 @@ final class CoordinatorEngine: Sendable {
                 fail(error, giving: unrecorded)
             }
         } while state.withLock({ $0.endTurn(now: now()) })
+    }
+
+    /// Reads what the queue allows all workers together, so that it applies to the jobs of this turn.
+    private func readRatesIfDue() async {
+        guard state.withLock({ $0.beginReadingRates(now: core.timing.now()) }) else { return }
+        // If the store can't be reached, the turn reports that, and the rates stay as they are.
+        guard let rates = try? await core.store.rates(besides: state.withLock({ $0.worker })) else { return }
+        core.bandwidth.setShared(rates.share)
     }
 
     /// One claim for each batch that a caller wants, and one for the whole queue if a caller wants that. If there is no room, the claims
@@ -431,7 +446,9 @@ final class CoordinatorEngine: Sendable {
                     state.withLock { $0.isListening = true }
                     switch announcement {
                     case .jobs: request(.look)
-                    case .anything: request(.look, .renew)
+                    case .anything:
+                        state.withLock { $0.forgetRates() }
+                        request(.look, .renew)
                     }
                 }
             } catch let error as QueueStoreError where !Task.isCancelled {

@@ -78,6 +78,8 @@ struct CoordinatorState {
     var worker: QueueWorker?
     /// Whether the store announces changes.
     var isListening = false
+    /// When the queue's rates were last read; `nil` if they have to be read again.
+    private var ratesReadAt: Int64?
     /// What the attempts have learned about hosts and the network.
     var reach: ReachWatch
     private var callers: [Caller] = []
@@ -352,6 +354,17 @@ struct CoordinatorState {
         return true
     }
 
+    /// Returns whether the queue's rates have to be read now, because another process may have changed them or have begun to use a part.
+    mutating func beginReadingRates(now: Int64) -> Bool {
+        if let ratesReadAt {
+            guard let interval = pollInterval, now >= ratesReadAt + interval else { return false }
+        }
+        ratesReadAt = now
+        return true
+    }
+
+    mutating func forgetRates() { ratesReadAt = nil }
+
     mutating func endTurn(now: Int64) -> Bool {
         defer { (wantsAnother, isDueKnown) = (false, false) }
         isTakingTurn = wantsAnother && failure == nil && now >= outage.until
@@ -456,7 +469,7 @@ struct CoordinatorState {
         // Until the turn has noted what is due next, it also picks up what is overdue. After that, whatever comes due needs another turn.
         let isLookedFor = isTakingTurn && (!isDueKnown || wantsAnother)
         if task == .look, let due = time, due <= now, isLookedFor, !requested.contains(task) { time = nil }
-        if task == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
+        if task == .look, let interval = pollInterval { time = min(time ?? .max, now + interval) }
         armed[task.rawValue] = time ?? .max
         return time.map { max(0, $0 - now) }
     }
@@ -467,6 +480,8 @@ struct CoordinatorState {
     }
 
     mutating func request(_ tasks: TimedTask...) { requested.formUnion(tasks) }
+
+    private var pollInterval: Int64? { intervals.poll.map { isListening ? 5 * $0 : $0 } }
 
     /// Due times matter only while jobs can be claimed. Otherwise the loop would spin until a job ends, which starts a turn anyway.
     private func time(of task: TimedTask) -> Int64? {

@@ -283,6 +283,30 @@ extension DownloadCoordinator {
         return ChangeReport(changedCount: count, unknown: unknown)
     }
 
+    /// Limits the rate of all workers of the queue together, in this process and others. The queue stores the limits.
+    ///
+    ///     try await downloads.setQueueRates(.init(total: 2_000_000))      // 2 MB/s
+    ///     try await downloads.setQueueRates(.init())                      // no limit
+    ///
+    /// The workers that have running downloads get equal parts, whether they use them or not. Workers in this process follow at once, others
+    /// within a second (PostgreSQL: at once, or within five seconds if announcements don't arrive). Each worker's own limits
+    /// (``Configuration/maximumRate``) apply, too.
+    ///
+    /// - Precondition: The rates are at least 1.
+    /// - Throws: ``QueueStoreError``.
+    @concurrent public func setQueueRates(_ rates: MaximumRates) async throws {
+        rates.check()
+        try await store.setRates(rates)
+        core.current?.followRates()
+    }
+
+    /// Returns the limits that ``setQueueRates(_:)`` has stored in the queue.
+    ///
+    /// - Throws: ``QueueStoreError``.
+    @concurrent public func queueRates() async throws -> MaximumRates {
+        try await store.rates(besides: nil).rates
+    }
+
     /// Removes ended downloads from the queue, and reports how many there were. Their files stay.
     ///
     ///     try await downloads.remove(.state(.done))

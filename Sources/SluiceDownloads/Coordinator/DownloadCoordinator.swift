@@ -268,7 +268,7 @@ public final class DownloadCoordinator: Sendable {
         if configuration.takesServerNames { configuration.records = nil }
         configuration.minimumRate?.check()
         configuration.segments?.check()
-        Self.check(configuration.maximumRate, configuration.maximumRatePerHost)
+        MaximumRates(total: configuration.maximumRate, perHost: configuration.maximumRatePerHost).check()
         if let directory = configuration.directory {
             precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
         }
@@ -279,7 +279,8 @@ public final class DownloadCoordinator: Sendable {
 
     deinit { core.abandon() }
 
-    /// Changes ``Configuration/maximumRate`` and ``Configuration/maximumRatePerHost`` while downloads run, for example at night.
+    /// Changes ``Configuration/maximumRate`` and ``Configuration/maximumRatePerHost`` while downloads run, for example at night. The
+    /// queue's own limits (``setQueueRates(_:)``) apply, too.
     ///
     ///     downloads.setMaximumRate(2_000_000)             // 2 MB/s in total, no limit per host
     ///     downloads.setMaximumRate(nil)                   // no limit
@@ -289,14 +290,9 @@ public final class DownloadCoordinator: Sendable {
     ///   - perHost: The most bytes per second from one host, or `nil` for no limit.
     /// - Precondition: The rates are at least 1.
     public func setMaximumRate(_ rate: Int?, perHost: Int? = nil) {
-        Self.check(rate, perHost)
-        core.bandwidth.set(total: rate, perHost: perHost)
-    }
-
-    private static func check(_ rates: Int?...) {
-        for case let rate? in rates {
-            precondition(rate >= 1, "A coordinator's maximum rate must be at least 1 byte per second; it is \(rate).")
-        }
+        let rates = MaximumRates(total: rate, perHost: perHost)
+        rates.check()
+        core.bandwidth.set(rates)
     }
 
     /// Opens the queue now instead of when an operation first needs it.

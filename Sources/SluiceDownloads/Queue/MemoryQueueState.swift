@@ -68,6 +68,8 @@ struct MemoryQueueState {
     /// The last ``keptEvents`` events.
     private var events: Deque<QueueEvent> = []
     private(set) var lastEvent: Int64 = 0
+    /// The rates of all workers together.
+    var rates = DownloadCoordinator.MaximumRates()
     /// The time of the current operation.
     var now: Int64 = 0
     /// How far the time of day is ahead of ``now``.
@@ -307,6 +309,9 @@ struct MemoryQueueState {
             return RenewedLease(lease: JobLease(job: id, token: lease.token), stop: stop)
         }
     }
+
+    /// The workers that have running jobs.
+    var workers: Set<QueueWorker> { Set(leased.compactMap { jobs[$0]?.lease?.worker }) }
 
     /// When the next delay, lease or host pause ends. For simplicity, the delays of paused jobs count, too.
     func nextDue(now: Int64) -> Int64? {

@@ -60,6 +60,14 @@ package final class MemoryQueueStore: QueueStore {
         try access { $0.renew(worker, until: time.now() + lease.milliseconds) }
     }
 
+    package func setRates(_ rates: DownloadCoordinator.MaximumRates) async throws {
+        try access { $0.rates = rates }
+    }
+
+    package func rates(besides worker: QueueWorker?) async throws -> SharedRates {
+        try access { SharedRates($0.rates, otherWorkers: $0.workers.subtracting(worker.map { [$0] } ?? []).count) }
+    }
+
     package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try access { $0.cancel(selection, now: time.now()) }
     }

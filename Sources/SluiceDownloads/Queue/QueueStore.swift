@@ -90,6 +90,12 @@ package protocol QueueStore: Sendable {
     /// Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int
 
+    /// Stores the rates of all workers together. Announces them, if the store announces changes.
+    func setRates(_ rates: DownloadCoordinator.MaximumRates) async throws
+
+    /// Returns the rates of all workers together, and how many workers other than this one have running jobs.
+    func rates(besides worker: QueueWorker?) async throws -> SharedRates
+
     /// Returns the jobs with these numbers, in this order. Removed jobs are skipped.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
 

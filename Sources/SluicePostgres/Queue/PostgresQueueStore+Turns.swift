@@ -116,6 +116,37 @@ extension PostgresQueueStore {
     }
 }
 
+// MARK: - Rates
+
+extension PostgresQueueStore {
+    package func setRates(_ rates: DownloadCoordinator.MaximumRates) async throws {
+        let limits = [rates.total, rates.perHost].map { PostgresValue($0.map(Int64.init)) }
+        try await write([call("set_rates", limits)])
+    }
+
+    package func rates(besides worker: QueueWorker?) async throws -> SharedRates {
+        let rows = try await read([Self.ratesQuery(besides: worker)])[0]
+        return try decoding {
+            guard let row = rows.first else { return SharedRates(.init(), otherWorkers: 0) }
+            return SharedRates(
+                .init(total: try row.value("maximum_rate"), perHost: try row.value("maximum_rate_per_host")),
+                otherWorkers: try row.value("others"))
+        }
+    }
+
+    /// Counts the workers only if there is a limit, because thousands of jobs may be running.
+    static func ratesQuery(besides worker: QueueWorker?) -> Operation {
+        Operation(
+            sql: """
+                SELECT maximum_rate, maximum_rate_per_host,
+                    CASE WHEN maximum_rate IS NULL AND maximum_rate_per_host IS NULL THEN 0 ELSE
+                        (SELECT count(DISTINCT worker) FROM job
+                            WHERE job.queue = $1 AND state = \(JobState.running) AND worker <> $2) END AS others
+                FROM queue WHERE number = $1
+                """, parameters: [.text(worker?.name ?? "")])
+    }
+}
+
 /// A claim whose transaction may have been committed, although no response arrived. Its worker doesn't know about the jobs, so it would
 /// renew their leases without working on them.
 struct LostClaim: Sendable, Hashable {

@@ -268,6 +268,45 @@ import Testing
     }
 }
 
+@Suite struct `sluice queue limit` {
+    @Test(arguments: QueueScene.Place.usable) func `sets one limit and keeps the other, and shows both`(
+        on place: QueueScene.Place
+    ) async throws {
+        try await QueueScene.run(on: place) { _ in
+            OriginResponse(body: [1])
+        } during: { scene in
+            await scene.add(["/a"])
+            #expect(await scene.queue("limit").output == "all downloads:  no limit\neach host:      no limit\n")
+            _ = await scene.queue("limit", "--limit-rate", "2M")
+            let both = await scene.queue("limit", "--limit-rate-per-host", "500k")
+            #expect(both.status == .success)
+            #expect(both.output == "all downloads:  2.0 MB/s\neach host:      500.0 kB/s\n")
+            #expect(
+                await scene.queue("limit", "--json").output
+                    == "{\"maximumRate\":2000000,\"maximumRatePerHost\":500000}\n")
+            #expect(
+                await scene.queue("limit", "--limit-rate", "none", "--json").output
+                    == "{\"maximumRate\":null,\"maximumRatePerHost\":500000}\n")
+            // A worker downloads within the limits.
+            #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
+        }
+    }
+
+    @Test func `refuses what is no rate, and queues that don't exist`() async throws {
+        try await QueueScene.run { _ in
+            OriginResponse(body: [1])
+        } during: { scene in
+            #expect(await scene.queue("limit", "--limit-rate", "2M").status == .store)
+            await scene.add(["/a"])
+            for (rate, message) in [("0", "at least 1 byte"), ("fast", "--limit-rate"), ("-1", "limit-rate")] {
+                let refused = await scene.queue("limit", "--limit-rate", rate)
+                #expect(refused.status == .usage && refused.error.contains(message), "\(refused.error)")
+            }
+            #expect(await scene.queue("limit").output.contains("no limit"))
+        }
+    }
+}
+
 @Suite struct `sluice queue copy` {
     private func facts(_ listing: QueueScene.Listing) -> [String] {
         (listing.waiting + listing.paused).map { download in

@@ -162,6 +162,44 @@ import Testing
         }
     }
 
+    @Test func `a run uses its part of the queue's rates, and follows their changes`() async throws {
+        let gate = Gate()
+        try await downloading { _ in
+            await gate.pass()
+            return OriginResponse(body: bytes(10))
+        } during: { list, origin, directory in
+            let store = InterceptedStore(isShared: true)
+            try await store.store.setRates(.init(total: 1_000_000, perHost: 600_000))
+            // Another process runs a download.
+            let other = try await store.store.attach()
+            _ = try await store.store.enqueue([.named("other")], options: EnqueueOptions())
+            let claim = JobClaim(worker: other, count: 1, limits: .none, lease: .seconds(3600))
+            let claimed = try await store.store.takeTurn([], claiming: claim).claimed[0]
+
+            var list = list
+            list.configuration.maximumRatePerHost = 100_000
+            let scene = try Scene(list, origin, directory, store: store)
+            let bandwidth = scene.coordinator.core.bandwidth
+            let run = Task { try await scene.coordinator.run() }
+            try await scene.time.sleeper(until: .seconds(1))
+            #expect(bandwidth.rates == .init(total: 500_000, perHost: 100_000))
+            // Without an announcement, it notices within a second that the other one has ended.
+            _ = try await store.store.takeTurn(
+                [JobSettlement(lease: claimed.lease, outcome: .done(bytes: 1))], claiming: nil)
+            scene.time.advance(by: .seconds(1))
+            while bandwidth.rates != .init(total: 1_000_000, perHost: 100_000) { await Task.yield() }
+            // Its own coordinator changes the rates at once, and another process announces it.
+            try await scene.coordinator.setQueueRates(.init(total: 5))
+            while bandwidth.rates != .init(total: 5, perHost: 100_000) { await Task.yield() }
+            try await store.store.setRates(.init())
+            store.announcements.enqueue(.anything)
+            while bandwidth.rates != .init(perHost: 100_000) { await Task.yield() }
+            #expect(try await scene.coordinator.queueRates() == .init())
+            run.cancel()
+            try await run.value
+        }
+    }
+
     @Test func `announced jobs start, and announced cancellations stop transfers`() async throws {
         let gate = Gate()
         try await downloading { _ in

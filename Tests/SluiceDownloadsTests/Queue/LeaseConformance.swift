@@ -276,3 +276,40 @@ import Testing
         }
     }
 }
+
+@Suite struct `Rates in a store` {
+    @Test(arguments: StoreKind.allCases) func `are kept, and the other workers with running jobs are counted`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let store = fixture.store
+            #expect(try await store.rates(besides: fixture.worker).rates == .init())
+            for rates: DownloadCoordinator.MaximumRates in [
+                .init(total: 1), .init(perHost: .max), .init(total: 2_000_000, perHost: 500), .init(), .init(total: 7),
+            ] {
+                try await store.setRates(rates)
+                #expect(try await store.rates(besides: fixture.worker) == SharedRates(rates, otherWorkers: 0))
+            }
+            for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
+            let (second, third) = (try await store.attach(), try await store.attach())
+            #expect(try await fixture.claim(1).count == 1)
+            #expect(try await fixture.claim(2, by: second).count == 2)
+            let last = try await fixture.claim(1, by: third)[0]
+            #expect(try await store.rates(besides: fixture.worker).otherWorkers == 2)
+            #expect(try await store.rates(besides: nil).otherWorkers == 3)
+            try await fixture.settle(last, .done(bytes: 1))
+            #expect(try await store.rates(besides: fixture.worker).otherWorkers == 1)
+            #expect(try await store.rates(besides: third).otherWorkers == 2)
+        }
+    }
+
+    @Test func `are divided equally, and everybody gets something`() {
+        let rates = DownloadCoordinator.MaximumRates(total: 1000, perHost: 2)
+        #expect(SharedRates(rates, otherWorkers: 0).share == rates)
+        #expect(SharedRates(rates, otherWorkers: 3).share == .init(total: 250, perHost: 1))
+        #expect(SharedRates(rates, otherWorkers: .max).share == .init(total: 1, perHost: 1))
+        // What another program has written.
+        #expect(SharedRates(.init(total: 0, perHost: -5), otherWorkers: -7).share == .init(total: 1, perHost: 1))
+        #expect(SharedRates(.init(), otherWorkers: 3).share == .init())
+    }
+}

@@ -60,6 +60,8 @@ final class InterceptedStore: QueueStore {
         try onRenewal()
         return try await store.renew(worker, lease: lease)
     }
+    func setRates(_ rates: DownloadCoordinator.MaximumRates) async throws { try await store.setRates(rates) }
+    func rates(besides worker: QueueWorker?) async throws -> SharedRates { try await store.rates(besides: worker) }
     func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try await store.cancel(selection)
     }

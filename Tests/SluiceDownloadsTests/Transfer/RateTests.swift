@@ -12,7 +12,7 @@ import Testing
 
     @Test func `bytes pass at the rate, from the first one on`() async throws {
         let clock = ManualClock()
-        let bandwidth = Bandwidth(total: 1000, perHost: nil, clock: clock)
+        let bandwidth = Bandwidth(.init(total: 1000), clock: clock)
         let passed = Recorder<Int>()
         let passing = Task {
             for count in [250, 100, 150, 500] {
@@ -27,13 +27,13 @@ import Testing
         }
         try await passing.value
         // A limit that is taken away holds nobody up.
-        bandwidth.set(total: nil, perHost: nil)
+        bandwidth.set(.init())
         try await bandwidth.pass(.max, from: "a.example")
     }
 
     @Test func `one host doesn't use the rate of another`() async throws {
         let clock = ManualClock()
-        let bandwidth = Bandwidth(total: nil, perHost: 1000, clock: clock)
+        let bandwidth = Bandwidth(.init(perHost: 1000), clock: clock)
         // A quarter of a second may come at once.
         try await bandwidth.pass(250, from: "a.example")
         let waiting = Task { try await bandwidth.pass(250, from: "a.example") }
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `a cancelled download doesn't wait for its bytes`() async throws {
         let clock = ManualClock()
-        let bandwidth = Bandwidth(total: 4, perHost: nil, clock: clock)
+        let bandwidth = Bandwidth(.init(total: 4), clock: clock)
         let waiting = Task { try await bandwidth.pass(1_000_000, from: "a.example") }
         await clock.sleepers(1)
         waiting.cancel()

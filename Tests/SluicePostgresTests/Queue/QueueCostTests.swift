@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...4)
+    @Test(arguments: 1...7)
     func `tables from an earlier version are migrated, and their jobs are counted`(_ version: Int) async throws {
         let namespace = "migration_tests_\(version)"
         try await withDatabase { (database) async throws in
@@ -276,6 +276,8 @@ import Testing
                 ], in: settings)
             let store = PostgresQueueStore(try PostgresServers.url, namespace: namespace)
             #expect(try await store.snapshot(listing: 0).counts == [.done: 3, .paused: 7])
+            try await store.setRates(.init(total: 5))
+            #expect(try await store.rates(besides: nil).rates.total == 5)
             try await store.close()
             _ = try await database.run([PostgresStatement("DROP SCHEMA \(namespace) CASCADE")])
         }
@@ -451,6 +453,7 @@ import Testing
                 + [
                     PostgresQueueStore.find([JobID(rawValue: 7)]),
                     PostgresQueueStore.unfinishedQuery(after: JobID(rawValue: 7), atMost: 5),
+                    PostgresQueueStore.ratesQuery(besides: nil),
                 ]
             for query in queries {
                 let explain = PostgresQueueStore.Operation(sql: "EXPLAIN \(query.sql)", parameters: query.parameters)

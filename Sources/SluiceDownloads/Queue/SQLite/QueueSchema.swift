@@ -14,7 +14,8 @@ import SluiceDatabase
 /// both ascend.
 enum QueueSchema {
     static let current = DatabaseSchema(
-        application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2, version3, version4, version5, version6])
+        application: 0x534C_4451 /* SLDQ */,
+        migrations: [version1, version2, version3, version4, version5, version6, version7])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -237,5 +238,11 @@ enum QueueSchema {
     /// Other URLs of the same file, one per line.
     private static let version6: @Sendable (Database) throws -> Void = { database in
         try database.execute(sql: "ALTER TABLE job ADD COLUMN mirrors TEXT")
+    }
+
+    /// The rates of all workers together: one row, or none if there is no limit.
+    private static let version7: @Sendable (Database) throws -> Void = { database in
+        try database.execute(
+            sql: "CREATE TABLE rate (id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER, per_host INTEGER)")
     }
 }

@@ -46,6 +46,30 @@ extension SQLiteQueueStore {
     }
 }
 
+// MARK: - Rates
+
+extension SQLiteQueueStore {
+    package func setRates(_ rates: DownloadCoordinator.MaximumRates) async throws {
+        try await write { database, _ in
+            try database.run(
+                "INSERT OR REPLACE INTO rate (id, total, per_host) VALUES (1, ?, ?)", [rates.total, rates.perHost])
+        }
+    }
+
+    package func rates(besides worker: QueueWorker?) async throws -> SharedRates {
+        try await read { database, _ in
+            let rates = try Row.fetchOne(database.cachedStatement(sql: "SELECT total, per_host FROM rate"))
+            guard let rates else { return SharedRates(.init(), otherWorkers: 0) }
+            let others = try Int.fetchOne(
+                database.cachedStatement(
+                    sql: "SELECT count(DISTINCT worker) FROM job WHERE state = \(JobState.running) AND worker IS NOT ?"),
+                arguments: [worker?.name])
+            return SharedRates(
+                .init(total: try rates.value("total"), perHost: try rates.value("per_host")), otherWorkers: others ?? 0)
+        }
+    }
+}
+
 extension Database {
     /// Returns `false` if the lease is no longer valid.
     fileprivate func settle(_ settlement: JobSettlement, now: Int64) throws -> Bool {

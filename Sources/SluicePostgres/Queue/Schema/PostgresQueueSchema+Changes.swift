@@ -255,6 +255,16 @@ extension PostgresQueueSchema {
         END $$
         """
 
+    /// Sets the rates of all workers together. Workers read them when they are told that something has changed.
+    static let setRatesFunction = """
+        CREATE FUNCTION set_rates(p_queue int8, p_now int8, p_rate int8, p_per_host int8) RETURNS void
+        LANGUAGE plpgsql \(planning) AS $$
+        BEGIN
+            UPDATE queue SET maximum_rate = p_rate, maximum_rate_per_host = p_per_host WHERE number = p_queue;
+            PERFORM wake(p_queue, 'stops');
+        END $$
+        """
+
     /// What workers of version 6 call.
     static let setChecksumsFunction = """
         CREATE FUNCTION set_checksums(

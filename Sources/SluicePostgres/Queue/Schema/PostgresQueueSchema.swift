@@ -26,7 +26,7 @@ enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
             application: "queue", namespace: namespace,
-            migrations: [version1, version2, version3, version4, version5, version6, version7])
+            migrations: [version1, version2, version3, version4, version5, version6, version7, version8])
     }
 
     private static let version1 = tables + functions
@@ -70,6 +70,11 @@ enum PostgresQueueSchema {
             "CREATE OR REPLACE VIEW download AS \(download(and: ", error, checksum, mirrors"))",
             "DROP FUNCTION change", changeFunction, "DROP FUNCTION IF EXISTS claim",
         ] + replacedFunctions + [setDetailsFunction]
+
+    /// The rates of all workers together.
+    private static let version8 = [
+        "ALTER TABLE queue ADD COLUMN maximum_rate int8, ADD COLUMN maximum_rate_per_host int8", setRatesFunction,
+    ]
 
     private static let replacedFunctions =
         functions.filter { $0.contains("CREATE FUNCTION") }
