@@ -274,6 +274,41 @@ struct `Against nginx with TLS` {
         }
     }
 
+    @Test func `a stopped exchange leaves no bytes to the next one of its HTTP/2 connection`() async throws {
+        try await Nginx.serve { nginx in
+            let configuration = HTTPTransport.Configuration(
+                stallTimeout: .seconds(600), bufferSize: 1, proxy: .none, certificateAuthorities: nginx.authority,
+                connections: ConnectionSettings(version: .http2))
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                // Their connections stay in use. There may be two threads with a connection each.
+                let kept = try await (
+                    transport.open(.init(nginx.url(nginx.right))), transport.open(.init(nginx.url(nginx.right)))
+                )
+                for _ in 0..<40 {
+                    // libcurl holds the next bytes back, because the buffer is full.
+                    for _ in 0..<4 {
+                        let stopped = try await transport.open(.init(nginx.url(nginx.right)))
+                        var iterator = stopped.body.makeAsyncIterator()
+                        _ = try await iterator.nextBatch()
+                        stopped.body.close()
+                    }
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for _ in 0..<4 {
+                            group.addTask {
+                                let response = try await transport.open(.init(nginx.url(nginx.right)))
+                                #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+                            }
+                        }
+                        try await group.waitForAll()
+                    }
+                }
+                for response in [kept.0, kept.1] {
+                    #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+                }
+            }
+        }
+    }
+
     @Test func `requests go through a Unix socket, without a proxy`() async throws {
         try await Nginx.serve { nginx in
             var configuration = HTTPTransport.Configuration(

@@ -144,12 +144,18 @@ final class CurlDriver {
 
     private func remove(_ transfer: CurlTransfer) {
         transfers[ObjectIdentifier(transfer.exchange)] = nil
+        // While other streams use the connection, libcurl 7.88 keeps the bytes that it holds back for a paused transfer. It would leak them, or
+        // deliver them to the next transfer with this handle. The exchange is over, so the callback refuses them now.
+        let wasPaused = transfer.isPaused
+        transfer.isPaused = false
+        if wasPaused { csluice_curl_resume(transfer.easy) }
         curl_multi_remove_handle(multi, transfer.easy)
         transfer.end()
         onEnd()
         let request = transfer.exchange.request
         if request.credential != nil { noteAuthentication(of: transfer) }
-        if !request.isOrdinary { return curl_easy_cleanup(transfer.easy) }
+        // If the connection ended while the transfer was paused, the bytes are still there.
+        if !request.isOrdinary || wasPaused { return curl_easy_cleanup(transfer.easy) }
         idleHandles.append(transfer.easy)
         if idleHandles.count > 64, let easy = idleHandles.popLast() { curl_easy_cleanup(easy) }
     }
