@@ -33,8 +33,12 @@ final class OriginConnection {
                 rest.removeFirst(end + 4)
                 return try await request(head)
             }
-            // A method begins with a letter. Anything else is a TLS handshake from a client with an https URL.
-            if let first = rest.first, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) { return nil }
+            // A method begins with a letter. Anything else is a TLS handshake from a client with an https URL, which gets what web servers
+            // answer on an http port.
+            if let first = rest.first, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) {
+                try await socket.write(Array("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".utf8))
+                return nil
+            }
             guard rest.count < 1 << 20 else { return nil }
             searched = max(0, rest.count - 3)
             let bytes = try await socket.read()

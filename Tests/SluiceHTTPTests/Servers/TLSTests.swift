@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
-import LoopbackOrigin
 import TestSupport
 import Testing
 
+@testable import LoopbackOrigin
 @testable import SluiceHTTP
 
 /// A real TLS server, with a certificate authority that the test creates.
@@ -143,6 +143,26 @@ struct `Against nginx with TLS` {
                 }
             }
         }
+    }
+
+    @Test(arguments: TestedTransport.having(.configuredTrust, .exactErrors), [true, false])
+    func `a connection that ends during the handshake is worth another attempt`(
+        tested: TestedTransport, isReset: Bool
+    ) async throws {
+        let (server, port) = try OriginSocket.listening()
+        async let end: Void = {
+            let connection = try await server.accepted {}
+            if isReset { connection.resetWhenClosed() }
+            _ = try await connection.read()
+        }()
+        let configuration = HTTPTransport.Configuration(stallTimeout: .seconds(600), proxy: .none)
+        try await tested.withTransport(configuration) { transport in
+            let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
+            let error = await #expect(throws: TransferError.self) { try await transport.open(.init(url)) }
+            #expect(error?.code == .connectionClosed && error?.isTransient == true)
+            #expect(error?.message.contains("TLS handshake") == true, "\(String(describing: error))")
+        }
+        try await end
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust))

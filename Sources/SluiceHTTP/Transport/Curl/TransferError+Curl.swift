@@ -61,6 +61,8 @@ extension TransferError {
             self.init(
                 .tlsFailed, url: url, detail: text,
                 remedy: "Check the files of the client certificate and its key. The key must not be encrypted.")
+        case CURLE_SSL_CONNECT_ERROR where Self.isClosed(text):
+            self.init(.connectionClosed, url: url, detail: "during the TLS handshake")
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
             CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
@@ -91,6 +93,14 @@ extension TransferError {
         case 0: self.init(.connectionFailed, url: url, detail: text)
         default: self.init(.connectionFailed, url: url, detail: String(cString: strerror(number)))
         }
+    }
+
+    /// Returns whether a text about a failed handshake says that the connection was closed or reset, as a server that is overloaded or
+    /// restarts does. libcurl has one code for that and for servers that refuse the handshake. The texts are those of OpenSSL and GnuTLS.
+    private static func isClosed(_ text: String?) -> Bool {
+        guard let text else { return false }
+        return ["SSL_ERROR_SYSCALL", "reset by peer", "Broken pipe", "unexpected eof", "non-properly terminated"]
+            .contains { text.contains($0) }
     }
 
     /// The errno(3) of the failed connection. If a socket couldn't be created, libcurl reports none, but then we can't create one either.
