@@ -264,6 +264,11 @@ import Testing
         #expect(run.console.error.contains("--trace: Couldn't write '/dev/full'"))
     }
 
+    @Test func `a status without a phrase, as in HTTP/2, has no space after it`() {
+        let head = ResponseHead(status: .init(code: 206, reasonPhrase: ""), headerFields: [:])
+        #expect(Trace().text(of: TransportTrace(exchange: 1, step: .answered(head))).hasSuffix(" < 206\n"))
+    }
+
     @Test func `escapes what a server puts into its header fields`() {
         let head = ResponseHead(
             status: .init(code: 200, reasonPhrase: "\u{1B}[2J"), headerFields: [.server: "a\u{9B}31m\u{202E}b"])

@@ -33,6 +33,7 @@ import Testing
         let console = RecordedConsole()
         let arguments = command.split(separator: " ").map(String.init) + ["--help"]
         #expect(await SluiceProgram.run(arguments, console: console.console) == .success)
+        #expect(!console.output.contains("ByteCount("), "A default is shown as Swift code.")
         let help = try #require(console.output.components(separatedBy: "\nOPTIONS:\n").last)
         // When
         let options = help.matches(of: /^ {2}(?:-\w, )?(--[a-z0-9.-]+)/.anchorsMatchLineEndings()).map { String($0.1) }

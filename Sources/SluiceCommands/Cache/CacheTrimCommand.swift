@@ -80,6 +80,12 @@ struct ByteCount: ExpressibleByArgument, Sendable, Equatable {
         else { return nil }
         bytes = Int64(number * factor)
     }
+
+    /// Such as `4M`, for the help.
+    var defaultValueDescription: String {
+        let unit = [(1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")].first { bytes >= $0.0 && bytes % $0.0 == 0 }
+        return unit.map { "\(bytes / $0.0)\($0.1)" } ?? "\(bytes)"
+    }
 }
 
 /// A time as an argument, such as `90s`, `45m`, `12h`, `30d` or `4w`.

@@ -128,7 +128,8 @@ final class Trace: Sendable {
             ["> \(request.method.rawValue) \(request.url.redactedForDisplay)"]
                 + request.headerFields.map { "> \($0.name.rawName): \($0.redactedInRequest)" }
         case .answered(let head):
-            ["< \(head.status.code) \(head.status.reasonPhrase)"]
+            // HTTP/2 has no phrase.
+            ["< \(head.status.code)\(head.status.reasonPhrase.isEmpty ? "" : " \(head.status.reasonPhrase)")"]
                 + head.headerFields.map { "< \($0.name.rawName): \($0.redactedForDisplay)" }
         case .ended(let timings): ["= complete" + (timings.map(times) ?? "")]
         case .failed(let error as TransferError): ["! \(error)"]
