@@ -9,6 +9,7 @@ Prints its port. The path names what goes wrong with a body of 400,000 bytes, wh
     /reset          RST_STREAM in the middle of the body
     /goaway         GOAWAY in the middle of the body that lets its stream finish, then the rest
     /goaway-lost    GOAWAY in the middle of the body that says that the stream wasn't processed, and the end of the connection
+    /goaway-open    the same, but the connection stays open
     /stall          the body stops in the middle, and the connection stays open, as if the flow-control window never opened
     /short          the stream ends before Content-Length
     /long           the stream has more bytes than Content-Length
@@ -83,9 +84,10 @@ class Connection:
             self.goaway(stream)
             self.pending[stream] = (body()[LENGTH // 2:], "whole")
             self.send(stream)
-        elif fault == "goaway-lost":
+        elif fault in ["goaway-lost", "goaway-open"]:
             self.goaway(0)
-            self.stream.shutdown(socket.SHUT_RDWR)
+            if fault == "goaway-lost":
+                self.stream.shutdown(socket.SHUT_RDWR)
 
     def goaway(self, last: int) -> None:
         """Writes the frame itself, because h2 sends nothing after its own."""

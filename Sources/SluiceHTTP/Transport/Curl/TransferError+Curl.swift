@@ -51,6 +51,8 @@ extension TransferError {
             self.init(.protocolViolation, url: url, detail: "its head isn't valid")
         // The server ended the stream of this exchange.
         case CURLE_HTTP2_STREAM: self.init(.connectionClosed, url: url, detail: text)
+        // The server ended the connection's streams with GOAWAY. Errors of the protocol have a text.
+        case CURLE_HTTP2 where text == nil: self.init(.connectionClosed, url: url)
         case CURLE_INTERFACE_FAILED:
             self.init(
                 .connectionFailed, url: url, detail: "the chosen network interface can't be used",
