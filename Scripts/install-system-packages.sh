@@ -28,6 +28,13 @@ checks=(
     "/usr/lib/postgresql/*/bin/initdb|/usr/bin/initdb postgresql postgresql-server"
     "/usr/sbin/pgbouncer|/usr/bin/pgbouncer pgbouncer pgbouncer"
     "/usr/sbin/nginx nginx-light nginx"
+    # apache2 would also start a server; the Fedora package has both.
+    "/usr/sbin/apache2|/usr/sbin/httpd apache2-bin httpd"
+    "/usr/sbin/lighttpd lighttpd lighttpd"
+    "/usr/lib*/lighttpd/mod_deflate.so lighttpd-mod-deflate lighttpd-mod_deflate"
+    "/usr/lib*/lighttpd/mod_openssl.so lighttpd-mod-openssl lighttpd-mod_openssl"
+    "/usr/bin/caddy caddy caddy"
+    "/usr/bin/rclone rclone rclone"
     "/usr/bin/openssl openssl openssl"
     "/usr/bin/tinyproxy tinyproxy-bin tinyproxy"
     "/usr/bin/microsocks microsocks -"
@@ -85,9 +92,25 @@ fi
 if command -v apt-get >/dev/null; then
     echo "installing ${debian[*]}"
     "${as_root[@]}" apt-get update -q
-    # RUNLEVEL=1, because the nginx package would start a server on port 80. The tests start nginx on a free port.
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -q --no-install-recommends "${debian[@]}"
+    # The packages of nginx, lighttpd and Caddy would start servers on port 80, now and when the system starts. The tests start their own,
+    # on free ports. This is Debian's switch against that; packages ask it before they start, stop or restart a service.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e $policy ]; then
+        trap '"${as_root[@]}" rm -f $policy' EXIT
+        printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+        "${as_root[@]}" chmod +x $policy
+    fi
+    # </dev/null and the options of dpkg, so that nothing waits for an answer, for example about a changed configuration file.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+        -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "${debian[@]}" </dev/null
+    if [ -d /run/systemd/system ]; then
+        for service in "${debian[@]}"; do
+            case $service in
+            nginx-light) "${as_root[@]}" systemctl disable nginx ;;
+            lighttpd | caddy) "${as_root[@]}" systemctl disable "$service" ;;
+            esac
+        done
+    fi
 elif command -v dnf >/dev/null; then
     echo "installing ${fedora[*]}"
     "${as_root[@]}" dnf install -y "${fedora[@]}"

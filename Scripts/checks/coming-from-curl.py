@@ -8,7 +8,7 @@ The addresses in the scripts are replaced by those of an nginx, a tinyproxy with
 127.0.0.1. They end with the script. If a program isn't there, the scripts are skipped with a message, unless SLUICE_REQUIRE_SERVERS is
 set, as in CI. Each script of `sluice` runs twice: repeating it changes nothing. Exits with 1 if a script fails, or if the files differ.
 """
-import contextlib, hashlib, os, pathlib, re, shutil, socket, subprocess, sys, tarfile, tempfile, threading
+import contextlib, hashlib, os, pathlib, re, shutil, subprocess, sys, tarfile, tempfile
 
 import servers
 from builds import ROOT, program
@@ -68,35 +68,6 @@ def tinyproxy(work: pathlib.Path, port: int):
     return servers.program_server(["tinyproxy", "-d", "-c", str(work / "tinyproxy.conf")], port, work / "tinyproxy.log")
 
 
-@contextlib.contextmanager
-def relay(target: int, cut: int = 1_500_000):
-    """A port whose connections end after `cut` bytes, in the middle of a response."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def pump(source: socket.socket, sink: socket.socket, left: int) -> None:
-        with contextlib.suppress(OSError):
-            while left > 0 and (data := source.recv(min(1 << 16, left))):
-                sink.sendall(data)
-                left -= len(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def accept() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                upstream = socket.create_connection(("127.0.0.1", target))
-                threading.Thread(target=pump, args=(client, upstream, 1 << 40), daemon=True).start()
-                threading.Thread(target=pump, args=(upstream, client, cut), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        listener.close()
-
-
 def files(directory: pathlib.Path) -> dict[str, str]:
     return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(directory.rglob("*")) if path.is_file() and path.name not in IGNORED}
@@ -115,7 +86,7 @@ def main(only: str | None) -> int:
         port, mirror, proxy = servers.free_port(), servers.free_port(), servers.free_port()
         stack.enter_context(nginx(work, port, mirror))
         stack.enter_context(tinyproxy(work, proxy))
-        cutting = stack.enter_context(relay(port))
+        cutting = stack.enter_context(servers.Relay(port, cut=1_500_000)).port
         (work / "bin").mkdir()
         (work / "bin/sluice").symlink_to(program("sluice").resolve())
         replacements = [("https://example.com/unstable", f"http://127.0.0.1:{cutting}/unstable"),

@@ -1,27 +1,29 @@
 #!/usr/bin/env python3
-"""Proves that `sluice get` logs in to real servers, keeps their cookies and decodes their files: httpbin from PyPI, and nginx. Proves what it
-does when an HTTP/2 server misbehaves: `hostile_http2.py`, with h2 from PyPI.
+"""Proves that `sluice get` works with real servers: it logs in, keeps cookies, decodes, continues what was interrupted, never mixes two
+versions of a file, and downloads segments and many small files.
 
     swift build --product sluice
     Scripts/checks/real-servers.py
 
-httpbin has the routes for Digest, Basic and bearer authentication, cookies, redirects and codings. Both packages are fetched once, into .build-python.
-nginx has a directory with Basic authentication, and compresses texts. All listen on 127.0.0.1, on ports that the system chooses, and end
-with the script. If a server can't be installed or isn't there, its rows are skipped with a message, unless SLUICE_REQUIRE_SERVERS is set,
-as in CI. Exits with 1 if a row has another status, message or file, or a secret in its output.
-"""
-import base64, contextlib, gzip, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
+- nginx, Apache, lighttpd, Caddy (with its own certificate authority) and `rclone serve http`, over HTTP/1.1 and, except for rclone, HTTP/2:
+  `file_servers.py` has their configurations and rows.
+- httpbin, from PyPI: Digest, Basic and bearer authentication, cookies, redirects and codings.
+- An HTTP/2 server that misbehaves: `hostile_http2.py`, with h2 from PyPI. Both packages are fetched once, into .build-python.
 
-import servers
+All listen on 127.0.0.1, on ports that the system chooses, and end with the script. If a server can't be installed or isn't there, its rows
+are skipped with a message, unless SLUICE_REQUIRE_SERVERS is set, as in CI. Exits with 1 if a row has another status, message, file or
+number of requested ranges, or a secret in its output.
+"""
+import base64, concurrent.futures, contextlib, gzip, json, os, pathlib, re, shutil, subprocess, sys, tempfile
+
+import file_servers, servers
 from builds import ROOT, program
+from file_servers import AUTHENTICATION, HTTP, NETWORK, OK, SECRET, TEXT, USER
 
 HTTPBIN, HTTP2 = "httpbin==0.10.2", "h2==4.2.0"
 SERVER = "import sys; sys.path.insert(0, sys.argv[1]); from httpbin import app; from werkzeug.serving import make_server; " \
          "server = make_server('127.0.0.1', 0, app, threaded=True); print(server.server_port, flush=True); server.serve_forever()"
-SECRET = "s3cret-Word"
-TEXT = b"a line of text\n" * 100_000
 
-OK, NETWORK, AUTHENTICATION, HTTP = 0, 4, 6, 8
 
 
 def packages(requirement: str) -> pathlib.Path:
@@ -63,33 +65,11 @@ def httpbin():
 
 @contextlib.contextmanager
 def hostile_http2(work: pathlib.Path):
-    certificate, key = work / "certificate.pem", work / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", key,
-         "-out", certificate, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+    certificate, key = servers.certificate(work)
     script = pathlib.Path(__file__).with_name("hostile_http2.py")
     with port_of("the HTTP/2 origin", [sys.executable, str(script), str(certificate), str(key)],
                  {"PYTHONPATH": str(packages(HTTP2))}) as port:
         yield f"https://127.0.0.1:{port}", certificate
-
-
-@contextlib.contextmanager
-def nginx(work: pathlib.Path):
-    root = work / "root"
-    (root / "closed").mkdir(parents=True)
-    (root / "text.txt").write_bytes(TEXT)
-    (root / "closed/text.txt").write_bytes(TEXT)
-    (work / "users").write_text(f"ann:{{PLAIN}}{SECRET}\n")
-    for path in [work, root, root / "closed"]:
-        # If the script runs as root, nginx's workers drop root privileges.
-        path.chmod(0o755)
-    port = servers.free_port()
-    with servers.nginx(work, port, f"""
-        server {{
-            listen 127.0.0.1:{port}; root {root}; gzip on; gzip_types *; gzip_min_length 100;
-            location /closed/ {{ auth_basic "files"; auth_basic_user_file {work}/users; }}
-        }}"""):
-        yield f"http://127.0.0.1:{port}"
 
 
 class Rows:
@@ -98,37 +78,66 @@ class Rows:
         (work / "password").write_text(f"ann:{SECRET}\n")
         (work / "token").write_text(f"{SECRET}\n")
 
-    def run(self, name: str, url: str, options: list[str], status: int = OK, expect=lambda data: True, shows: str = "",
-            partial: range | None = None) -> None:
-        """Downloads a URL and compares the status, the file, a part of the output, and how many bytes a failure leaves for the next attempt.
+    def run(self, name: str, url: str, options: list[str], status: int = OK, expect=lambda data: True, shows: str = "", hides: str = "",
+            partial: range | None = None, ranges: int | range | None = None, keep: bool = False) -> None:
+        """Downloads a URL, and compares the status, the file (`expect` is its bytes or a predicate), a part of the output and of the trace,
+        how many bytes a failure leaves for the next attempt, and how many requests were for a range.
 
-        The output may not contain the secret.
+        The output may not contain the secret. With `keep`, it continues with the files that the previous row left.
         """
-        self.count += 1
         target = self.work / "out"
-        shutil.rmtree(target, ignore_errors=True)
-        # The user's settings must not matter.
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.work)}
-        result = subprocess.run(
-            [self.sluice, "get", "--retries", "0", "--progress", "json", "--trace", "-", "-d", target, "-o", "file", *options, url],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=environment)
-        shown = result.stdout + result.stderr
+        if not keep:
+            shutil.rmtree(target, ignore_errors=True)
+        ended, shown = self.sluice_get(["--trace", "-", "-d", target, "-o", "file", *options, url])
         file = target / "file"
         # httpbin takes some secrets in the path, which is shown.
-        secrets = [base64.b64encode(f"ann:{SECRET}".encode()).decode(), *([] if SECRET in url else [SECRET])]
+        secrets = [base64.b64encode(f"{USER}:{SECRET}".encode()).decode(), *([] if SECRET in url else [SECRET])]
+        requested = len(re.findall(r"> range: bytes=", shown, re.I))
+        expected = (lambda data: data == expect) if isinstance(expect, bytes) else expect
         problem = None
-        if result.returncode != status:
-            problem = f"ended with {result.returncode} instead of {status}: {shown}"
+        if ended != status:
+            problem = f"ended with {ended} instead of {status}: {shown}"
         elif any(secret in shown for secret in secrets):
             problem = "shows the secret"
-        elif status == OK and not (file.exists() and expect(file.read_bytes())):
+        elif status == OK and not (file.exists() and expected(file.read_bytes())):
             problem = f"stored something else: {file.read_bytes()[:300] if file.exists() else 'nothing'}"
+        elif status == OK and (others := [path.name for path in target.iterdir() if path != file]):
+            problem = f"left {others}"
         elif status != OK and file.exists():
             problem = "stored a file although it failed"
-        elif shows not in shown:
-            problem = f"doesn't show {shows!r}: {shown}"
+        elif shows.lower() not in shown.lower() or (hides and hides.lower() in shown.lower()):
+            problem = f"doesn't show {shows!r}, or shows {hides!r}: {shown}"
+        elif ranges is not None and requested not in (range(ranges, ranges + 1) if isinstance(ranges, int) else ranges):
+            problem = f"requested {requested} ranges: {shown}"
         elif partial and (size := sum(path.stat().st_size for path in target.rglob("*.part"))) not in partial:
             problem = f"kept {size} bytes: {[path.name for path in target.rglob('*')]}"
+        self.done(name, problem)
+
+    def run_list(self, name: str, urls: list[str], options: list[str], expected: dict[str, bytes]) -> None:
+        """Downloads a list, twice, and compares all files and their names. The second time does nothing."""
+        target, listing = self.work / "out", self.work / "list"
+        shutil.rmtree(target, ignore_errors=True)
+        listing.write_text("".join(f"{url}\n" for url in urls))
+        problem = None
+        for run, summary in enumerate([{"done": len(urls), "skipped": 0}, {"done": 0, "skipped": len(urls)}]):
+            ended, shown = self.sluice_get([*options, "-d", target, "-i", listing])
+            if problem := problem or (f"run {run + 1} ended with {ended}: {shown}" if ended != OK else None):
+                break
+            if not has(**summary)(shown.splitlines()[-1]):
+                problem = f"run {run + 1}: {shown.splitlines()[-1]}"
+        if not problem and {path.name: path.read_bytes() for path in target.iterdir()} != expected:
+            problem = f"stored other files, or some of them wrong: {sorted(path.name for path in target.iterdir())}"
+        self.done(name, problem)
+
+    def sluice_get(self, arguments: list) -> tuple[int, str]:
+        # The user's settings must not matter.
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.work)}
+        result = subprocess.run([self.sluice, "get", "--retries", "0", "--progress", "json", *arguments],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=environment)
+        return result.returncode, result.stderr + result.stdout
+
+    def done(self, name: str, problem: str | None) -> None:
+        self.count += 1
         if problem:
             self.failures += 1
             print(f"{name}: {problem}", file=sys.stderr)
@@ -172,16 +181,23 @@ def rows_of_httpbin(rows: Rows, url: str) -> None:
     rows.run("an encoded file without --compressed", f"{url}/gzip", [], OK, lambda data: b"gzipped" in gzip.decompress(data))
 
 
+def rows_of_file_server(work: pathlib.Path, server) -> Rows:
+    root = file_servers.make_files(work)
+    rows = Rows(work)
+    with server(work, root) as found:
+        for each in found:
+            file_servers.rows_of(rows, each, root)
+        if server is file_servers.nginx:
+            rows_of_nginx(rows, found[0].url(found[0].port))
+    return rows
+
+
 def rows_of_nginx(rows: Rows, url: str) -> None:
-    whole = lambda data: data == TEXT
-    auth = ["--auth", f"@{rows.work}/password"]
-    rows.run("Basic authentication", f"{url}/closed/text.txt", auth, OK, whole)
-    rows.run("Basic authentication and gzip", f"{url}/closed/text.txt", [*auth, "--compressed"], OK, whole)
-    rows.run("no password", f"{url}/closed/text.txt", [], AUTHENTICATION)
-    rows.run("gzip", f"{url}/text.txt", ["--compressed"], OK, whole)
-    rows.run("gzip within the size", f"{url}/text.txt", ["--compressed", "--max-size", str(len(TEXT))], OK, whole)
+    """What isn't in the rows of all file servers."""
+    closed = [f"{url}/closed/text.txt", ["--auth", f"@{rows.work}/password", "--compressed"]]
+    rows.run("nginx: a password and gzip", *closed, expect=TEXT)
+    rows.run("gzip within the size", f"{url}/text.txt", ["--compressed", "--max-size", str(len(TEXT))], expect=TEXT)
     rows.run("gzip beyond the size", f"{url}/text.txt", ["--compressed", "--max-size", str(len(TEXT) - 1)], 1)
-    rows.run("no gzip", f"{url}/text.txt", [], OK, whole)
 
 
 def rows_of_http2(rows: Rows, url: str, certificate: pathlib.Path) -> None:
@@ -195,6 +211,7 @@ def rows_of_http2(rows: Rows, url: str, certificate: pathlib.Path) -> None:
         ("short", "before the response was complete", range(half, half + 1)),
         # Bytes may be lost with the connection.
         ("goaway-lost", "before the response was complete", range(half + 1)),
+        ("goaway-open", "before the response was complete", range(half + 1)),
         ("long", "PROTOCOL_ERROR", range(half, len(content))),
         ("stall", "pass --timeout", range(half, half + 1)),
         ("misdirected", "421 Misdirected Request", range(1)),
@@ -204,13 +221,14 @@ def rows_of_http2(rows: Rows, url: str, certificate: pathlib.Path) -> None:
     for path in ["reset", "short"]:
         rows.run(f"HTTP/2: {path}, continued", f"{url}/{path}", [*options, "--retries", "1"], OK, whole,
                  shows=f"content-range: bytes {half}-")
-    rows.run("HTTP/2: goaway-lost, continued", f"{url}/goaway-lost", [*options, "--retries", "1"], OK, whole)
+    for path in ["goaway-lost", "goaway-open"]:
+        rows.run(f"HTTP/2: {path}, continued", f"{url}/{path}", [*options, "--retries", "1"], OK, whole)
 
 
 def main() -> int:
     required = "SLUICE_REQUIRE_SERVERS" in os.environ
     with tempfile.TemporaryDirectory(prefix="sluice-servers-") as temporary:
-        # For the workers of nginx.
+        # For servers that drop root privileges.
         os.chmod(temporary, 0o755)
         rows = Rows(pathlib.Path(temporary))
         skipped = []
@@ -219,11 +237,14 @@ def main() -> int:
                 rows_of_httpbin(rows, url)
         else:
             skipped.append("httpbin, which pip couldn't install")
-        if shutil.which("nginx"):
-            with nginx(pathlib.Path(temporary) / "nginx") as url:
-                rows_of_nginx(rows, url)
-        else:
-            skipped.append("nginx: run Scripts/install-system-packages.sh")
+        for server in file_servers.ALL:
+            if missing := file_servers.missing(server):
+                skipped.append(f"{server.__name__}, without {', '.join(missing)}: run Scripts/install-system-packages.sh")
+        there = [server for server in file_servers.ALL if not file_servers.missing(server)]
+        # One waits while another computes.
+        with concurrent.futures.ThreadPoolExecutor(3) as threads:
+            for done in threads.map(lambda server: rows_of_file_server(rows.work / server.__name__, server), there):
+                rows.count, rows.failures = rows.count + done.count, rows.failures + done.failures
         if not shutil.which("openssl"):
             skipped.append("HTTP/2, which needs openssl")
         elif fetch(HTTP2):
