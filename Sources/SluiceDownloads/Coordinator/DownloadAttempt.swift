@@ -59,7 +59,7 @@ struct DownloadAttempt: Sendable {
 
     private func completed(_ result: TransferResult) -> DownloadRecords.Completed {
         DownloadRecords.Completed(
-            request: job.request, bytes: result.bytes, validator: result.validator,
+            request: job.request, bytes: result.bytes, stamp: result.stamp, validator: result.validator,
             isCheckpointed: result.isCheckpointed, isDurable: configuration.durability != .none)
     }
 

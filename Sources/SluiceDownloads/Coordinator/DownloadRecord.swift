@@ -8,7 +8,7 @@ import Foundation
 #endif
 
 /// What tells whether a file has been changed.
-struct FileStamp: Sendable, Equatable {
+struct FileStamp: Sendable, Hashable {
     var size: Int64
     var seconds: Int64
     var nanoseconds: Int

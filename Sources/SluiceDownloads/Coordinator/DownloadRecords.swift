@@ -187,6 +187,8 @@ public final class DownloadRecords: Sendable {
     struct Completed: Sendable {
         var request: DownloadRequest
         var bytes: Int64
+        /// What the file was like when it got its name; `nil` if that has to be read.
+        var stamp: FileStamp?
         var validator: StoredValidator?
         /// Whether only its checkpoint tells, until it is recorded, that the file was downloaded.
         var isCheckpointed = true
@@ -202,16 +204,12 @@ public final class DownloadRecords: Sendable {
         guard failure == nil, !completed.isEmpty else { return }
         await Task {
             do {
-                let places = completed.map(\.request.targetPlace)
-                let statuses = try await files.statuses(of: places, followsLinks: false)
-                let time = now().seconds
-                for (file, status) in zip(completed, statuses) {
-                    // Another program has replaced it already.
-                    guard let found = try? status.get(), found.kind == .file, found.size == file.bytes else { continue }
+                for file in try await stamped(completed) {
+                    guard let stamp = file.stamp else { continue }
                     let record = DownloadRecord(
-                        resource: DownloadRecord.digest(of: file.request), time: time,
+                        resource: DownloadRecord.digest(of: file.request), time: now().seconds,
                         file: DownloadRecord.File(
-                            stamp: FileStamp(found), boot: file.isDurable ? nil : files.bootIdentity ?? "unknown",
+                            stamp: stamp, boot: file.isDurable ? nil : files.bootIdentity ?? "unknown",
                             validator: file.validator))
                     add(record, of: file.request.name, to: try await name(of: file.request.directory))
                 }
@@ -222,6 +220,21 @@ public final class DownloadRecords: Sendable {
                 await write()
             }
         }.value
+    }
+
+    /// Reads the missing stamps, in one step. They stay missing for files that another program has already replaced.
+    private func stamped(_ completed: [Completed]) async throws -> [Completed] {
+        let missing = completed.indices.filter { completed[$0].stamp == nil }
+        guard !missing.isEmpty else { return completed }
+        var stamped = completed
+        let places = missing.map { completed[$0].request.targetPlace }
+        for (index, status) in zip(missing, try await files.statuses(of: places, followsLinks: false)) {
+            guard let found = try? status.get(), found.kind == .file, found.size == completed[index].bytes else {
+                continue
+            }
+            stamped[index].stamp = FileStamp(found)
+        }
+        return stamped
     }
 
     /// Writes what hasn't been written, and removes old records. Ignores cancellation.

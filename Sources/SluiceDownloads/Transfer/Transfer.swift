@@ -93,9 +93,10 @@ struct Transfer {
             let existing = onlyIfNewer ? try await existingFile() : nil
             var exchanges = TransferExchanges(transfer: self, partial: partial, existing: existing)
             do {
-                let result = try await exchanges.run()
+                var result = try await exchanges.run()
                 if keepsServerTime, !result.isSkipped {
                     await setTime(exchanges.modified, of: exchanges.published.target)
+                    result.stamp = nil
                 }
                 return result
             } catch {
@@ -253,6 +254,8 @@ struct TransferResult: Sendable, Hashable {
     var isCheckpointed: Bool
     /// Whether another file has the name and counts as the downloaded one.
     var isSkipped = false
+    /// What the file was like when it got its name, if that is known.
+    var stamp: FileStamp?
     /// The validator of the file on the server, if it is strong.
     var validator: StoredValidator?
 }
@@ -579,10 +582,12 @@ private struct TransferExchanges {
             temporaryName: transfer.request.temporaryName)
         options.attributes = origin(checksum).attributes
         smallBody = data
-        try await data.asyncWrite(to: published.target, options: options, using: transfer.files)
+        let status = try await data.asyncWriteWithStatus(
+            to: published.target, options: options, using: transfer.files)
         transfer.onPhase(.published)
         return TransferResult(
-            bytes: announced, isCheckpointed: false, validator: validator.map { StoredValidator($0) })
+            bytes: announced, isCheckpointed: false, stamp: status.map { FileStamp($0) },
+            validator: validator.map { StoredValidator($0) })
     }
 
     /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.

@@ -14,9 +14,10 @@ internal import CSluiceFiles
 // A temporary file with a chosen name is locked until the rename. In that case step 5 comes after step 6, because closing releases the
 // lock.
 extension SystemInterface {
+    /// - Parameter onWritten: Called with the descriptor of the temporary file when it has its bytes and rights.
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
-        _ progress: ProgressCounter? = nil
+        _ progress: ProgressCounter? = nil, onWritten: (CInt) -> Void = { _ in }
     ) throws(FileError) {
         let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let directory = Path.directory(of: path)
@@ -46,6 +47,7 @@ extension SystemInterface {
                     temporary.path)
             }
             try sync(temporary.descriptor, options.durability, temporary.path)
+            onWritten(temporary.descriptor)
             if !hasChosenName {
                 descriptor = nil
                 try close(temporary.descriptor, temporary.path)

@@ -114,6 +114,23 @@ extension Data {
             }
         }
     }
+
+    /// The same as ``asyncWrite(to:options:using:progress:)``. Returns the status that the file had when it got its name, or `nil` if that
+    /// can't be read.
+    package func asyncWriteWithStatus(
+        to url: URL, options: FileWriteOptions, using files: FileIO
+    ) async throws -> FileStatus? {
+        let path = try Path.of(url, for: "write")
+        return try await files.run { [self, system = files.system] _ in
+            try withUnsafeBytes { bytes in
+                var status: RawStatus?
+                try system.replaceFile(path, with: bytes, options) {
+                    status = try? system.status(ofDescriptor: $0, path)
+                }
+                return status.map { FileStatus($0) }
+            }
+        }
+    }
 }
 
 /// Options for writing a whole file. See `Data.asyncWrite(to:options:using:)`.
