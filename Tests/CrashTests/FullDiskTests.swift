@@ -181,6 +181,45 @@ import SluicePostgres
         }
     }
 
+    @Test(.enabled(if: environment["SLUICE_FULL_DISK"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
+    func `under the target of a worker makes it wait for room`() async throws {
+        let disk = try Self.disk("SLUICE_FULL_DISK")
+        let balloon = Balloon(in: disk)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let target = disk.appending(path: "worker", directoryHint: .isDirectory)
+            let database = directory.appending(path: "queue.db").path
+            try await LoopbackOrigin.serve { _ in
+                OriginResponse(body: [UInt8](repeating: 1, count: 100_000))
+            } during: { origin in
+                let adding = try ChildProcess(
+                    builtProgram("sluice"),
+                    ["queue", "add", "--db", database, "-d", target.path] + (0..<5).map { origin.url("/\($0)") })
+                #expect(await adding.end().status == 0)
+                try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+                try balloon.fill()
+                let worker = try ChildProcess(
+                    builtProgram("sluice"), ["queue", "work", "--db", database, "--durability", "none"])
+                // It tries again, while there is no room yet.
+                _ = try await origin.metrics { $0.requests > 5 }
+                balloon.release()
+                let store = try await SQLiteQueueStore.open(at: URL(filePath: database))
+                while try await store.snapshot(listing: 0).counts != [.done: 5] {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                try await store.close()
+                worker.signal(SIGINT)
+                let end = await worker.end()
+                #expect(end.status == 7)
+                #expect(end.error.components(separatedBy: "goes on when there is room").count == 2, "\(end.error)")
+            }
+            for index in 0..<5 {
+                let data = try Data(contentsOf: target.appending(path: "\(index)"))
+                #expect(data == Data(repeating: 1, count: 100_000))
+            }
+            try FileManager.default.removeItem(at: target)
+        }
+    }
+
     #if PostgreSQL
     @Test(.enabled(if: environment["SLUICE_MORTAL_DATA"] != nil, "skipped: run Scripts/checks/full-disks.sh"))
     func `under a server's tables makes changes fail but loses nothing, and the queue recovers`() async throws {

@@ -394,9 +394,11 @@ package struct TransferSettings: Sendable {
 
 extension TransferError {
     /// What happened to the other downloads when this error ended the run, and what to do.
+    /// Whether there was no room for a file.
+    var isFullDisk: Bool { [.noSpace, .quotaExceeded].contains((cause as? FileError)?.code) }
+
     func stopMessage(_ sameCommand: String) -> String {
-        let isFull = [.noSpace, .quotaExceeded].contains((cause as? FileError)?.code)
-        let other = isFull ? ", or choose a directory on another disk with -d" : ""
+        let other = isFullDisk ? ", or choose a directory on another disk with -d" : ""
         return "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue\(other)."
     }
 }

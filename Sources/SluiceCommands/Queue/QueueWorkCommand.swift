@@ -25,6 +25,7 @@ struct QueueWorkCommand: ConsoleCommand {
             continues them. Unlike with 'sluice get', you don't have to repeat a command. The status is 7, even without \
             --until-empty; a service manager should count it as success (systemd: SuccessExitStatus=7).
 
+            If the disk is full, the worker says so and goes on when there is room; with --until-empty, the status is 3. \
             If a PostgreSQL server becomes unreachable, the worker reports it once, continues, and records its downloads later. If the \
             server is unreachable at startup, the status is 10.
 
@@ -163,7 +164,7 @@ private struct QueueWork: Sendable {
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch let error as TransferError {
-            // A full disk or an unusable directory ends the run, because every other download would fail, too.
+            // An unusable directory, or with --until-empty a full disk, ends the run, because every other download would fail, too.
             return .failure(
                 CommandFailure(
                     ExitStatus(error), "\(error)",
@@ -195,11 +196,7 @@ private struct QueueWork: Sendable {
                     let result = await Result {
                         try await withThrowingTaskGroup { group in
                             if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
-                            try await downloads.run(until: end) {
-                                feed.note($0)
-                            } onWarning: {
-                                reporter.announce("\(database.option) \($0) The worker continues.")
-                            }
+                            try await run(downloads, feed)
                             group.cancelAll()
                         }
                     }
@@ -212,6 +209,27 @@ private struct QueueWork: Sendable {
         }
         try await downloads.close()
         return try result.get()
+    }
+
+    /// Runs the queue. While the disk is full, a worker without an end waits, with pauses that grow from a second to a minute.
+    private func run(_ downloads: DownloadCoordinator, _ feed: WorkFeed) async throws {
+        var pause = Duration.seconds(1)
+        while true {
+            let began = ContinuousClock.now
+            do {
+                return try await downloads.run(until: end) {
+                    feed.note($0)
+                } onWarning: {
+                    feed.reporter.announce("\(database.option) \($0) The worker continues.")
+                }
+            } catch let error as TransferError where error.isFullDisk && end == .whenCancelled && !Task.isCancelled {
+                if ContinuousClock.now - began > .seconds(60) { pause = .seconds(1) }
+                // Once for each time that the disk gets full.
+                if pause == .seconds(1) { feed.reporter.announce("\(error) The worker goes on when there is room.") }
+                do { try await Task.sleep(for: pause) } catch { return }
+                pause = min(pause * 2, .seconds(60))
+            }
+        }
     }
 
     /// Passes the counts of the queue to the reporter. Counting a long queue takes milliseconds, so this happens at most twice a second.
