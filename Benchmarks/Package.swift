@@ -59,7 +59,9 @@ if !withAll { excluded += ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"] }
 if !withPostgres { excluded += ["Rows/Postgres"] }
 if !withCairo { excluded += ["Rows/Drawing"] }
 if !withPixbuf { excluded += ["Rows/Images"] }
-if !withAll, withFiles { excluded += ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"] }
+if !withAll, withFiles {
+    excluded += ["Download", "Loopback", "Nginx", "Server"].map { "External/\($0).swift" }
+}
 
 var targets: [Target] = [
     // A loop of system calls in C: the peer of the rows that read whole files.

@@ -10,35 +10,51 @@ struct Download {
     private let children: Children
     private let sluice: URL
     private let curl: URL
+    /// With a certificate, the server uses TLS and HTTP/2.
+    private let certificate: Nginx.Certificate?
 
-    /// Makes the files in `directory` and serves them while `body` runs. With a `rate`, each connection gets at most that many MiB per second.
+    /// Makes the files in `directory` and serves them while `body` runs.
+    ///
+    /// - Parameters:
+    ///   - rate: How many MiB per second each connection gets at most.
+    ///   - roundTrip: How many milliseconds a round trip to the server takes.
     static func with(
-        _ count: Int, of size: Int, in directory: URL, rate: Int? = nil, _ stage: Stage,
-        _ body: (Download) async throws -> Void
+        _ count: Int, of size: Int, in directory: URL, rate: Int? = nil, roundTrip: Int? = nil,
+        usesHTTP2: Bool = false, _ stage: Stage, _ body: (Download) async throws -> Void
     ) async throws {
+        let certificate = usesHTTP2 ? try await Nginx.Certificate.create(in: directory) : nil
         let download = Download(
             count: count, size: size, work: directory, target: directory.appending(path: "target"),
             children: Children(childUsage: stage.childUsage, report: directory.appending(path: "usage")),
             sluice: try Programs.existing(stage.sluice, remedy: "run `swift build -c release`, or pass --sluice"),
-            curl: try Programs.found("curl"))
+            curl: try Programs.found("curl"), certificate: certificate)
         let root = directory.appending(path: "root")
         try await FileIO.shared.createDirectory(at: root)
         for index in 0..<count {
             try await content(index, size).asyncWrite(
                 to: root.appending(path: "\(index).bin"), options: .init(durability: .none))
         }
-        try await Nginx.serve(root, work: directory, childUsage: stage.childUsage, rate: rate) { port in
-            try await download.writeLists(port: port)
-            try await body(download)
+        try await Nginx.serve(
+            root, work: directory, childUsage: stage.childUsage, rate: rate, certificate: certificate
+        ) { port in
+            guard let roundTrip else {
+                try await download.writeLists(port: port)
+                return try await body(download)
+            }
+            try await DelayingRelay.serve(port, roundTrip: roundTrip, childUsage: stage.childUsage) { port in
+                try await download.writeLists(port: port)
+                try await body(download)
+            }
         }
     }
 
     // MARK: Contenders
 
-    func sluice(durability: String? = nil, _ options: [String] = []) async throws -> Sample {
+    func sluice(durability: String? = nil, jobs: Int = 8, _ options: [String] = []) async throws -> Sample {
         let level = durability.map { ["--durability", $0] } ?? []
+        let version = certificate.map { ["--http2", "--ca-file", $0.file.path] } ?? []
         return try await fetch(
-            sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level + options)
+            sluice, ["get", "-q", "-j", "\(jobs)", "-d", target.path, "-i", list.path] + version + level + options)
     }
 
     /// The files with their SHA-256 as a checksum list. Call ``writeChecksums()`` before.
@@ -57,8 +73,9 @@ struct Download {
     }
 
     /// With `thenSync`, a shell runs curl and then sync(1), and the sample includes both.
-    func curl(thenSync: Bool = false) async throws -> Sample {
-        let arguments = ["-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config.path]
+    func curl(jobs: Int = 8, thenSync: Bool = false) async throws -> Sample {
+        let version = certificate.map { ["--http2", "--cacert", $0.file.path] } ?? ["--http1.1"]
+        let arguments = ["-s", "--parallel", "--parallel-max", "\(jobs)", "--create-dirs", "-K", config.path] + version
         guard thenSync else { return try await fetch(curl, arguments) }
         return try await fetch(
             try Programs.found("sh"),
@@ -136,7 +153,7 @@ struct Download {
     private func writeLists(port: UInt16) async throws {
         var (list, config) = ("", "")
         for index in 0..<count {
-            let url = "http://127.0.0.1:\(port)/\(index).bin"
+            let url = "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)/\(index).bin"
             list += "\(url)\n"
             config += "url = \"\(url)\"\noutput = \"\(target.path)/\(index).bin\"\n"
         }
