@@ -18,8 +18,8 @@ struct ConnectionOptions: ParsableArguments {
             case .http1: "Use HTTP/1.1, with a connection for each running download. (default)"
             case .http2:
                 """
-                Use HTTP/2 with https if the server has it: the downloads from a server share a connection and its TLS handshake. \
-                Each may take 32 MiB of memory while the disk or --limit-rate is slower than the network.
+                Use HTTP/2 with https if the server has it: the downloads from a server share a connection, or two, and its TLS \
+                handshake. Each may take 32 MiB of memory while the disk or --limit-rate is slower than the network.
                 """
             }
         }

@@ -335,9 +335,8 @@ final class CoordinatorEngine: Sendable {
 
     private func apply(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
         let recorded = await correctingEvents(of: settled, refused: Set(turn.refused))
-        let isRecording = core.configuration.records != nil
-        let touchesFiles: (SettledJob) -> Bool = { $0.published != nil || (isRecording && $0.completed != nil) }
-        let unconcluded = recorded.filter(touchesFiles)
+        var (concluded, unconcluded): ([SettledJob], [SettledJob]) = ([], [])
+        for one in recorded { if touchesFiles(one) { unconcluded.append(one) } else { concluded.append(one) } }
         if !unconcluded.isEmpty {
             state.withLock { $0.beginConclusion() }
             if !queue.enqueue(.conclude(unconcluded)).isEnqueued {
@@ -345,12 +344,19 @@ final class CoordinatorEngine: Sendable {
                 for caller in state.withLock({ $0.endConclusion() }) { caller.signal.signal() }
             }
         }
-        for one in recorded where !touchesFiles(one) { if let event = one.event { report(event) } }
+        for one in concluded { if let event = one.event { report(event) } }
         noteRecorded(settled.lazy.map(\.settlement.lease.job))
         for former in state.withLock({ $0.claimed(turn.claimed, at: sent) }) { former.cancel() }
         for job in turn.claimed { core.onPhase(job.lease.job, .claimed) }
         await learnBatches()
         if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(makeAttempt))) }
+    }
+
+    /// Whether something about the job's files is left to do. Records a small file otherwise.
+    private func touchesFiles(_ settled: SettledJob) -> Bool {
+        if settled.published != nil { return true }
+        guard let completed = settled.completed, let records = core.configuration.records else { return false }
+        return !records.add(completed)
     }
 
     private func makeAttempt(_ job: ClaimedJob) -> DownloadAttempt {

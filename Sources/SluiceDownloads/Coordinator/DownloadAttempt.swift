@@ -162,6 +162,7 @@ struct DownloadAttempt: Sendable {
     }
 
     private func segmentPlan(for resolution: DownloadResolution?) -> SegmentPlan {
+        guard engine.core.segments.count > 1 else { return SegmentPlan(host: job.host) }
         let own = resolution?.url ?? job.request.url
         let urls = (job.request.isUnresolved ? [] : [job.request.url]) + job.request.mirrors
         return SegmentPlan(

@@ -66,7 +66,15 @@ struct DownloadRecord: Sendable, Equatable {
         return lines
     }
 
-    private static func line(_ fields: [String]) -> [UInt8] { Array((fields.joined(separator: "\t") + "\t.\n").utf8) }
+    private static func line(_ fields: [String]) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(fields.reduce(2) { $0 + $1.utf8.count + 1 })
+        for field in fields {
+            line += field.utf8
+            line.append(UInt8(ascii: "\t"))
+        }
+        return line + ".\n".utf8
+    }
 
     private static let longestValidator = 1000
 

@@ -199,27 +199,42 @@ public final class DownloadRecords: Sendable {
     /// The number of small files that are recorded together. If the process is killed, their bytes identify them.
     private static let batch = 64
 
+    /// Records a small file, if nothing has to be looked up or written for that. Otherwise returns `false`: call ``complete(_:)``.
+    func add(_ file: Completed) -> Bool {
+        guard !file.isCheckpointed, let stamp = file.stamp,
+            let name = state.withLock({ state in
+                state.failure == nil && state.pendingCount < Self.batch - 1 ? state.names[file.request.directory] : nil
+            })
+        else { return false }
+        add(record(of: file, stamp), of: file.request.name, to: name)
+        return true
+    }
+
+    private func record(of file: Completed, _ stamp: FileStamp) -> DownloadRecord {
+        DownloadRecord(
+            resource: DownloadRecord.digest(of: file.request), time: now().seconds,
+            file: DownloadRecord.File(
+                stamp: stamp, boot: file.isDurable ? nil : files.bootIdentity ?? "unknown", validator: file.validator))
+    }
+
     /// Records files, before their checkpoints are removed. Ignores cancellation.
     func complete(_ completed: [Completed]) async {
         guard failure == nil, !completed.isEmpty else { return }
-        await Task {
-            do {
-                for file in try await stamped(completed) {
-                    guard let stamp = file.stamp else { continue }
-                    let record = DownloadRecord(
-                        resource: DownloadRecord.digest(of: file.request), time: now().seconds,
-                        file: DownloadRecord.File(
-                            stamp: stamp, boot: file.isDurable ? nil : files.bootIdentity ?? "unknown",
-                            validator: file.validator))
-                    add(record, of: file.request.name, to: try await name(of: file.request.directory))
-                }
-            } catch {
-                note(error)
+        await Task { await add(completed) }.value
+        if completed.contains(where: \.isCheckpointed) || state.withLock({ $0.pendingCount >= Self.batch }) {
+            await write()
+        }
+    }
+
+    private func add(_ completed: [Completed]) async {
+        do {
+            for file in try await stamped(completed) {
+                guard let stamp = file.stamp else { continue }
+                add(record(of: file, stamp), of: file.request.name, to: try await name(of: file.request.directory))
             }
-            if completed.contains(where: \.isCheckpointed) || state.withLock({ $0.pendingCount >= Self.batch }) {
-                await write()
-            }
-        }.value
+        } catch {
+            note(error)
+        }
     }
 
     /// Reads the missing stamps, in one step. They stay missing for files that another program has already replaced.

@@ -537,11 +537,15 @@ private struct TransferExchanges {
         }
     }
 
-    /// Notes the file's modification time. Returns the current time.
+    /// Notes the file's modification time, if it matters. Returns the current time.
     @discardableResult
     private mutating func noteTime(in fields: HTTPFields) -> HTTPDate {
         let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
-        if let date = fields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) }) { modified = date }
+        if transfer.keepsServerTime || existing != nil,
+            let date = fields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) })
+        {
+            modified = date
+        }
         return now
     }
 

@@ -88,6 +88,16 @@ import Testing
         #expect(one.validator?.validator == nil)
     }
 
+    @Test(arguments: [
+        "https://a.example/b", "https://a.example", "http://a.example:80/b", "http://a.example:8080/b?",
+        "http://[::1]:99/b", "http://a.example/b%20c%2f?d=e&f", "HTTP://A.Example/B", "http://bücher.example/ü",
+        "http://a.example//b/../c;d=1", "sluice-id://a.example/17",
+    ]) func `the digest of a URL ignores the fragment`(text: String) throws {
+        // Only a URL with a fragment is taken apart.
+        let (plain, other) = (try #require(URL(string: text)), try #require(URL(string: text + "#part")))
+        #expect(Checkpoint.digest(of: plain) == Checkpoint.digest(of: other))
+    }
+
     @Test func `stores no secret of its URL and still distinguishes URLs`() throws {
         let plain = try #require(URL(string: "https://a.example/x?token=hunter2"))
         let withUser = try #require(URL(string: "https://me:hunter2@a.example/x?token=hunter2#part"))
