@@ -202,11 +202,9 @@ import SluicePostgres
                 // It tries again, while there is no room yet.
                 _ = try await origin.metrics { $0.requests > 5 }
                 balloon.release()
-                let store = try await SQLiteQueueStore.open(at: URL(filePath: database))
-                while try await store.snapshot(listing: 0).counts != [.done: 5] {
-                    try await Task.sleep(for: .milliseconds(50))
-                }
-                try await store.close()
+                let downloads = DownloadCoordinator(store: .sqlite(at: URL(filePath: database)))
+                for try await snapshot in downloads.snapshots(listing: 0) where snapshot.counts == [.done: 5] { break }
+                try await downloads.close()
                 worker.signal(SIGINT)
                 let end = await worker.end()
                 #expect(end.status == 7)

@@ -329,7 +329,8 @@ package struct TransferSettings: Sendable {
     var connectTimeout: Duration
     var timeout: Duration
     var segments: DownloadCoordinator.Segments?
-    var rates: Rates
+    /// `--limit-rate` and `--limit-rate-per-host`.
+    var rates: DownloadCoordinator.MaximumRates
     var isCompressed = false
     var maximumTime: Duration?
     var maximumSize: Int64?
@@ -340,12 +341,6 @@ package struct TransferSettings: Sendable {
     var tls: TLSFiles
     /// `--trace` and `--verbose`.
     var trace: Trace.Output
-
-    /// `--limit-rate` and `--limit-rate-per-host`, in bytes per second.
-    struct Rates: Sendable {
-        var total: Int?
-        var perHost: Int?
-    }
 
     /// `--ca-file`, `--cert` and `--key`.
     struct TLSFiles: Sendable {
@@ -393,10 +388,10 @@ package struct TransferSettings: Sendable {
 // MARK: - Remedies that name options
 
 extension TransferError {
-    /// What happened to the other downloads when this error ended the run, and what to do.
     /// Whether there was no room for a file.
     var isFullDisk: Bool { [.noSpace, .quotaExceeded].contains((cause as? FileError)?.code) }
 
+    /// What happened to the other downloads when this error ended the run, and what to do.
     func stopMessage(_ sameCommand: String) -> String {
         let other = isFullDisk ? ", or choose a directory on another disk with -d" : ""
         return "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue\(other)."

@@ -336,7 +336,7 @@ final class CoordinatorEngine: Sendable {
     private func apply(_ turn: JobTurn, _ settled: [SettledJob], sent: Int64) async {
         let recorded = await correctingEvents(of: settled, refused: Set(turn.refused))
         var (concluded, unconcluded): ([SettledJob], [SettledJob]) = ([], [])
-        for one in recorded { if touchesFiles(one) { unconcluded.append(one) } else { concluded.append(one) } }
+        for one in recorded { if concludeAtOnce(one) { concluded.append(one) } else { unconcluded.append(one) } }
         if !unconcluded.isEmpty {
             state.withLock { $0.beginConclusion() }
             if !queue.enqueue(.conclude(unconcluded)).isEnqueued {
@@ -352,11 +352,11 @@ final class CoordinatorEngine: Sendable {
         if !turn.claimed.isEmpty { queue.enqueue(.prepare(turn.claimed.map(makeAttempt))) }
     }
 
-    /// Whether something about the job's files is left to do. Records a small file otherwise.
-    private func touchesFiles(_ settled: SettledJob) -> Bool {
-        if settled.published != nil { return true }
-        guard let completed = settled.completed, let records = core.configuration.records else { return false }
-        return !records.add(completed)
+    /// Concludes a job, except for its event, if that needs no file operation. Otherwise returns `false`.
+    private func concludeAtOnce(_ settled: SettledJob) -> Bool {
+        if settled.published != nil { return false }
+        guard let completed = settled.completed, let records = core.configuration.records else { return true }
+        return records.recordAtOnce(completed)
     }
 
     private func makeAttempt(_ job: ClaimedJob) -> DownloadAttempt {

@@ -97,10 +97,9 @@ extension DownloadCoordinator {
             }
             for request in leftovers { try? await Transfer.discardPartial(of: request, files: files) }
             if !skipped.isEmpty { indices.removeAll { skipped.contains($0) } }
+            // Before they are enqueued: another run may start them at once.
+            await records?.begin(indices.filter { targets[$0]?.target == .nothing }.map { resolved[$0] })
         }
-        let begun = records == nil ? [] : indices.filter { targets[$0]?.target == .nothing }.map { resolved[$0] }
-        // It has to be recorded before the first download starts.
-        async let beginning: Void? = records?.begin(begun)
         let jobs = try await enqueueMissing(indices.map { requests[$0] }, batch: batch, looksUpRelative: true)
         var positions: [JobID: Int] = [:]
         positions.reserveCapacity(indices.count)
@@ -140,7 +139,6 @@ extension DownloadCoordinator {
             }
         }
         let unknown = ahead
-        _ = await beginning
         defer { core.knownTargets.forgetAll() }
         try await withThrowingTaskGroup { group in
             group.addTask { [self] in await core.knownTargets.look(at: unknown, using: files) }

@@ -200,7 +200,7 @@ public final class DownloadRecords: Sendable {
     private static let batch = 64
 
     /// Records a small file, if nothing has to be looked up or written for that. Otherwise returns `false`: call ``complete(_:)``.
-    func add(_ file: Completed) -> Bool {
+    func recordAtOnce(_ file: Completed) -> Bool {
         guard !file.isCheckpointed, let stamp = file.stamp,
             let name = state.withLock({ state in
                 state.failure == nil && state.pendingCount < Self.batch - 1 ? state.names[file.request.directory] : nil

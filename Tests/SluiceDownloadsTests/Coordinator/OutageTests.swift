@@ -168,7 +168,18 @@ import Testing
             await gate.pass()
             return OriginResponse(body: bytes(10))
         } during: { list, origin, directory in
-            let store = InterceptedStore(isShared: true)
+            let turns = Monitor(0)
+            let store = InterceptedStore(isShared: true) {
+                // The rates were read before.
+                turns.withState { $0 += 1 }
+                return try await $0.takeTurn($1, claiming: $2)
+            }
+            /// Waits for the turn that follows a change.
+            func following(_ change: () async throws -> Void) async throws {
+                let before = turns.withState { $0 }
+                try await change()
+                try await turns.waitUnlessCancelled { $0 > before }
+            }
             try await store.store.setRates(.init(total: 1_000_000, perHost: 600_000))
             // Another process runs a download.
             let other = try await store.store.attach()
@@ -186,14 +197,16 @@ import Testing
             // Without an announcement, it notices within a second that the other one has ended.
             _ = try await store.store.takeTurn(
                 [JobSettlement(lease: claimed.lease, outcome: .done(bytes: 1))], claiming: nil)
-            scene.time.advance(by: .seconds(1))
-            while bandwidth.rates != .init(total: 1_000_000, perHost: 100_000) { await Task.yield() }
+            try await following { scene.time.advance(by: .seconds(1)) }
+            #expect(bandwidth.rates == .init(total: 1_000_000, perHost: 100_000))
             // Its own coordinator changes the rates at once, and another process announces it.
-            try await scene.coordinator.setQueueRates(.init(total: 5))
-            while bandwidth.rates != .init(total: 5, perHost: 100_000) { await Task.yield() }
-            try await store.store.setRates(.init())
-            store.announcements.enqueue(.anything)
-            while bandwidth.rates != .init(perHost: 100_000) { await Task.yield() }
+            try await following { try await scene.coordinator.setQueueRates(.init(total: 5)) }
+            #expect(bandwidth.rates == .init(total: 5, perHost: 100_000))
+            try await following {
+                try await store.store.setRates(.init())
+                store.announcements.enqueue(.anything)
+            }
+            #expect(bandwidth.rates == .init(perHost: 100_000))
             #expect(try await scene.coordinator.queueRates() == .init())
             run.cancel()
             try await run.value

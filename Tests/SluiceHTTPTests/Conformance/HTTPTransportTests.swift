@@ -205,13 +205,16 @@ import URLSessionOnLinux
         }
     }
 
+    /// More than the buffers of both sockets hold. On Linux, URLSession receives all of it before it notices the cancellation.
+    private static let long = OriginResponse(
+        announcedLength: 24_000_000,
+        steps: Array(repeating: .send([UInt8](repeating: 1, count: 1_000_000)), count: 24))
+
     @Test(arguments: TestedTransport.all) func `dropping an unread response ends its exchange`(
         tested: TestedTransport
     ) async throws {
-        // More than the buffers of both sockets hold. On Linux, URLSession receives all of it before it notices the cancellation.
-        let megabyte = [UInt8](repeating: 1, count: 1_000_000)
         try await tested.exchange { _ in
-            OriginResponse(announcedLength: 24_000_000, steps: Array(repeating: .send(megabyte), count: 24))
+            Self.long
         } during: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
             // The server stops sending when the client does not receive: a response that is kept open would keep it waiting.
@@ -222,9 +225,8 @@ import URLSessionOnLinux
     @Test(arguments: TestedTransport.all) func `closing a body ends its exchange`(
         tested: TestedTransport
     ) async throws {
-        let megabyte = [UInt8](repeating: 1, count: 1_000_000)
         try await tested.exchange { _ in
-            OriginResponse(announcedLength: 24_000_000, steps: Array(repeating: .send(megabyte), count: 24))
+            Self.long
         } during: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             var chunks = response.body.makeAsyncIterator()
