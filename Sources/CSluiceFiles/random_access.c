@@ -156,3 +156,12 @@ void csluice_memory_move(void *from, size_t count, void *into) {
 }
 
 void csluice_memory_release(void *memory, size_t count) { munmap(memory, count); }
+
+int csluice_memory_idle(void *memory, size_t count) {
+#if defined(__linux__) && defined(MADV_FREE)
+    return madvise(memory, count, MADV_FREE) ? -errno : 0;
+#else
+    (void)memory, (void)count;
+    return -ENOSYS;
+#endif
+}

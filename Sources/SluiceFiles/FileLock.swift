@@ -223,7 +223,8 @@ extension SystemInterface {
         do throws(FileError) {
             let created = try status(ofDescriptor: descriptor, path)
             if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
-            if try status(of: path, followsLinks: false)?.isSameFile(as: created) == true {
+            // A new file has one name. Whoever takes it for a killed process's removes that.
+            if created.links > 0 {
                 return RawFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
             }
         } catch {

@@ -401,3 +401,40 @@ private func contentsOfLine(_ name: String) throws -> Int {
     }
     #endif
 }
+
+#if os(Linux)
+@Suite struct `Idle memory` {
+    private let idle = IdleMemory()
+
+    private static func block(_ size: Int) throws -> IdleMemory.Block {
+        let start = try #require(ReadBuffer.addressSpace(size))
+        start.storeBytes(of: 7, as: UInt8.self)
+        return IdleMemory.Block(start: start, size: size)
+    }
+
+    @Test func `memory that was given is taken again, once`() throws {
+        let block = try Self.block(8 << 20)
+        idle.give(block)
+        let taken = try #require(idle.take(8 << 20))
+        #expect(taken.start == block.start && taken.size == block.size)
+        #expect(idle.take(8 << 20) == nil)
+        taken.start.storeBytes(of: 1, as: UInt8.self)
+        idle.give(taken)
+    }
+
+    @Test func `a block is taken for a size up to a fifth smaller`() throws {
+        idle.give(try Self.block(10 << 20))
+        #expect(idle.take(10 << 20 + 1) == nil)
+        #expect(idle.take(7 << 20) == nil)
+        #expect(idle.take(8 << 20)?.size == 10 << 20)
+    }
+
+    @Test func `two blocks are kept, and no large ones`() throws {
+        idle.give(try Self.block(IdleMemory.largest + (2 << 20)))
+        #expect(idle.take(IdleMemory.largest) == nil)
+        for size in [6, 12, 24] { idle.give(try Self.block(size << 20)) }
+        #expect(idle.take(6 << 20) == nil)
+        #expect(idle.take(12 << 20) != nil && idle.take(24 << 20) != nil)
+    }
+}
+#endif

@@ -45,6 +45,16 @@ import Testing
         #expect(try parser.finish() == [HTTPField.Name("C")!: "3"])
     }
 
+    @Test func `keep their names when more names arrive than are remembered`() throws {
+        let names = FieldNames()
+        let texts = (0..<200).flatMap { ["X-\($0)", "x-\($0)"] }
+        for text in texts + texts.reversed() {
+            let name = Array(text.utf8).withUnsafeBytes { names.name($0) }
+            #expect(name?.rawName == text && name?.canonicalName == text.lowercased())
+        }
+        #expect(Array("no token".utf8).withUnsafeBytes { names.name($0) } == nil)
+    }
+
     @Test func `may fold a field`() throws {
         #expect(try heads("HTTP/1.1 200 OK", "A: 1", "  2", "\t3", "").first?.headerFields.map(\.value) == ["1 2 3"])
     }

@@ -117,6 +117,8 @@ void *csluice_memory_reserve(size_t count);
 /// Moves the first `count` bytes, without a copy if the system can, and releases their old memory.
 void csluice_memory_move(void *from, size_t count, void *into);
 void csluice_memory_release(void *memory, size_t count);
+/// Lets the kernel take the pages until they are written to again. Returns minus an error number if it can't, as outside Linux.
+int csluice_memory_idle(void *memory, size_t count);
 
 // MARK: - Status, times, modes, owners, links, extended attributes
 

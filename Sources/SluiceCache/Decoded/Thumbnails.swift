@@ -66,7 +66,7 @@ extension ResourceCache {
             let disk = try await disk
             let copyKey = key.thumbnail(ofSize: size)
             guard let (original, copy) = try await disk.findCopy(copyKey, of: key, policy),
-                copy.head.fields[.original] == "\(original.id)", original.head.isUsableAsData,
+                copy.head.fields.value(of: .original) == "\(original.id)", original.head.isUsableAsData,
                 original.head.variant.matches([:], policy: policy),
                 isUsable(Answer.Stored(head: original.head, row: original.id))
             else { return nil }

@@ -32,7 +32,7 @@ struct CacheControl: Sendable, Hashable {
     var staleIfError: Int64?
 
     init(_ fields: HTTPFields) {
-        guard let field = fields[.cacheControl] else { return }
+        guard let field = fields.value(of: .cacheControl) else { return }
         for directive in Self.directives(of: field) {
             let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let argument = parts.count == 2 ? parts[1] : nil
@@ -67,7 +67,7 @@ struct CacheControl: Sendable, Hashable {
         var control = CacheControl(fields)
         // In a request, the directive takes no names.
         if !control.noCacheFields.isEmpty { control.noCache = true }
-        if !fields.contains(.cacheControl), let pragma = fields[.pragma] {
+        if !fields.contains(.cacheControl), let pragma = fields.value(of: .pragma) {
             control.noCache = pragma.split(separator: ",").contains { $0.trimmingSpaces().lowercased() == "no-cache" }
         }
         return control

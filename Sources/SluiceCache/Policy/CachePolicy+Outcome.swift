@@ -135,9 +135,8 @@ extension CachePolicy {
     /// Whether the response to a `POST` says that it is the new state of the resource (RFC 9110, section 9.3.3), so that a `GET` can use
     /// it.
     private func isNewState(_ head: StoredResponse.Head, after request: TransportRequest) -> Bool {
-        guard head.status == 200, head.hasExplicitFreshness, let location = head.fields[.contentLocation] else {
-            return false
-        }
+        guard head.status == 200, head.hasExplicitFreshness, let location = head.fields.value(of: .contentLocation)
+        else { return false }
         return resolved(location, of: request.url).map { ResourceKey($0) } == ResourceKey(request.url)
     }
 }
@@ -177,7 +176,9 @@ extension CachePolicy {
         var outcome = Outcome(delivery: .stored(answer.0, answer.1))
         update(&outcome, heads, for: request)
         // If the 304 changed `Vary`, the new variant is that of this request.
-        if let head = outcome.updates[answer.0], head.fields[.vary] != stored[answer.0].fields[.vary] {
+        if let head = outcome.updates[answer.0],
+            head.fields.value(of: .vary) != stored[answer.0].fields.value(of: .vary)
+        {
             outcome.updates[answer.0] = Variant(of: head.fields, for: client, policy: self).map {
                 head.of($0, policy: self)
             }
@@ -209,7 +210,7 @@ extension CachePolicy {
             return tag.isWeak ? latest(matches) : matches
         }
         if let modified = confirmation[.lastModified]?.trimmingSpaces() {
-            let matches = asked.filter { stored[$0].fields[.lastModified]?.trimmingSpaces() == modified }
+            let matches = asked.filter { stored[$0].fields.value(of: .lastModified)?.trimmingSpaces() == modified }
             if !matches.isEmpty { return latest(matches) }
             // A date contradicts a different date, but not a response that has only an entity tag.
             return asked.count == 1 && !stored[asked[0]].fields.contains(.lastModified) ? asked : []
@@ -244,7 +245,8 @@ extension CachePolicy {
             let isSame =
                 [.eTag, .lastModified].allSatisfy { name in
                     fields[name].map { $0.trimmingSpaces() == head.fields[name]?.trimmingSpaces() } ?? true
-                } && (fields[.contentLength].map { $0.trimmingSpaces() == head.total.map(String.init) } ?? true)
+                }
+                && (fields.value(of: .contentLength).map { $0.trimmingSpaces() == head.total.map(String.init) } ?? true)
             if isSame {
                 heads[index] = head.updated(by: record, policy: self)
             } else {

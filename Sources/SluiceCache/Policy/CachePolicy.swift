@@ -79,7 +79,7 @@ struct CachePolicy: Sendable {
         var received: HTTPDate
 
         /// Whether the request asked for the missing rest of a part.
-        var isCompletion: Bool { sent[.range] != request.headerFields[.range] }
+        var isCompletion: Bool { sent[.range] != request.headerFields.value(of: .range) }
     }
 
     /// What an exchange changes in the cache, and what the caller gets.
@@ -329,7 +329,7 @@ extension CachePolicy {
         if head.status == 200, let range, ifRangeHolds(request, head) {
             guard let bytes = range.bytes(of: head.length) else {
                 var fields: HTTPFields = [.contentRange: "bytes */\(head.length)"]
-                fields[.date] = head.fields[.date]
+                fields[.date] = head.fields.value(of: .date)
                 return Served(status: 416, fields: fields, bytes: 0..<0)
             }
             return part(bytes, of: head, fields, startingAt: 0)
@@ -360,15 +360,15 @@ extension CachePolicy {
 
     /// Returns whether the client already has the stored response. `If-None-Match` takes precedence over `If-Modified-Since`.
     private func isNotModified(_ head: StoredResponse.Head, for request: TransportRequest) -> Bool {
-        if let field = request.headerFields[.ifNoneMatch] {
+        if let field = request.headerFields.value(of: .ifNoneMatch) {
             if field.trimmingSpaces() == "*" { return true }
             guard let tag = EntityTag(of: head.fields) else { return false }
             return EntityTag.list(field).contains { $0.matchesWeakly(tag) }
         }
-        guard let field = request.headerFields[.ifModifiedSince],
+        guard let field = request.headerFields.value(of: .ifModifiedSince),
             let since = HTTPDate(parsing: field, now: head.received)
         else { return false }
-        let modified = head.fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: head.received) }
+        let modified = head.fields.value(of: .lastModified).flatMap { HTTPDate(parsing: $0, now: head.received) }
         return (modified?.secondsSince1970 ?? head.created) <= since.secondsSince1970
     }
 
@@ -382,7 +382,7 @@ extension CachePolicy {
 
     /// Returns whether the client wants a range of the stored response rather than all of a newer one.
     private func ifRangeHolds(_ request: TransportRequest, _ head: StoredResponse.Head) -> Bool {
-        guard let field = request.headerFields[.ifRange] else { return true }
+        guard let field = request.headerFields.value(of: .ifRange) else { return true }
         return Validator(head.fields, now: head.received)?.field == field.trimmingSpaces()
     }
 }
@@ -409,7 +409,7 @@ extension CachePolicy {
 
     /// Returns the fields with these tags in addition to the client's, or `nil` if the client's condition is `*`.
     private func union(of fields: HTTPFields, with tags: [EntityTag]) -> HTTPFields? {
-        let clients = fields[.ifNoneMatch]
+        let clients = fields.value(of: .ifNoneMatch)
         if clients?.trimmingSpaces() == "*" { return nil }
         let known = clients.map(EntityTag.list) ?? []
         var all: [EntityTag] = []

@@ -60,7 +60,7 @@ struct Freshness: Sendable, Hashable {
 
     /// Returns the first value of the `Age` field, or zero if it isn't a number (section 5.1).
     private static func age(in fields: HTTPFields) -> Int64 {
-        guard let field = fields[.age] else { return 0 }
+        guard let field = fields.value(of: .age) else { return 0 }
         let values = field.split(separator: ",", omittingEmptySubsequences: false)
         guard let age = values.first?.trimmingSpaces(), age.isDigits else { return 0 }
         return min(Int64(age) ?? .max, CacheControl.deltaSecondsLimit)

@@ -30,7 +30,7 @@ struct SearchVariance: Hashable, Sendable {
 
     /// `nil` if the whole query matters, as without the field (section 4.1).
     init?(_ fields: HTTPFields) {
-        guard let field = fields[.noVarySearch] else { return nil }
+        guard let field = fields.value(of: .noVarySearch) else { return nil }
         self.init(field: field)
     }
 

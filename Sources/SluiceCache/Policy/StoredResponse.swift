@@ -76,7 +76,8 @@ final class RowReference: Sendable {
 extension StoredResponse.Head {
     /// The bytes of a part (206) within the representation, or `nil` if the response isn't a part.
     var part: Range<Int64>? {
-        guard status == 206, case .part(let first, let last, _) = fields[.contentRange].flatMap({ ContentRange($0) })
+        guard status == 206,
+            case .part(let first, let last, _) = fields.value(of: .contentRange).flatMap({ ContentRange($0) })
         else { return nil }
         return first..<last + 1
     }
@@ -84,18 +85,22 @@ extension StoredResponse.Head {
     /// The length of the whole representation, or `nil` if this is a part that doesn't say.
     var total: Int64? {
         guard status == 206 else { return length }
-        guard case .part(_, _, let total) = fields[.contentRange].flatMap({ ContentRange($0) }) else { return nil }
+        guard case .part(_, _, let total) = fields.value(of: .contentRange).flatMap({ ContentRange($0) }) else {
+            return nil
+        }
         return total
     }
 
     /// The length that the server announced, which differs from `length` if the response was cut off.
     var announcedLength: Int64? {
-        fields[.contentLength].flatMap { $0.isDigits ? Int64($0) : nil }
+        fields.value(of: .contentLength).flatMap { $0.isDigits ? Int64($0) : nil }
     }
 
     /// The `Last-Modified` field as the server wrote it, if it is a date.
     var modified: String? {
-        fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: received) == nil ? nil : $0.trimmingSpaces() }
+        fields.value(of: .lastModified).flatMap {
+            HTTPDate(parsing: $0, now: received) == nil ? nil : $0.trimmingSpaces()
+        }
     }
 
     /// Whether the body is the resource itself: not a part of it, an error text, or compressed.
@@ -107,7 +112,7 @@ extension StoredResponse.Head {
 
     /// When the response was created, in seconds since 1970: the `Date` field, or the time of arrival.
     var created: Int64 {
-        (fields[.date].flatMap { HTTPDate(parsing: $0, now: received) } ?? received).secondsSince1970
+        (fields.value(of: .date).flatMap { HTTPDate(parsing: $0, now: received) } ?? received).secondsSince1970
     }
 }
 

@@ -531,7 +531,7 @@ extension CacheAttempt {
         // The transport sets the field, and processes that share the directory may send different values.
         let variesByTransport =
             !request.headerFields.contains(.userAgent)
-            && record.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
+            && record.response.headerFields.value(of: .vary)?.lowercased().contains("user-agent") ?? false
         if variesByTransport { outcome.addition = nil }
         return outcome
     }

@@ -74,8 +74,8 @@ final class CoordinatorEngine: Sendable {
     func stopUnwanted(isLeaving: Bool = false) async -> Condition? {
         // The caller's task may be cancelled, but store operations ignore that. If the store doesn't answer, the downloads continue.
         guard let jobs = try? await core.store.jobs(state.withLock { $0.activeJobs }) else { return nil }
-        let (tasks, recorded) = state.withLock { $0.stopUnwanted(jobs, isLeaving: isLeaving) }
-        for task in tasks { task.cancel() }
+        let (attempts, recorded) = state.withLock { $0.stopUnwanted(jobs, isLeaving: isLeaving) }
+        for attempt in attempts { attempt.cancel() }
         return recorded
     }
 
@@ -105,7 +105,7 @@ final class CoordinatorEngine: Sendable {
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
                 group.addTask { await self.repeating(.guardLeases) { self.stopExpiring() } }
                 for _ in 0..<core.places {
-                    group.addTask { await self.runWorkItems() }
+                    group.addTask { await self.keepWorking() }
                 }
                 await settleAndClaim()
             }
@@ -134,22 +134,42 @@ final class CoordinatorEngine: Sendable {
     }
 
     func stop(_ jobs: [JobID], because reason: CoordinatorState.StopReason) {
-        let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: reason) } }
-        for task in tasks { task.cancel() }
+        let attempts = state.withLock { state in jobs.compactMap { state.stop($0, because: reason) } }
+        for attempt in attempts { attempt.cancel() }
     }
 
     // MARK: The workers
 
-    private func runWorkItems() async {
+    /// Performs work items until the queue ends. Continues in another task after an attempt was stopped (``RunningAttempt``).
+    private func keepWorking() async {
+        while true {
+            let worker = WorkerTask()
+            let task = Task { await self.runWorkItems(in: worker) }
+            worker.begin(task)
+            let isOver = await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            if isOver { return }
+            await settleAndClaim()
+        }
+    }
+
+    /// Returns whether the queue has ended; `false` if an attempt was stopped.
+    private func runWorkItems(in worker: WorkerTask) async -> Bool {
         for await item in queue.elements {
             switch item {
             case .prepare(let attempts): await prepare(attempts)
-            case .attempt(let attempt): await perform(attempt)
+            case .attempt(let attempt):
+                if await perform(attempt, in: worker) { return false }
+                await settleAndClaim()
             case .conclude(let settled):
                 await conclude(settled)
                 for caller in state.withLock({ $0.endConclusion() }) { caller.signal.signal() }
             }
         }
+        return true
     }
 
     private func prepare(_ claimed: [DownloadAttempt]) async {
@@ -167,25 +187,18 @@ final class CoordinatorEngine: Sendable {
         if isSettled { await settleAndClaim() }
     }
 
-    private func perform(_ attempt: DownloadAttempt) async {
+    /// Returns whether the attempt was stopped.
+    private func perform(_ attempt: DownloadAttempt, in worker: WorkerTask) async -> Bool {
         let job = attempt.job
-        // An unstructured task, so that the transfer can be stopped without stopping its worker.
+        let running = RunningAttempt(in: worker)
         let former = state.withLock { $0.formerAttempt(before: job.lease) }
-        let task = Task {
-            _ = await former?.value
-            let settled = await attempt.run()
-            // Within the task: the next attempt waits for it, and reports its start after the end of this one.
-            settle(job, settled)
-            return settled
-        }
-        if state.withLock({ $0.began(job.lease, task) }) { task.cancel() }
-        let settled = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        if state.withLock({ $0.began(job.lease, running) }) { running.cancel() }
+        await former?.untilEnded()
+        let settled = await attempt.run()
+        settle(job, settled)
         if settled == nil { noteRecorded([job.lease.job]) }
-        await settleAndClaim()
+        // The next attempt waits for this, and reports its start after the end of this one.
+        return running.end()
     }
 
     private func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
@@ -404,8 +417,8 @@ final class CoordinatorEngine: Sendable {
     }
 
     func fail(_ error: any Error, giving settled: [SettledJob] = []) {
-        let tasks = state.withLock { $0.fail(error, settled) }
-        for task in tasks { task.cancel() }
+        let attempts = state.withLock { $0.fail(error, settled) }
+        for attempt in attempts { attempt.cancel() }
         queue.finish()
         wakeSignal.note()
     }
@@ -429,8 +442,8 @@ final class CoordinatorEngine: Sendable {
         guard let renewal = state.withLock({ $0.beginRenewal(now: core.timing.now()) }) else { return }
         do {
             let renewed = try await core.store.renew(renewal.worker, lease: core.lease)
-            let tasks = state.withLock { $0.endRenewal(renewal, renewed) }
-            for task in tasks { task.cancel() }
+            let attempts = state.withLock { $0.endRenewal(renewal, renewed) }
+            for attempt in attempts { attempt.cancel() }
             wakeSignal.note()
         } catch let error as QueueStoreError where error.isOutage {
             state.withLock { $0.postponeRenewal(now: core.timing.now()) }
@@ -440,8 +453,8 @@ final class CoordinatorEngine: Sendable {
     }
 
     private func stopExpiring() {
-        let tasks = state.withLock { $0.stopExpiring(now: core.timing.now()) }
-        for task in tasks { task.cancel() }
+        let attempts = state.withLock { $0.stopExpiring(now: core.timing.now()) }
+        for attempt in attempts { attempt.cancel() }
     }
 
     /// Receives announcements from other processes.

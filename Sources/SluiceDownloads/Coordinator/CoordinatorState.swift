@@ -38,16 +38,24 @@ struct CoordinatorState {
         var reliance: Int64 { max(1, lease / 3 * 2) }
     }
 
-    private struct Active {
-        var lease: JobLease
+    /// A class, because progress is noted for each piece that arrives.
+    private final class Active: @unchecked Sendable {
+        // The run's lock protects it, like the rest of the state.
+        let lease: JobLease
         /// When the claim or the last renewal was sent to the store. The store counts from a later time.
         var heldSince: Int64
-        var task: Task<SettledJob?, Never>?
+        var attempt: RunningAttempt?
         /// An attempt under an earlier lease of this worker, which is being stopped.
-        var former: Task<SettledJob?, Never>?
+        var former: RunningAttempt?
         var stop: StopReason?
         var received: Int64 = 0
         var expected: Int64?
+
+        init(lease: JobLease, heldSince: Int64, former: RunningAttempt?) {
+            self.lease = lease
+            self.heldSince = heldSince
+            self.former = former
+        }
     }
 
     private let intervals: Intervals
@@ -82,7 +90,13 @@ struct CoordinatorState {
     private var ratesReadAt: Int64?
     /// What the attempts have learned about hosts and the network.
     var reach: ReachWatch
-    private var callers: [Caller] = []
+    private var callers: [Caller] = [] {
+        didSet { noteCallers() }
+    }
+    /// Who gets the events of a job whose batches don't matter: everyone.
+    private(set) var allCallers: [RunCaller] = []
+    /// Whether some jobs may be in one caller's batch and not in another's.
+    private var hasSeveralScopes = false
     /// Whether all callers are waiting for lists.
     private(set) var isAwaited = false
     /// The batches of running jobs, where they matter for callers' events.
@@ -143,8 +157,6 @@ struct CoordinatorState {
         return .othersStay(isComplete: isComplete)
     }
 
-    var allCallers: [RunCaller] { callers.map(\.caller) }
-
     /// Removes all callers after the engine has ended, and returns their signals. No caller can join later, because nobody would notify it.
     mutating func removeCallers() -> [Signal] {
         defer { (callers, leavingCallers, isStopping) = ([], [], true) }
@@ -178,8 +190,10 @@ struct CoordinatorState {
         return wantsAll ? wanted + [nil] : wanted
     }
 
-    /// Whether some jobs may be in one caller's batch and not in another's.
-    private var hasSeveralScopes: Bool { Set(open.map(\.batch)).count > 1 }
+    private mutating func noteCallers() {
+        allCallers = callers.map(\.caller)
+        hasSeveralScopes = Set(open.map(\.batch)).count > 1
+    }
 
     /// Running jobs whose batches a caller needs to know.
     var jobsOfUnknownBatches: [JobID] {
@@ -193,32 +207,33 @@ struct CoordinatorState {
 
     /// The callers that get an event. A caller that waits for a list gets every event; it knows which downloads are its own.
     mutating func listeners(to event: DownloadEvent) -> [RunCaller] {
+        if !hasSeveralScopes, batches.isEmpty { return allCallers }
         let known = event.download.flatMap { batches[$0] }
         // A job that this worker has got again is still running.
         if !event.isProgress, let download = event.download, active[download] == nil { batches[download] = nil }
-        guard hasSeveralScopes || known != nil else { return callers.map(\.caller) }
-        return callers.map(\.caller).filter { caller in
+        guard hasSeveralScopes || known != nil else { return allCallers }
+        return allCallers.filter { caller in
             guard !caller.isAwaited, let batch = caller.batch else { return true }
             return known?.contains(batch) == true
         }
     }
 
-    /// Stops the running jobs that no caller wants. Returns the tasks to cancel and, for a caller that leaves, a condition that is
+    /// Stops the running jobs that no caller wants. Returns the attempts to cancel and, for a caller that leaves, a condition that is
     /// signalled when the store has recorded that these jobs have stopped.
     mutating func stopUnwanted(
         _ jobs: [QueuedDownload], isLeaving: Bool = false
-    ) -> (tasks: [Task<SettledJob?, Never>], recorded: Condition?) {
+    ) -> (attempts: [RunningAttempt], recorded: Condition?) {
         guard !wantsAll else { return ([], nil) }
         let wanted = Set(open.compactMap(\.batch))
         let unwanted = jobs.filter { job in
             guard let active = active[job.id], active.stop == nil else { return false }
             return !job.members.contains { $0.batch.map(wanted.contains) == true }
         }.map(\.id)
-        let tasks = unwanted.compactMap { stop($0, because: .unwanted) }
-        guard isLeaving, !unwanted.isEmpty else { return (tasks, nil) }
+        let attempts = unwanted.compactMap { stop($0, because: .unwanted) }
+        guard isLeaving, !unwanted.isEmpty else { return (attempts, nil) }
         let (recorded, signal) = Condition.makeCondition()
         leavingCallers.append((Set(unwanted), signal))
-        return (tasks, recorded)
+        return (attempts, recorded)
     }
 
     /// Returns the signals of callers that were waiting only for these jobs.
@@ -265,24 +280,24 @@ struct CoordinatorState {
 
     // MARK: Jobs
 
-    /// Returns the tasks to cancel: if a lease expires before it is renewed, the store may give this worker the same job again.
-    mutating func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [Task<SettledJob?, Never>] {
+    /// Returns the attempts to cancel: if a lease expires before it is renewed, the store may give this worker the same job again.
+    mutating func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [RunningAttempt] {
         jobs.compactMap { job in
-            let former = active[job.lease.job]?.task
+            let former = active[job.lease.job]?.attempt
             active[job.lease.job] = Active(lease: job.lease, heldSince: sent, former: former)
             return former
         }
     }
 
     /// Returns the attempt that must end before an attempt under this lease may touch the partial file.
-    func formerAttempt(before lease: JobLease) -> Task<SettledJob?, Never>? {
+    func formerAttempt(before lease: JobLease) -> RunningAttempt? {
         active[lease.job].flatMap { $0.lease == lease ? $0.former : nil }
     }
 
-    /// Returns whether the caller must cancel the task.
-    mutating func began(_ lease: JobLease, _ task: Task<SettledJob?, Never>) -> Bool {
+    /// Returns whether the caller must cancel the attempt.
+    mutating func began(_ lease: JobLease, _ attempt: RunningAttempt) -> Bool {
         guard active[lease.job]?.lease == lease else { return true }
-        active[lease.job]?.task = task
+        active[lease.job]?.attempt = attempt
         return active[lease.job]?.stop != nil || failure != nil
     }
 
@@ -292,12 +307,12 @@ struct CoordinatorState {
         return job.lease == lease ? job.stop : .lost
     }
 
-    /// Returns the task to cancel.
-    mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
+    /// Returns the attempt to cancel.
+    mutating func stop(_ job: JobID, because reason: StopReason) -> RunningAttempt? {
         // The current turn may have claimed the job. The renewal after it tells whether the job has to stop.
         if active[job] == nil, isTakingTurn { hasMissedStop = true }
         active[job]?.stop = reason
-        return active[job]?.task
+        return active[job]?.attempt
     }
 
     /// Notes that a job was resolved to another host. Returns how many times in a row that had happened before.
@@ -382,11 +397,11 @@ struct CoordinatorState {
         return (settled + released, room, worker)
     }
 
-    mutating func fail(_ error: any Error, _ unrecorded: [SettledJob]) -> [Task<SettledJob?, Never>] {
+    mutating func fail(_ error: any Error, _ unrecorded: [SettledJob]) -> [RunningAttempt] {
         settled = unrecorded + settled
         failure = failure ?? error
         isStopping = true
-        return active.values.compactMap(\.task)
+        return active.values.compactMap(\.attempt)
     }
 
     /// Keeps outcomes for later, because the store couldn't be reached. Returns whether to report the outage, which is reported only once.
@@ -429,34 +444,34 @@ struct CoordinatorState {
             turn: isTakingTurn ? nil : turnCount)
     }
 
-    /// Returns the tasks to cancel.
-    mutating func endRenewal(_ renewal: Renewal, _ renewed: [RenewedLease]) -> [Task<SettledJob?, Never>] {
+    /// Returns the attempts to cancel.
+    mutating func endRenewal(_ renewal: Renewal, _ renewed: [RenewedLease]) -> [RunningAttempt] {
         renewalOutage = Outage()
-        var tasks: [Task<SettledJob?, Never>?] = []
+        var attempts: [RunningAttempt?] = []
         for one in renewed where active[one.lease.job]?.lease == one.lease {
             active[one.lease.job]?.heldSince = renewal.sent
             switch one.stop {
-            case .cancelled: tasks.append(stop(one.lease.job, because: .cancelled))
-            case .paused: tasks.append(stop(one.lease.job, because: .paused))
+            case .cancelled: attempts.append(stop(one.lease.job, because: .cancelled))
+            case .paused: attempts.append(stop(one.lease.job, because: .paused))
             case nil: break
             }
         }
         // A job may have been settled in the meantime.
         for lease in renewal.leases.subtracting(renewed.map(\.lease)) where active[lease.job]?.lease == lease {
-            tasks.append(stop(lease.job, because: .lost))
+            attempts.append(stop(lease.job, because: .lost))
         }
         if renewal.turn == turnCount, !isTakingTurn {
             let mine = Set(active.values.map(\.lease)).union(settled.map(\.settlement.lease))
             unknown = Set(renewed.map(\.lease)).subtracting(mine)
             if !unknown.isEmpty { requested.insert(.look) }
         }
-        return tasks.compactMap(\.self)
+        return attempts.compactMap(\.self)
     }
 
     mutating func postponeRenewal(now: Int64) { renewalOutage.extend(from: now) }
 
-    /// Stops the jobs whose leases are about to expire, and returns the tasks to cancel.
-    mutating func stopExpiring(now: Int64) -> [Task<SettledJob?, Never>] {
+    /// Stops the jobs whose leases are about to expire, and returns the attempts to cancel.
+    mutating func stopExpiring(now: Int64) -> [RunningAttempt] {
         let jobs = active.values.filter { $0.stop == nil && now >= $0.heldSince + intervals.reliance }
         return jobs.compactMap { stop($0.lease.job, because: .expiring) }
     }

@@ -77,7 +77,11 @@ struct DownloadAttempt: Sendable {
     private func transferred(_ resolution: DownloadResolution?) async throws -> TransferResult {
         let (clock, url) = (engine.core.timing.clock, job.request.url)
         return try await engine.core.connections.withDownload(from: job.host) {
-            try await withTimeLimit(configuration.maximumTime, clock: clock, of: url) {
+            // Most downloads have neither limit, and making the closures takes longer than either check.
+            if configuration.maximumTime == nil, configuration.minimumRate == nil {
+                return try await makeTransfer(resolution, nil).run()
+            }
+            return try await withTimeLimit(configuration.maximumTime, clock: clock, of: url) {
                 try await withMinimumRate(configuration.minimumRate, clock: clock, of: url) { watch in
                     try await makeTransfer(resolution, watch).run()
                 }

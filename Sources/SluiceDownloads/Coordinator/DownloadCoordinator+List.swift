@@ -176,7 +176,7 @@ extension DownloadCoordinator {
             }
         }
         digest.update(bytes)
-        return "list " + digest.finish().prefix(16).hexadecimal
+        return "list " + Array(digest.finish().prefix(16)).hexadecimal
     }
 
     /// Returns the ends of jobs that other processes ran, because their events don't arrive here.

@@ -128,7 +128,7 @@ private final class StreamedDownload: Sendable {
         }
         try check(response.contentLength)
         let digests = TransferDigests(requested: request.checksum)
-        await digests.begin(response.headerFields)
+        digests.begin(response.headerFields)
         watch?.begin(at: 0)
         onEvent(.responded(download: Self.id, totalBytes: response.contentLength, resumedBytes: 0))
         var size: Int64 = 0
@@ -158,8 +158,8 @@ private final class StreamedDownload: Sendable {
             watch?.waited(for: core.timing.now() - before)
         }
         _ = try machine.ended()
-        try await digests.verifyMessage()
-        try await digests.verifyFile()
+        try digests.verifyMessage()
+        try digests.verifyFile()
         return size
     }
 

@@ -347,7 +347,7 @@ public final class DownloadRecords: Sendable {
         if let known = state.withLock({ $0.names[directory] }) { return known }
         var path = try await resolved(directory).path(percentEncoded: false)
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        let name = SHA256Digest.of(Array(path.utf8)).prefix(16).hexadecimal + Self.ending
+        let name = Array(SHA256Digest.of(Array(path.utf8)).prefix(16)).hexadecimal + Self.ending
         state.withLock { $0.names[directory] = name }
         return name
     }

@@ -35,6 +35,8 @@ final class HostConnections: Sendable {
         }
     }
 
+    static let unlimited = HostConnections(limit: nil)
+
     /// The most connections to a host; `nil` for no limit.
     private let limit: Int?
     private let state = Monitor(State())

@@ -80,7 +80,7 @@ extension TransferError {
     init(_ failure: TransferFailure, of request: DownloadRequest, _ fields: HTTPFields, now: HTTPDate) {
         self.init(failure, of: request)
         // A date in Retry-After follows the server's clock, as its Date field does.
-        let sent = fields[.date].flatMap { HTTPDate(parsing: $0, now: now) } ?? now
+        let sent = fields.value(of: .date).flatMap { HTTPDate(parsing: $0, now: now) } ?? now
         retryAfter = RetryPolicy.retryAfter(in: fields, now: sent)
     }
 

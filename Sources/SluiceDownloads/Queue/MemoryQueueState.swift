@@ -9,9 +9,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The jobs of a ``MemoryQueueStore``, as a pure value. Times are in milliseconds.
+/// The jobs of a ``MemoryQueueStore``. Times are in milliseconds. Copies would share the jobs, so there are none.
 struct MemoryQueueState {
-    struct Job {
+    /// A class, because a turn looks at each of its jobs about twenty times, and copying a job retains its nine strings and arrays.
+    final class Job: @unchecked Sendable {
+        // The store's lock protects it, like the rest of the state.
+
         /// Without members and header fields; ``seen`` has the members.
         var download: QueuedDownload
         var members: JobMembers
@@ -22,6 +25,16 @@ struct MemoryQueueState {
         var host: String
         let target: TargetPath
         let isUnresolved: Bool
+
+        init(
+            download: QueuedDownload, members: JobMembers, host: String, target: TargetPath, isUnresolved: Bool
+        ) {
+            self.download = download
+            self.members = members
+            self.host = host
+            self.target = target
+            self.isUnresolved = isUnresolved
+        }
 
         func line(of user: String) -> Line { Line(host: host, user: user, isUnresolved: isUnresolved) }
 
@@ -41,7 +54,6 @@ struct MemoryQueueState {
     struct Lease {
         var worker: QueueWorker
         var token: Int64
-        var until: Int64
         /// The user that the job is charged to.
         var user: String
         var isCancelled = false
@@ -58,7 +70,8 @@ struct MemoryQueueState {
     /// The jobs that are waiting for a delay, and when it ends.
     private var delayed: [JobID: Int64] = [:]
     private var firstDelayOver = Int64.max
-    private var leased: Set<JobID> = []
+    /// The running jobs, and when their leases end.
+    private var leased: [JobID: Int64] = [:]
     private var running = RunningCounts()
     private var hosts: [String: HostHealth] = [:]
     /// The jobs for each target. There is rarely more than one.
@@ -75,8 +88,6 @@ struct MemoryQueueState {
     /// How far the time of day is ahead of ``now``.
     var ahead: Int64 = 0
 
-    fileprivate typealias Index = Dictionary<JobID, Job>.Index
-
     // MARK: Taking in
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
@@ -91,9 +102,9 @@ struct MemoryQueueState {
             let id = same.id
             if !same.state.isFinal {
                 join(id, element)
-                if let index = jobs.index(forKey: id) {
-                    if let checksum = request.checksum { jobs.values[index].download.request.checksum = checksum }
-                    if !request.mirrors.isEmpty { jobs.values[index].download.request.mirrors = request.mirrors }
+                if let job = jobs[id] {
+                    if let checksum = request.checksum { job.download.request.checksum = checksum }
+                    if !request.mirrors.isEmpty { job.download.request.mirrors = request.mirrors }
                 }
                 return EnqueuedJob(id: id, admission: .joined)
             }
@@ -131,21 +142,21 @@ struct MemoryQueueState {
     }
 
     /// Changes the members of an unfinished job, and then its lines, its state and its charge.
-    private mutating func changeMembers(_ id: JobID, _ body: (inout Job) -> Void) {
-        guard let index = jobs.index(forKey: id) else { return }
+    private mutating func changeMembers(_ id: JobID, _ body: (Job) -> Void) {
+        guard let job = jobs[id] else { return }
         leaveLines(id)
-        body(&jobs.values[index])
-        jobs.values[index].download.request.priority = jobs.values[index].members.priority
-        if let lease = jobs.values[index].lease {
+        body(job)
+        job.download.request.priority = job.members.priority
+        if let lease = job.lease {
             guard !lease.isCancelled else { return }
-            let user = jobs.values[index].members.charge(lease.user, running)
-            running.remove(host: jobs.values[index].host, user: lease.user)
-            running.add(host: jobs.values[index].host, user: user)
-            jobs.values[index].lease?.user = user
+            let user = job.members.charge(lease.user, running)
+            running.remove(host: job.host, user: lease.user)
+            running.add(host: job.host, user: user)
+            job.lease?.user = user
         } else {
-            let state: QueuedDownload.State = jobs.values[index].members.arePaused ? .paused : .waiting
-            if jobs.values[index].download.state != state {
-                jobs.values[index].download.state = state
+            let state: QueuedDownload.State = job.members.arePaused ? .paused : .waiting
+            if job.download.state != state {
+                job.download.state = state
                 record(EventContent(state == .paused ? .paused : .resumed), id)
             }
             joinLines(id)
@@ -153,17 +164,17 @@ struct MemoryQueueState {
     }
 
     private mutating func changeEnded(_ id: JobID, _ body: (inout JobMembers) -> Void) {
-        guard let index = jobs.index(forKey: id) else { return }
-        body(&jobs.values[index].members)
-        jobs.values[index].download.request.priority = jobs.values[index].members.priority
+        guard let job = jobs[id] else { return }
+        body(&job.members)
+        job.download.request.priority = job.members.priority
     }
 
     private mutating func joinLines(_ id: JobID) {
-        guard delayed[id] == nil, let index = jobs.index(forKey: id), jobs.values[index].download.state == .waiting
+        guard delayed[id] == nil, let job = jobs[id], job.download.state == .waiting
         else { return }
-        let priority = jobs.values[index].download.request.priority
-        for user in jobs.values[index].members.activeUsers {
-            let line = jobs.values[index].line(of: user)
+        let priority = job.download.request.priority
+        for user in job.members.activeUsers {
+            let line = job.line(of: user)
             lines[line, default: MemoryQueueLine()].insert(id, priority: priority)
             if lines[line]?.isFirst(id) == true {
                 firsts.insert(LineHead(priority: priority, job: id.rawValue, line: line))
@@ -172,11 +183,11 @@ struct MemoryQueueState {
     }
 
     private mutating func leaveLines(_ id: JobID) {
-        guard delayed[id] == nil, let index = jobs.index(forKey: id), jobs.values[index].download.state == .waiting
+        guard delayed[id] == nil, let job = jobs[id], job.download.state == .waiting
         else { return }
-        let priority = jobs.values[index].download.request.priority
-        for user in jobs.values[index].members.activeUsers {
-            let line = jobs.values[index].line(of: user)
+        let priority = job.download.request.priority
+        for user in job.members.activeUsers {
+            let line = job.line(of: user)
             guard let found = lines.index(forKey: line) else { continue }
             let wasFirst = lines.values[found].isFirst(id)
             lines.values[found].remove(id, priority: priority)
@@ -217,59 +228,58 @@ struct MemoryQueueState {
     /// Returns `false` if the lease is no longer valid.
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
-        // By index, because access by key would move the job out of the dictionary and back.
-        guard let index = jobs.index(forKey: id) else { return false }
+        guard let job = jobs[id] else { return false }
         if let report = settlement.host {
-            let host = jobs.values[index].host
+            let host = job.host
             hosts[host] = HostHealth.after(report, hosts[host], now: now)
         }
-        guard let lease = jobs.values[index].lease,
+        guard let lease = job.lease,
             lease.token == settlement.lease.token
         else {
-            if case .done = settlement.outcome, [.waiting, .paused].contains(jobs.values[index].download.state) {
-                jobs.values[index].mayBePublished = true
+            if case .done = settlement.outcome, [.waiting, .paused].contains(job.download.state) {
+                job.mayBePublished = true
             }
             return false
         }
-        endLease(id, at: index)
+        endLease(id, job)
         if let failure = settlement.outcome.failure {
-            jobs.values[index].download.failureCount += 1
-            jobs.values[index].download.error = failure.kept(for: jobs.values[index].download.request.url)
+            job.download.failureCount += 1
+            job.download.error = failure.kept(for: job.download.request.url)
         }
-        if let host = settlement.outcome.newHost { jobs.values[index].host = host }
+        if let host = settlement.outcome.newHost { job.host = host }
         switch settlement.outcome {
         case .done(let bytes):
-            (jobs.values[index].download.fileSize, jobs.values[index].download.error) = (bytes, nil)
-            end(at: index, .done, now: now)
-        case .failed: end(at: index, .failed, now: now)
+            (job.download.fileSize, job.download.error) = (bytes, nil)
+            end(job, .done, now: now)
+        case .failed: end(job, .failed, now: now)
         // A job that was cancelled while it failed isn't retried.
-        case _ where lease.isCancelled: end(at: index, .cancelled, now: now)
+        case _ where lease.isCancelled: end(job, .cancelled, now: now)
         case .retry, .postponed, .moved, .released, .cancelled:
             wait(id, until: settlement.outcome.delay.map { now + $0.milliseconds })
         }
-        record(EventContent(jobs.values[index].download.state, after: settlement.outcome), id)
+        record(EventContent(job.download.state, after: settlement.outcome), id)
         return true
     }
 
-    private mutating func endLease(_ id: JobID, at index: Index) {
-        if let lease = jobs.values[index].lease { running.remove(host: jobs.values[index].host, user: lease.user) }
-        jobs.values[index].lease = nil
-        leased.remove(id)
+    private mutating func endLease(_ id: JobID, _ job: Job) {
+        if let lease = job.lease { running.remove(host: job.host, user: lease.user) }
+        job.lease = nil
+        leased[id] = nil
     }
 
     private mutating func wait(_ id: JobID, until due: Int64? = nil) {
-        guard let index = jobs.index(forKey: id) else { return }
-        jobs.values[index].download.state = jobs.values[index].members.arePaused ? .paused : .waiting
-        jobs.values[index].download.notBefore = due.map { [ahead] in Date(queueTime: $0 + ahead) }
+        guard let job = jobs[id] else { return }
+        job.download.state = job.members.arePaused ? .paused : .waiting
+        job.download.notBefore = due.map { [ahead] in Date(queueTime: $0 + ahead) }
         guard let due else { return joinLines(id) }
         delayed[id] = due
         firstDelayOver = min(firstDelayOver, due)
     }
 
-    private mutating func end(at index: Index, _ state: QueuedDownload.State, now: Int64) {
-        jobs.values[index].download.state = state
-        jobs.values[index].download.notBefore = nil
-        jobs.values[index].ended = now
+    private mutating func end(_ job: Job, _ state: QueuedDownload.State, now: Int64) {
+        job.download.state = state
+        job.download.notBefore = nil
+        job.ended = now
     }
 
     mutating func admitDelayed(now: Int64) {
@@ -282,28 +292,26 @@ struct MemoryQueueState {
     }
 
     mutating func takeBackExpiredLeases(now: Int64) {
-        for id in leased.sorted() where jobs[id]?.lease.map({ $0.until <= now }) == true {
-            takeBack(id, now: now)
-        }
+        for id in leased.filter({ $0.value <= now }).keys.sorted() { takeBack(id, now: now) }
     }
 
     mutating func releaseJobs(of worker: QueueWorker, now: Int64) {
-        for id in leased.sorted() where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
+        for id in leased.keys.sorted() where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
     }
 
     private mutating func takeBack(_ id: JobID, now: Int64) {
-        guard let index = jobs.index(forKey: id) else { return }
-        let isCancelled = jobs.values[index].isCancelled
-        jobs.values[index].mayBePublished = true
-        endLease(id, at: index)
-        if isCancelled { end(at: index, .cancelled, now: now) } else { wait(id) }
-        record(EventContent(jobs.values[index].download.state), id)
+        guard let job = jobs[id] else { return }
+        let isCancelled = job.isCancelled
+        job.mayBePublished = true
+        endLease(id, job)
+        if isCancelled { end(job, .cancelled, now: now) } else { wait(id) }
+        record(EventContent(job.download.state), id)
     }
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
-        leased.sorted().compactMap { id in
+        leased.keys.sorted().compactMap { id in
             guard let job = jobs[id], let lease = job.lease, lease.worker == worker else { return nil }
-            jobs[id]?.lease?.until = until
+            leased[id] = until
             let stop: RenewedLease.Stop? =
                 lease.isCancelled ? .cancelled : job.members.arePaused ? .paused : nil
             return RenewedLease(lease: JobLease(job: id, token: lease.token), stop: stop)
@@ -311,11 +319,11 @@ struct MemoryQueueState {
     }
 
     /// The workers that have running jobs.
-    var workers: Set<QueueWorker> { Set(leased.compactMap { jobs[$0]?.lease?.worker }) }
+    var workers: Set<QueueWorker> { Set(leased.keys.compactMap { jobs[$0]?.lease?.worker }) }
 
     /// When the next delay, lease or host pause ends. For simplicity, the delays of paused jobs count, too.
     func nextDue(now: Int64) -> Int64? {
-        let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
+        let leases = leased.values.min()
         let pauses = hosts.values.lazy.map(\.until).filter { $0 > now }.min()
         return [delayed.isEmpty ? nil : firstDelayOver, leases, pauses].compactMap(\.self).min()
     }
@@ -326,7 +334,7 @@ struct MemoryQueueState {
         }
         func isOpen(_ id: JobID) -> Bool { jobs[id]?.members.hasActive(in: batch) == true }
         // Usually one of the running jobs is in the batch, or the next one to run is, or nothing is waiting at all.
-        if leased.contains(where: isOpen) { return true }
+        if leased.keys.contains(where: isOpen) { return true }
         if lines.isEmpty, delayed.isEmpty { return false }
         if let first = firsts.min, first == self.first(of: first.line), isOpen(JobID(rawValue: first.job)) {
             return true
@@ -342,24 +350,24 @@ struct MemoryQueueState {
         var change = JobChange()
         defer { firstDelayOver = delayed.values.min() ?? .max }
         for id in jobs(in: selection, where: { !$0.isFinal }) {
-            guard let index = jobs.index(forKey: id) else { continue }
-            let remaining = jobs.values[index].isCancelled ? [] : jobs.values[index].members.without(selection)
+            guard let job = jobs[id] else { continue }
+            let remaining = job.isCancelled ? [] : job.members.without(selection)
             if !remaining.isEmpty {
-                for element in jobs.values[index].members.all where selection.means(element.member) {
+                for element in job.members.all where selection.means(element.member) {
                     record(EventContent(.left, of: element), id)
                 }
                 changeMembers(id) { $0.members = JobMembers(remaining) }
                 change.continuing.append(id)
-                if leased.contains(id), jobs.values[index].members.arePaused { change.pausing.append(id) }
-            } else if leased.contains(id) {
-                jobs.values[index].lease?.isCancelled = true
+                if leased[id] != nil, job.members.arePaused { change.pausing.append(id) }
+            } else if leased[id] != nil {
+                job.lease?.isCancelled = true
                 change.cancelling.append(id)
             } else {
                 leaveLines(id)
                 delayed[id] = nil
-                end(at: index, .cancelled, now: now)
+                end(job, .cancelled, now: now)
                 record(EventContent(.cancelled), id)
-                change.stopped.append(jobs.values[index].seen)
+                change.stopped.append(job.seen)
             }
         }
         return change
@@ -372,7 +380,7 @@ struct MemoryQueueState {
             changeMembers(id) { $0.members.setPaused(true, selection) }
             if jobs[id]?.members.arePaused == false {
                 change.continuing.append(id)
-            } else if leased.contains(id) {
+            } else if leased[id] != nil {
                 change.pausing.append(id)
             } else if let seen = jobs[id]?.seen {
                 change.stopped.append(seen)
@@ -392,13 +400,13 @@ struct MemoryQueueState {
 
     mutating func retry(_ selection: QueuedDownload.Selection) -> [JobID] {
         jobs(in: selection) { $0 == .failed || $0 == .cancelled }.filter { id in
-            guard let index = jobs.index(forKey: id) else { return false }
-            let rivals = byTarget[jobs.values[index].target] ?? []
+            guard let job = jobs[id] else { return false }
+            let rivals = byTarget[job.target] ?? []
             guard !rivals.contains(where: { jobs[$0]?.download.state.isFinal == false }) else { return false }
-            jobs.values[index].download.failureCount = 0
-            jobs.values[index].download.error = nil
-            jobs.values[index].ended = nil
-            jobs.values[index].members.setPaused(false, .all)
+            job.download.failureCount = 0
+            job.download.error = nil
+            job.ended = nil
+            job.members.setPaused(false, .all)
             wait(id)
             record(EventContent(.retried), id)
             return true
@@ -483,7 +491,7 @@ struct MemoryQueueState {
         let count = max(0, count)
         var snapshot = QueueSnapshot()
         for job in jobs.values { snapshot.counts[job.download.state, default: 0] += 1 }
-        snapshot.running = leased.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.seen) } }
+        snapshot.running = leased.keys.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.seen) } }
         snapshot.waiting = inLine(.waiting, count)
         snapshot.paused = inLine(.paused, count)
         snapshot.ended = endedLatestFirst.prefix(count).map(\.seen)
@@ -507,10 +515,11 @@ struct MemoryQueueState {
 
 extension MemoryQueueState: ClaimSource {
     struct WaitingJob: ClaimableJob {
-        fileprivate let index: Index
-        let host: String
-        let isUnresolved: Bool
-        let members: JobMembers
+        fileprivate let job: Job
+
+        var host: String { job.host }
+        var isUnresolved: Bool { job.isUnresolved }
+        var members: JobMembers { job.members }
     }
 
     mutating func nextLine(before head: LineHead?) -> LineHead? {
@@ -529,32 +538,28 @@ extension MemoryQueueState: ClaimSource {
     func passed(_ head: LineHead, _ rule: inout ClaimRule) {}
 
     func waitingJob(_ head: LineHead) -> WaitingJob? {
-        guard let index = jobs.index(forKey: JobID(rawValue: head.job)), jobs.values[index].lease == nil else {
-            return nil
-        }
-        return WaitingJob(
-            index: index, host: jobs.values[index].host, isUnresolved: jobs.values[index].isUnresolved,
-            members: jobs.values[index].members)
+        guard let job = jobs[JobID(rawValue: head.job)], job.lease == nil else { return nil }
+        return WaitingJob(job: job)
     }
 
     mutating func handOut(
-        _ job: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element
+        _ waiting: WaitingJob, to claim: JobClaim, charging charged: JobMembers.Element
     ) -> ClaimedJob {
-        let index = job.index
-        let id = jobs.keys[index]
+        let job = waiting.job
+        let id = job.download.id
         leaveLines(id)
         lastToken += 1
-        jobs.values[index].lease = Lease(
-            worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds, user: charged.user)
-        jobs.values[index].download.state = .running
-        leased.insert(id)
+        job.lease = Lease(
+            worker: claim.worker, token: lastToken, user: charged.user)
+        job.download.state = .running
+        leased[id] = now + claim.lease.milliseconds
         record(EventContent(.started, user: charged.user), id)
-        var request = jobs.values[index].download.request
+        var request = job.download.request
         request.user = charged.member.user
         request.headerFields = charged.headerFields ?? [:]
         return ClaimedJob(
             lease: JobLease(job: id, token: lastToken), request: request, host: job.host,
-            failures: jobs.values[index].download.failureCount, mayBePublished: jobs.values[index].mayBePublished)
+            failures: job.download.failureCount, mayBePublished: job.mayBePublished)
     }
 }
 

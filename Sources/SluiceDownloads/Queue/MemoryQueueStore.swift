@@ -124,7 +124,7 @@ package final class MemoryQueueStore: QueueStore {
         _ = held
     }
 
-    private func access<R>(_ body: (inout MemoryQueueState) throws -> R) throws -> R {
+    private func access<R: Sendable>(_ body: (inout MemoryQueueState) throws -> R) throws -> R {
         let result = try state.withLock { state -> R? in
             guard state != nil else { return nil }
             let now = time.now()

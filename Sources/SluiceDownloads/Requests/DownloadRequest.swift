@@ -21,8 +21,14 @@ public import Foundation
 /// the URL. ``name`` is the result. If two requests end up with the same target, the second is a conflict; nothing is renamed or
 /// overwritten.
 public struct DownloadRequest: Sendable, Hashable {
+    /// A queue copies each request dozens of times. With its properties behind one reference, a copy is one retain instead of nine.
+    private var properties: CopyOnWrite<Properties>
+
     /// The URL to download.
-    public var url: URL
+    public var url: URL {
+        get { properties.value.url }
+        set { properties.value.url = newValue }
+    }
     /// The directory of the file. It is created if it is missing.
     ///
     /// For a relative request (``init(_:below:name:headerFields:user:priority:)``) it is a relative URL, such as `playlists/7/`. Setting
@@ -31,20 +37,33 @@ public struct DownloadRequest: Sendable, Hashable {
         get { targetDirectory.url }
         set { targetDirectory = Self.checked(newValue) }
     }
-    var targetDirectory: TargetDirectory
+    var targetDirectory: TargetDirectory {
+        get { properties.value.targetDirectory }
+        set { properties.value.targetDirectory = newValue }
+    }
     /// The file's name in the directory. A name that isn't safe is made safe.
     public var name: String {
-        didSet { name = Self.safe(name, for: url) }
+        get { properties.value.name }
+        set { properties.value.name = Self.safe(newValue, for: url) }
     }
     /// Additional header fields, such as `Authorization`. They are sent only to the URL's origin.
     ///
     /// A queue that outlives the process refuses a request with header fields, because it doesn't store secrets. Use
     /// ``DownloadCoordinator/Configuration/headerFields`` instead.
-    public var headerFields: HTTPFields
+    public var headerFields: HTTPFields {
+        get { properties.value.headerFields }
+        _modify { yield &properties.value.headerFields }
+    }
     /// The user who wants the file, for ``DownloadCoordinator/Limits/perUser``. `nil` and the empty string mean no user.
-    public var user: String?
+    public var user: String? {
+        get { properties.value.user }
+        set { properties.value.user = newValue }
+    }
     /// The priority. Waiting requests with a higher priority start first.
-    public var priority: Int
+    public var priority: Int {
+        get { properties.value.priority }
+        set { properties.value.priority = newValue }
+    }
     /// The checksum that the file must have, or `nil` if it isn't known. A queue stores it.
     ///
     ///     var request = DownloadRequest(url, to: music)
@@ -53,7 +72,10 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A download with other bytes fails with `TransferError.Code.digestMismatch`, and gets no file. An existing file with this checksum counts
     /// as the downloaded one, whatever ``DownloadCoordinator/Configuration/existing`` says; with another, it isn't skipped. If a request joins
     /// an unfinished download, its checksum counts from the next attempt on.
-    public var checksum: Checksum?
+    public var checksum: Checksum? {
+        get { properties.value.checksum }
+        set { properties.value.checksum = newValue }
+    }
     /// Other URLs of the same file, in the order in which they are tried after ``url``. A queue stores them.
     ///
     ///     var request = DownloadRequest(url, to: music)
@@ -67,7 +89,21 @@ public struct DownloadRequest: Sendable, Hashable {
     ///
     /// Without a checksum, any of these servers decides what the file contains. ``headerFields`` aren't sent to other origins. If a request
     /// joins an unfinished download, its mirrors count from the next attempt on.
-    public var mirrors: [URL] = []
+    public var mirrors: [URL] {
+        get { properties.value.mirrors }
+        _modify { yield &properties.value.mirrors }
+    }
+
+    private struct Properties: Sendable, Hashable {
+        var url: URL
+        var targetDirectory: TargetDirectory
+        var name: String
+        var headerFields: HTTPFields
+        var user: String?
+        var priority: Int
+        var checksum: Checksum?
+        var mirrors: [URL] = []
+    }
 
     /// Creates a request to download `url` to a file in `directory`.
     ///
@@ -86,12 +122,11 @@ public struct DownloadRequest: Sendable, Hashable {
         _ url: URL, _ directory: TargetDirectory, name: String? = nil, headerFields: HTTPFields = [:],
         user: String? = nil, priority: Int = 0
     ) {
-        self.url = url
-        targetDirectory = directory
-        self.name = name.map { Self.safe($0, for: url) } ?? SafeFileName.suggested(by: url)
-        self.headerFields = headerFields
-        self.user = user
-        self.priority = priority
+        let name = name.map { Self.safe($0, for: url) } ?? SafeFileName.suggested(by: url)
+        properties = CopyOnWrite(
+            Properties(
+                url: url, targetDirectory: directory, name: name, headerFields: headerFields, user: user,
+                priority: priority))
     }
 
     /// Creates a request to download `url` to `file`.

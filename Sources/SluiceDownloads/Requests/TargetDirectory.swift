@@ -1,3 +1,4 @@
+import SluiceFiles
 import SluiceHTTP
 import SluiceLock
 
@@ -17,6 +18,8 @@ final class TargetDirectory: Sendable {
     let relativePath: String?
     /// Ends in a slash, unless it is empty. An absolute path begins with a slash, so it never equals a relative one.
     private let path: [UInt8]
+    /// For an absolute directory.
+    let known: KnownDirectory
     /// The last absolute directory that this relative one resolved to. A process rarely has more than one.
     private let latestResolved = Lock<(base: URL, directory: TargetDirectory)?>(nil)
 
@@ -27,6 +30,7 @@ final class TargetDirectory: Sendable {
         var bytes = path.percentDecodedBytes ?? Array(path.utf8)
         if bytes.last != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
         self.path = bytes
+        known = KnownDirectory(url)
     }
 
     /// The path must be safe (``isSafe(_:)``).
@@ -35,6 +39,7 @@ final class TargetDirectory: Sendable {
         let names = path.split(separator: "/").map { DownloadRequest.percentEncoded(String($0), keepingDots: true) }
         url = URL(string: (names.isEmpty ? "." : names.joined(separator: "/")) + "/")!
         self.path = path.isEmpty ? [] : Array(path.utf8) + [UInt8(ascii: "/")]
+        known = KnownDirectory(url)
     }
 
     /// The last requested directory. Most lists have only one.

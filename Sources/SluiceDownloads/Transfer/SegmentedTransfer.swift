@@ -31,7 +31,7 @@ struct SegmentPlan: Sendable {
     /// Returns what a request for a mirror needs. It is called only if the file is downloaded in segments. If it throws an error, the mirror
     /// isn't used.
     var mirrorSource: @Sendable (URL) async throws -> Source = { .bare($0) }
-    var connections = HostConnections(limit: nil)
+    var connections = HostConnections.unlimited
     /// The host of the transfer.
     var host = ""
 
@@ -41,7 +41,7 @@ struct SegmentPlan: Sendable {
         guard limits.count > 1, let announced, validator != nil, announced / 2 >= limits.minimumSize else {
             return false
         }
-        return fields[.acceptRanges]?.trimmingSpaces().lowercased() == "bytes"
+        return fields.value(of: .acceptRanges)?.trimmingSpaces().lowercased() == "bytes"
     }
 }
 
@@ -317,8 +317,10 @@ struct SegmentedTransfer: Sendable {
     private func length(of response: TransportResponse, in range: Range<Int64>) throws(MustStartAgain) -> Int64 {
         let fields = response.headerFields
         guard !TransferStateMachine.isEncoded(fields), !validator.isContradicted(by: fields),
-            fields[.contentType]?.lowercased().hasPrefix("multipart/byteranges") != true,
-            case .part(range.lowerBound, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
+            fields.value(of: .contentType)?.lowercased().hasPrefix("multipart/byteranges") != true,
+            case .part(range.lowerBound, let last, let total) = fields.value(of: .contentRange).flatMap({
+                ContentRange($0)
+            }),
             last < range.upperBound, total ?? self.total == self.total,
             case let length = last + 1 - range.lowerBound, response.contentLength ?? length == length
         else { throw MustStartAgain() }

@@ -325,7 +325,7 @@ private struct TransferExchanges {
                 try check(announced)
                 self.validator = validator
                 transfer.onResponse(announced, 0)
-                await digests.begin(response.headerFields)
+                digests.begin(response.headerFields)
                 if partial == nil, let announced, announced <= Transfer.smallBody {
                     return try await storeSmall(response, of: announced)
                 }
@@ -362,7 +362,7 @@ private struct TransferExchanges {
             case .unchanged: return try await unchanged()
             }
             let end = try machine.ended()
-            try await digests.verifyMessage()
+            try digests.verifyMessage()
             let partial = try await openPartial()
             var isLast = false
             if case .complete = end { isLast = true }
@@ -400,12 +400,12 @@ private struct TransferExchanges {
         try await resumeDigests(at: map.total, fields)
         var checksum: Checksum?
         do {
-            checksum = try await digests.verifyFile()
+            checksum = try digests.verifyFile()
         } catch {
             guard !segments.mirrored.isEmpty else { throw error }
             guard try await replace(segments.mirrored, of: map.total, in: partial, validator) else { return nil }
             try await resumeDigests(at: map.total, fields)
-            checksum = try await digests.verifyFile()
+            checksum = try digests.verifyFile()
         }
         return try await publish(partial, map.total, verifiedAs: checksum)
     }
@@ -486,7 +486,7 @@ private struct TransferExchanges {
 
     /// A name that isn't safe is made safe, and one that is reserved for partial files isn't taken.
     private mutating func takeName(from fields: HTTPFields) {
-        guard transfer.takesServerName, let field = fields[.contentDisposition],
+        guard transfer.takesServerName, let field = fields.value(of: .contentDisposition),
             let name = SafeFileName.suggested(byContentDisposition: field), name != published.name
         else { return }
         var named = transfer.request
@@ -542,7 +542,7 @@ private struct TransferExchanges {
     private mutating func noteTime(in fields: HTTPFields) -> HTTPDate {
         let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
         if transfer.keepsServerTime || existing != nil,
-            let date = fields[.lastModified].flatMap({ HTTPDate(parsing: $0, now: now) })
+            let date = fields.value(of: .lastModified).flatMap({ HTTPDate(parsing: $0, now: now) })
         {
             modified = date
         }
@@ -575,11 +575,11 @@ private struct TransferExchanges {
                 }
                 transfer.onReceived(received)
             }
-            await digests.update(batch)
+            digests.update(batch)
             try await transfer.pace(batch.reduce(0) { $0 + $1.count }, transfer.segments.host)
         }
         _ = try machine.ended()
-        let checksum = try await digests.verifyFile()
+        let checksum = try digests.verifyFile()
         transfer.onPhase(.complete)
         var options = FileWriteOptions(
             durability: transfer.durability, existing: transfer.existing == .replace ? .replace : .fail,
@@ -587,7 +587,7 @@ private struct TransferExchanges {
         options.attributes = origin(checksum).attributes
         smallBody = data
         let status = try await data.asyncWriteWithStatus(
-            to: published.target, options: options, using: transfer.files)
+            to: published.name, in: published.targetDirectory.known, options: options, using: transfer.files)
         transfer.onPhase(.published)
         return TransferResult(
             bytes: announced, isCheckpointed: false, stamp: status.map { FileStamp($0) },
@@ -600,7 +600,7 @@ private struct TransferExchanges {
         // Bytes are hashed while the next ones arrive.
         let unhashed = AsyncBoundedQueue<[Data]>(capacity: 2)
         async let hashing: Void = digests.update(from: unhashed)
-        let isHashing = await digests.isHashing
+        let isHashing = digests.isHashing
         var announced = false
         let isUsable = try await withThrowingTaskGroup(of: Checkpoint.self) { syncs in
             var iterator = body.makeAsyncIterator()
@@ -643,7 +643,7 @@ private struct TransferExchanges {
     }
 
     private func publish(_ partial: PartialFile, _ size: Int64) async throws -> TransferResult {
-        try await publish(partial, size, verifiedAs: try await digests.verifyFile())
+        try await publish(partial, size, verifiedAs: try digests.verifyFile())
     }
 
     private func publish(

@@ -2,6 +2,7 @@ import HTTPTypes
 import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -22,8 +23,8 @@ import Foundation
 /// Of several digests in a field, the strongest counts. The digests of an encoded body aren't verified, because an engine may have decoded it.
 /// The bytes of an earlier attempt are read from the partial file.
 ///
-/// It is an actor so that a transfer can write bytes while they are hashed.
-actor TransferDigests {
+/// A transfer writes bytes while another task hashes them, so the running digests are behind a lock.
+final class TransferDigests: Sendable {
     /// An expected digest, and where it comes from.
     struct Expectation: Equatable {
         enum Source: Equatable { case request, reprDigest, contentDigest }
@@ -32,16 +33,25 @@ actor TransferDigests {
         var source: Source
     }
 
+    private struct State {
+        var ofFile: [Expectation] = []
+        var ofMessage: Expectation?
+        /// One for each algorithm that a digest of the file needs.
+        var running: [RunningChecksum] = []
+        /// The number of the file's bytes that are in the running digests.
+        var count: Int64 = 0
+        var message: RunningChecksum?
+
+        mutating func add(_ chunk: Data) {
+            for digest in running { digest.update(chunk) }
+            count += Int64(chunk.count)
+        }
+    }
+
     private let requested: Checksum?
     /// The algorithm of a digest that is computed for later, whether one is expected or not.
     private let recorded: Checksum.Algorithm?
-    private var ofFile: [Expectation] = []
-    private var ofMessage: Expectation?
-    /// One for each algorithm that a digest of the file needs.
-    private var running: [RunningChecksum] = []
-    /// The number of the file's bytes that are in the running digests.
-    private var count: Int64 = 0
-    private var message: RunningChecksum?
+    private let state = Lock(State())
 
     init(requested: Checksum?, recorded: Checksum.Algorithm? = nil) {
         self.requested = requested
@@ -52,35 +62,44 @@ actor TransferDigests {
 
     /// Begins a response that contains the whole file.
     func begin(_ fields: HTTPFields) {
-        expect(fields)
-        // The response and the file have the same bytes.
-        if let ofMessage { ofFile.append(ofMessage) }
-        (ofMessage, message) = (nil, nil)
-        restart()
+        state.withLock { state in
+            expect(fields, &state)
+            // The response and the file have the same bytes.
+            if let ofMessage = state.ofMessage { state.ofFile.append(ofMessage) }
+            (state.ofMessage, state.message) = (nil, nil)
+            restart(&state)
+        }
     }
 
     /// Begins a response that contains the rest of the file after `offset` bytes, or nothing because they are all there.
     func resume(at offset: Int64, of file: URL, _ fields: HTTPFields, using files: FileIO) async throws {
-        expect(fields)
-        message = ofMessage.map { RunningChecksum($0.checksum.algorithm) }
-        let isComputed = count == offset && needed.isSubset(of: running.map(\.algorithm))
-        guard !needed.isEmpty, !isComputed else { return }
-        restart()
-        for try await chunk in file.chunks(using: files) where count < offset {
-            add(chunk.prefix(Int(clamping: offset - count)))
+        let mustRead = state.withLock { state in
+            expect(fields, &state)
+            state.message = state.ofMessage.map { RunningChecksum($0.checksum.algorithm) }
+            let needed = needed(state)
+            let isComputed = state.count == offset && needed.isSubset(of: state.running.map(\.algorithm))
+            guard !needed.isEmpty, !isComputed else { return false }
+            restart(&state)
+            return true
+        }
+        guard mustRead else { return }
+        for try await chunk in file.chunks(using: files) {
+            state.withLock { state in
+                if state.count < offset { state.add(chunk.prefix(Int(clamping: offset - state.count))) }
+            }
         }
     }
 
-    private func expect(_ fields: HTTPFields) {
-        ofFile = requested.map { [Expectation(checksum: $0, source: .request)] } ?? []
-        ofMessage = nil
-        guard [nil, "", "identity"].contains(fields[.contentEncoding]?.lowercased()) else { return }
-        if let strongest = Self.strongest(fields[.reprDigest]) {
-            ofFile.append(Expectation(checksum: strongest, source: .reprDigest))
+    private func expect(_ fields: HTTPFields, _ state: inout State) {
+        state.ofFile = requested.map { [Expectation(checksum: $0, source: .request)] } ?? []
+        state.ofMessage = nil
+        guard [nil, "", "identity"].contains(fields.value(of: .contentEncoding)?.lowercased()) else { return }
+        if let strongest = Self.strongest(fields.value(of: .reprDigest)) {
+            state.ofFile.append(Expectation(checksum: strongest, source: .reprDigest))
         }
         // A cache that combines parts may pass on the digest of one of them.
-        if fields[.age] == nil, let strongest = Self.strongest(fields[.contentDigest]) {
-            ofMessage = Expectation(checksum: strongest, source: .contentDigest)
+        if !fields.contains(.age), let strongest = Self.strongest(fields.value(of: .contentDigest)) {
+            state.ofMessage = Expectation(checksum: strongest, source: .contentDigest)
         }
     }
 
@@ -88,19 +107,19 @@ actor TransferDigests {
         field.flatMap { Checksum.inField($0).max { $0.bytes.count < $1.bytes.count } }
     }
 
-    private var needed: Set<Checksum.Algorithm> {
-        Set(ofFile.map(\.checksum.algorithm)).union(recorded.map { [$0] } ?? [])
+    private func needed(_ state: State) -> Set<Checksum.Algorithm> {
+        Set(state.ofFile.map(\.checksum.algorithm)).union(recorded.map { [$0] } ?? [])
     }
 
-    private func restart() {
-        running = needed.map { RunningChecksum($0) }
-        count = 0
+    private func restart(_ state: inout State) {
+        state.running = needed(state).map { RunningChecksum($0) }
+        state.count = 0
     }
 
     // MARK: Bytes
 
     /// Whether a digest is computed of the response's bytes.
-    var isHashing: Bool { !running.isEmpty || message != nil }
+    var isHashing: Bool { state.withLock { !$0.running.isEmpty || $0.message != nil } }
 
     /// Hashes batches until the queue is finished or the task is cancelled.
     func update(from batches: AsyncBoundedQueue<[Data]>) async {
@@ -108,24 +127,23 @@ actor TransferDigests {
     }
 
     func update(_ batch: [Data]) {
-        for chunk in batch {
-            if !running.isEmpty { add(chunk) }
-            message?.update(chunk)
+        state.withLock { state in
+            for chunk in batch {
+                if !state.running.isEmpty { state.add(chunk) }
+                state.message?.update(chunk)
+            }
         }
-    }
-
-    private func add(_ chunk: Data) {
-        for digest in running { digest.update(chunk) }
-        count += Int64(chunk.count)
     }
 
     // MARK: Ends
 
     /// Call this when a response has ended as announced.
     func verifyMessage() throws(TransferFailure) {
-        guard let expected = ofMessage, let message else { return }
-        (ofMessage, self.message) = (nil, nil)
-        let found = message.finish()
+        let (expected, found) = state.withLock { state in
+            defer { (state.ofMessage, state.message) = (nil, nil) }
+            return (state.ofMessage, state.message?.finish())
+        }
+        guard let expected, let found else { return }
         guard found == expected.checksum else { throw .digest(expected, found: found) }
     }
 
@@ -139,9 +157,11 @@ actor TransferDigests {
         of response: TransportResponse, _ body: Range<Int64>, isLast: Bool, in file: URL, using files: FileIO
     ) async throws {
         let (fields, trailers) = (response.headerFields, response.trailers)
-        guard !trailers.isEmpty, [nil, "", "identity"].contains(fields[.contentEncoding]?.lowercased()) else { return }
+        guard !trailers.isEmpty, [nil, "", "identity"].contains(fields.value(of: .contentEncoding)?.lowercased()) else {
+            return
+        }
         let ofFile = isLast ? Self.strongest(trailers[.reprDigest]) : nil
-        let ofMessage = fields[.age] == nil ? Self.strongest(trailers[.contentDigest]) : nil
+        let ofMessage = !fields.contains(.age) ? Self.strongest(trailers[.contentDigest]) : nil
         for (expected, source, range) in [
             (ofFile, Expectation.Source.reprDigest, 0..<body.upperBound), (ofMessage, .contentDigest, body),
         ] {
@@ -156,8 +176,10 @@ actor TransferDigests {
     /// Call this once, when all bytes of the file have arrived. Returns the digest that is computed for later.
     @discardableResult
     func verifyFile() throws(TransferFailure) -> Checksum? {
-        let found = running.map { $0.finish() }
-        running = []
+        let (ofFile, found) = state.withLock { state in
+            defer { state.running = [] }
+            return (state.ofFile, state.running.map { $0.finish() })
+        }
         for expected in ofFile {
             guard let same = found.first(where: { $0.algorithm == expected.checksum.algorithm }) else {
                 preconditionFailure("A digest of the file wasn't computed.")

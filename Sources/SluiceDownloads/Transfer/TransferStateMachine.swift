@@ -92,7 +92,8 @@ struct TransferStateMachine {
             return try partial(headerFields, contentLength: contentLength, present)
         case (416, let present?):
             // RFC 9110, section 15.5.17: If-Range held, and there is nothing after the last existing byte.
-            guard case .unsatisfied(present.bytes) = headerFields[.contentRange].flatMap({ ContentRange($0) }),
+            guard
+                case .unsatisfied(present.bytes) = headerFields.value(of: .contentRange).flatMap({ ContentRange($0) }),
                 present.total ?? present.bytes == present.bytes, !present.validator.isContradicted(by: headerFields)
             else { return try startAgain("a 416 that doesn't fit the file") }
             state = .complete
@@ -119,9 +120,10 @@ struct TransferStateMachine {
     private static func date(
         in fields: HTTPFields, contentLength: Int64?, of present: Present, now: HTTPDate
     ) -> Validator? {
-        guard case .entityTag(let tag) = present.validator, fields[.eTag]?.trimmingSpaces() == tag, !isEncoded(fields),
+        guard case .entityTag(let tag) = present.validator, fields.value(of: .eTag)?.trimmingSpaces() == tag,
+            !isEncoded(fields),
             let length = contentLength ?? present.total, present.total ?? length == length,
-            fields[.acceptRanges]?.trimmingSpaces().lowercased() == "bytes"
+            fields.value(of: .acceptRanges)?.trimmingSpaces().lowercased() == "bytes"
         else { return nil }
         var dated = fields
         dated[.eTag] = nil
@@ -133,9 +135,9 @@ struct TransferStateMachine {
         _ fields: HTTPFields, contentLength: Int64?, _ present: Present
     ) throws(TransferFailure) -> Answer {
         // We didn't request several ranges, and with a content coding the offsets would be different.
-        let type = fields[.contentType]?.lowercased() ?? ""
+        let type = fields.value(of: .contentType)?.lowercased() ?? ""
         guard !type.hasPrefix("multipart/byteranges"), !Self.isEncoded(fields),
-            case .part(let first, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
+            case .part(let first, let last, let total) = fields.value(of: .contentRange).flatMap({ ContentRange($0) }),
             first == present.bytes, let known = present.total ?? total, total ?? known == known, last < known,
             contentLength ?? (last - first + 1) == last - first + 1,
             !present.validator.isContradicted(by: fields), date?.isContradicted(by: fields) != true
@@ -189,7 +191,7 @@ struct TransferStateMachine {
     /// Whether the body has a content coding. Codings aren't requested, and such bodies aren't resumed: a server may compress the same
     /// file to different bytes each time.
     static func isEncoded(_ fields: HTTPFields) -> Bool {
-        fields[.contentEncoding].map { !["", "identity"].contains($0.lowercased()) } ?? false
+        fields.value(of: .contentEncoding).map { !["", "identity"].contains($0.lowercased()) } ?? false
     }
 }
 

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+package import FoundationEssentials
 #else
-internal import Foundation
+package import Foundation
 #endif
 
 enum Path {
@@ -51,5 +51,15 @@ enum Path {
         if path.utf8.last != UInt8(ascii: "/") { path += "/" }
         path += name
         return path
+    }
+}
+
+/// The path of a directory, for callers that use many names in it: reading the path of a URL takes longer than a system call.
+package struct KnownDirectory: Sendable {
+    let path: Result<String, FileError>
+
+    /// If the URL isn't that of a directory on this machine, the operations with it throw the error that they would throw for a file in it.
+    package init(_ directory: URL) {
+        path = Result { () throws(FileError) in try Path.of(directory, for: "write") }
     }
 }

@@ -13,7 +13,8 @@ package import Foundation
 /// ```text
 /// up to 4 MiB    malloc(3), which reuses freed memory together with its pages
 /// above          address space aligned for huge pages. The kernel backs the parts that are written to, with one page fault for
-///                2 MiB instead of 512. A file that reports 128 TiB, such as /proc/kcore, gets no more memory than it fills.
+///                2 MiB instead of 512. A file that reports 128 TiB, such as /proc/kcore, gets no more memory than it fills. Up to
+///                32 MiB, the memory of an earlier read is used again (IdleMemory).
 /// ```
 ///
 /// To grow, a small buffer is copied, and a large one is moved by remapping its pages. See mmap(2), madvise(2), mremap(2).
@@ -23,6 +24,7 @@ package struct ReadBuffer: ~Copyable {
     private var capacity: Int
     private var isMapped = false
     private let reserve: Reserve
+    private let mayReuse: Bool
 
     /// Returns `count` bytes of aligned address space, or `nil`.
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
@@ -38,9 +40,10 @@ package struct ReadBuffer: ~Copyable {
     private static var least: Int { 4096 }
 
     /// Creates a buffer for about `expected` bytes. Allocates nothing.
-    package init(expected: Int, reserving reserve: @escaping Reserve = Self.addressSpace) {
+    package init(expected: Int, reserving reserve: Reserve? = nil) {
         capacity = max(Self.least, min(expected, Self.maximumReserved))
-        self.reserve = reserve
+        self.reserve = reserve ?? Self.addressSpace
+        mayReuse = reserve == nil
     }
 
     deinit {
@@ -67,10 +70,15 @@ package struct ReadBuffer: ~Copyable {
         self.memory = nil  // The Data frees it now.
         if isMapped {
             // The kernel rounds lengths up to whole pages.
+            var size = capacity
             let kept = Self.wholePages(count)
-            if kept < capacity { csluice_memory_release(memory + kept, capacity - kept) }
+            if size - kept > kept / 8 {
+                csluice_memory_release(memory + kept, size - kept)
+                size = kept
+            }
+            let block = IdleMemory.Block(start: memory, size: size)
             return Data(
-                bytesNoCopy: memory, count: count, deallocator: .custom { csluice_memory_release($0, $1) })
+                bytesNoCopy: memory, count: count, deallocator: .custom { _, _ in IdleMemory.shared.give(block) })
         }
         let isTooLarge = capacity - count > capacity / 8
         let fitting = isTooLarge ? realloc(memory, count) ?? memory : memory
@@ -101,6 +109,10 @@ package struct ReadBuffer: ~Copyable {
 
     private mutating func allocate(_ wanted: Int) -> Bool {
         if wanted > Self.minimumMapped {
+            if mayReuse, let block = IdleMemory.shared.take(Self.wholePages(wanted)) {
+                set(block.start, block.size)
+                return true
+            }
             for size in [wanted, min(wanted, Self.reservedUnknown)] {
                 guard let reserved = reserve(Self.wholePages(size)) else { continue }
                 set(reserved, Self.wholePages(size))

@@ -19,7 +19,9 @@ extension SystemInterface {
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
         _ progress: ProgressCounter? = nil, onWritten: (CInt) -> Void = { _ in }
     ) throws(FileError) {
-        let replaced = try statusOfReplaced(path, options.existing, for: "write")
+        // The last step refuses a name that is taken. Only for many bytes is it cheaper to look before.
+        let looksFirst = options.existing == .replace || bytes.count > Self.smallFile
+        let replaced = looksFirst ? try statusOfReplaced(path, options.existing, for: "write") : nil
         let directory = Path.directory(of: path)
         let permissions = replaced == nil ? options.permissions.rawValue : Self.privateFile
         let temporary: RawFile
@@ -52,7 +54,7 @@ extension SystemInterface {
                 descriptor = nil
                 try close(temporary.descriptor, temporary.path)
             }
-            try renameUnique(temporary.path, to: path, existing: options.existing)
+            try publish(temporary.path, as: path, options.existing)
         } catch {
             // Remove first: while this process holds the lock, it owns the name.
             unlinkQuietly(temporary.path)
@@ -62,6 +64,16 @@ extension SystemInterface {
         if let descriptor { try close(descriptor, isLocked: temporary.isLocked, path) }
         if options.durability == .fullAndDirectory { try syncDirectory(of: path) }
         progress?.finish()
+    }
+
+    /// If the name is taken, throws the same error as a look before the write.
+    private func publish(_ temporary: String, as path: String, _ existing: ExistingFile) throws(FileError) {
+        do throws(FileError) {
+            try renameUnique(temporary, to: path, existing: existing)
+        } catch {
+            guard error.systemError == EEXIST else { throw error }
+            throw FileError(operation: "write", path: path, systemError: EEXIST)
+        }
     }
 
     private func write(
@@ -77,6 +89,8 @@ extension SystemInterface {
             progress.add(bytes: piece.count)
         }
     }
+
+    private static var smallFile: Int { 256 << 10 }
 
     /// The mode of a file that gets its final rights once its bytes are written.
     static var privateFile: UInt32 { 0o600 }

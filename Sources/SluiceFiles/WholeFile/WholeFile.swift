@@ -115,12 +115,12 @@ extension Data {
         }
     }
 
-    /// The same as ``asyncWrite(to:options:using:progress:)``. Returns the status that the file had when it got its name, or `nil` if that
-    /// can't be read.
+    /// The same as ``asyncWrite(to:options:using:progress:)`` with the URL of a name in a directory. Returns the status that the file had
+    /// when it got its name, or `nil` if that can't be read.
     package func asyncWriteWithStatus(
-        to url: URL, options: FileWriteOptions, using files: FileIO
+        to name: String, in directory: KnownDirectory, options: FileWriteOptions, using files: FileIO
     ) async throws -> FileStatus? {
-        let path = try Path.of(url, for: "write")
+        let path = Path.join(try directory.path.get(), name)
         return try await files.run { [self, system = files.system] _ in
             try withUnsafeBytes { bytes in
                 var status: RawStatus?

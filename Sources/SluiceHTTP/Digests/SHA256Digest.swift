@@ -30,15 +30,16 @@ package struct SHA256Digest: ~Copyable {
 
 // MARK: - As text
 
-extension Sequence<UInt8> {
+// Not generic: another module's call of a generic function would create each byte's value through witness tables.
+extension [UInt8] {
     package var hexadecimal: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * underestimatedCount)
-        for byte in self {
-            text.append(Self.digit(byte >> 4))
-            text.append(Self.digit(byte & 15))
+        String(unsafeUninitializedCapacity: 2 * count) { text in
+            for (index, byte) in enumerated() {
+                text[2 * index] = Self.digit(byte >> 4)
+                text[2 * index + 1] = Self.digit(byte & 15)
+            }
+            return 2 * count
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {

@@ -23,7 +23,7 @@ package enum HostName {
     ///   them.
     /// - An IPv6 address is in RFC 5952 form, in brackets. Its zone stays as it is.
     package static func canonical(_ host: String) -> String {
-        if isCanonicalName(host) { return host }
+        if isCanonicalName(host) || isDottedDecimal(host) { return host }
         if host.utf8.contains(UInt8(ascii: ":")) { return ipv6(host) }
         var name = host.lowercased()
         if !name.utf8.allSatisfy({ $0 < 0x80 }) { name = ascii(name) }
@@ -61,6 +61,25 @@ package enum HostName {
     }
 
     // MARK: Addresses
+
+    /// Whether the text is an IPv4 address of four decimal numbers without leading zeros.
+    private static func isDottedDecimal(_ host: String) -> Bool {
+        var host = host
+        return host.withUTF8 { bytes in
+            var (dots, digits, number) = (0, 0, 0)
+            for byte in bytes {
+                if byte == UInt8(ascii: "."), digits > 0 {
+                    (dots, digits, number) = (dots + 1, 0, 0)
+                } else if isDigit(byte), digits == 0 || number > 0 {
+                    (digits, number) = (digits + 1, number * 10 + Int(byte - UInt8(ascii: "0")))
+                    if number > 255 { return false }
+                } else {
+                    return false
+                }
+            }
+            return dots == 3 && digits > 0
+        }
+    }
 
     /// Returns the address in text such as `127.1` or `0x7f000001`, or `nil` if it isn't one.
     private static func ipv4(_ text: String) -> UInt64? {

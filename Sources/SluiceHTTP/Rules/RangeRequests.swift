@@ -24,7 +24,8 @@ package enum Validator: Sendable, Hashable {
             self = .entityTag(tag.description)
             return
         }
-        guard let modified = headerFields[.lastModified]?.trimmingSpaces(), let date = headerFields[.date],
+        guard let modified = headerFields.value(of: .lastModified)?.trimmingSpaces(),
+            let date = headerFields.value(of: .date),
             let modification = HTTPDate(parsing: modified, now: now),
             let response = HTTPDate(parsing: date.trimmingSpaces(), now: now),
             response.secondsSince1970 - modification.secondsSince1970 >= 60
@@ -42,8 +43,8 @@ package enum Validator: Sendable, Hashable {
     /// (section 8.8.3.2), so a weak tag always differs.
     package func isContradicted(by headerFields: HTTPFields) -> Bool {
         switch self {
-        case .entityTag(let tag): headerFields[.eTag].map { $0.trimmingSpaces() != tag } ?? false
-        case .lastModified(let date): headerFields[.lastModified].map { $0.trimmingSpaces() != date } ?? false
+        case .entityTag(let tag): headerFields.value(of: .eTag).map { $0.trimmingSpaces() != tag } ?? false
+        case .lastModified(let date): headerFields.value(of: .lastModified).map { $0.trimmingSpaces() != date } ?? false
         }
     }
 }

@@ -47,7 +47,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     package func next(
         after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
     ) throws(TransferError) -> TransportRequest? {
-        guard isFollowing, Self.statuses.contains(status.code), let location = headerFields[.location] else {
+        guard isFollowing, Self.statuses.contains(status.code), let location = headerFields.value(of: .location) else {
             return nil
         }
         guard count < maximumRedirects else {

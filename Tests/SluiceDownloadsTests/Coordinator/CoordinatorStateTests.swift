@@ -213,7 +213,7 @@ import Testing
     @Test func `a job that this worker gets again ends the attempt under the former lease`() async {
         let state = Self.state(total: 2)
         let (job, again) = (Self.claimed(1), Self.claimed(1, token: 2))
-        let attempt = Task<SettledJob?, Never> { nil }
+        let attempt = RunningAttempt(in: WorkerTask())
         #expect(state.claimed([job], at: 0).isEmpty)
         #expect(state.formerAttempt(before: job.lease) == nil)
         #expect(!state.began(job.lease, attempt))
@@ -229,7 +229,7 @@ import Testing
         let (job, again) = (Self.claimed(1), Self.claimed(1, token: 2))
         state.claimed([job], at: 0)
         #expect(state.claimed([again], at: 20).isEmpty)
-        let attempts = (Task<SettledJob?, Never> { nil }, Task<SettledJob?, Never> { nil })
+        let attempts = (RunningAttempt(in: WorkerTask()), RunningAttempt(in: WorkerTask()))
         #expect(state.began(job.lease, attempts.0))
         #expect(!state.began(again.lease, attempts.1))
         #expect(state.stop(again.lease.job, because: .paused) == attempts.1)
@@ -358,12 +358,12 @@ private final class RunState {
     }
 
     @discardableResult
-    func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [Task<SettledJob?, Never>] { state.claimed(jobs, at: sent) }
-    func formerAttempt(before lease: JobLease) -> Task<SettledJob?, Never>? { state.formerAttempt(before: lease) }
-    func began(_ lease: JobLease, _ task: Task<SettledJob?, Never>) -> Bool { state.began(lease, task) }
+    func claimed(_ jobs: [ClaimedJob], at sent: Int64) -> [RunningAttempt] { state.claimed(jobs, at: sent) }
+    func formerAttempt(before lease: JobLease) -> RunningAttempt? { state.formerAttempt(before: lease) }
+    func began(_ lease: JobLease, _ attempt: RunningAttempt) -> Bool { state.began(lease, attempt) }
     @discardableResult
     func settle(_ job: ClaimedJob, _ outcome: SettledJob?) -> Bool { state.settle(job, outcome) }
-    func stop(_ job: JobID, because reason: CoordinatorState.StopReason) -> Task<SettledJob?, Never>? {
+    func stop(_ job: JobID, because reason: CoordinatorState.StopReason) -> RunningAttempt? {
         state.stop(job, because: reason)
     }
     var wantedBatches: [String?] { state.wantedBatches }

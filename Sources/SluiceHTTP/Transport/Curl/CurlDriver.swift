@@ -25,6 +25,7 @@ final class CurlDriver {
     private let configuration: HTTPTransport.Configuration
     private let stallTimeout: Duration
     private let blocks = ReceiveBlocks()
+    let fieldNames = FieldNames()
     /// The fixed addresses in libcurl's form. The handles refer to them.
     private var addresses: UnsafeMutablePointer<curl_slist>?
     /// Called at the end of each started exchange, before its reader is resumed.

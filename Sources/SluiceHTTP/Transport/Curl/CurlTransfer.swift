@@ -29,7 +29,7 @@ final class CurlTransfer {
     private var block: (start: UnsafeMutableRawPointer, count: Int)?
     private var arrived = 0
     private let began = ContinuousClock.now
-    private var head = ResponseHeadParser()
+    private var head: ResponseHeadParser
     /// A 401 that libcurl may answer with the credentials. Then the head of another response follows.
     private var heldHead: ResponseHead?
     private var fields: UnsafeMutablePointer<curl_slist>?
@@ -42,6 +42,7 @@ final class CurlTransfer {
         self.proxy = proxy
         self.blocks = blocks
         self.driver = driver
+        head = ResponseHeadParser(names: driver.fieldNames)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         head.mayStartAgain = exchange.request.credential != nil
     }

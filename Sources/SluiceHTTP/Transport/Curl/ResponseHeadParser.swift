@@ -10,6 +10,7 @@ import HTTPTypes
 ///
 /// If libcurl answers a 401 with credentials, a second head follows the first: see ``mayStartAgain``.
 struct ResponseHeadParser {
+    private let names: FieldNames
     private var status: HTTPResponse.Status?
     private var fields = HTTPFields()
     private var name: HTTPField.Name?
@@ -22,6 +23,8 @@ struct ResponseHeadParser {
     /// The maximum size of all heads and trailers of a response together. libcurl has the same limit for one head since version 8.3.
     /// Otherwise, a server that sends endless heads or trailers would keep its client busy forever.
     static let limit = 300 << 10
+
+    init(names: FieldNames = FieldNames()) { self.names = names }
 
     struct Malformed: Error {
         var reason: String
@@ -84,7 +87,7 @@ struct ResponseHeadParser {
             try endField()
             guard let colon = line.firstIndex(of: 0x3A) else { return }
             // If the name isn't a token, this is nil and the field is dropped, because no program could look it up.
-            name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
             value = Array(Self.trimmed(line[(colon + 1)...]))
         }
     }
@@ -111,5 +114,30 @@ struct ResponseHeadParser {
         var bytes = bytes.drop(while: isSpace)
         while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
         return bytes
+    }
+}
+
+/// The names of fields that arrived lately. The same few come with each response, and making a name checks it and copies it twice.
+final class FieldNames {
+    /// A name is at the position that its hash says, where it replaces another.
+    private var known = [HTTPField.Name?](repeating: nil, count: 64)
+
+    /// Returns `nil` if the text isn't the name of a field.
+    func name(_ text: UnsafeRawBufferPointer) -> HTTPField.Name? {
+        // FNV-1a.
+        var hash: UInt32 = 0x811c_9dc5
+        for byte in text { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        let index = Int(hash) & (known.count - 1)
+        if let name = known[index], name.rawName.hasBytes(text) { return name }
+        guard let name = HTTPField.Name(String(decoding: text, as: UTF8.self)) else { return nil }
+        known[index] = name
+        return name
+    }
+}
+
+extension String {
+    fileprivate func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var text = self
+        return text.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
     }
 }
