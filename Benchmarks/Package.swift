@@ -44,7 +44,7 @@ let files: [Target.Dependency] = [
 let upperLayers: [Target.Dependency] = [
     .product(name: "SluiceCache", package: "sluice"), .product(name: "SluiceDownloads", package: "sluice"),
     .product(name: "SluiceHTTP", package: "sluice"), .product(name: "NativeMark", package: "sluice"),
-    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "HTTPTypes", package: "swift-http-types"), "MD4CPeer",
     // For the rows whose index is filled by SQL.
     .product(name: "GRDB", package: "GRDB.swift"),
 ]
@@ -70,6 +70,8 @@ var targets: [Target] = [
     .executableTarget(name: "ChildUsage"),
 ]
 if withAll {
+    // A call of md4c in C: a peer of the rows for Markdown.
+    targets.append(.target(name: "MD4CPeer"))
     // The program whose memory is compared with cmark's.
     targets.append(
         .executableTarget(

@@ -48,6 +48,10 @@ checks=(
     "/usr/sbin/debootstrap debootstrap -"
     "/usr/bin/codespell codespell codespell"
     "/usr/bin/cmark cmark cmark"
+    # Peers of the benchmarks.
+    "/usr/include/md4c-html.h libmd4c-html0-dev md4c-devel"
+    "/usr/include/md4c.h libmd4c-dev md4c-devel"
+    "/usr/bin/pulldown-cmark pulldown-cmark -"
     "/usr/bin/highlight highlight highlight"
     "/sbin/mkfs.ext4 e2fsprogs e2fsprogs"
     "/sbin/mkfs.xfs xfsprogs xfsprogs"

@@ -5,7 +5,7 @@
 #     SLUICE_ONLY=SluiceConcurrency Scripts/run-benchmarks.sh      # only the rows of this module: a minute to build
 #     SLUICE_ONLY=SluiceFiles Scripts/run-benchmarks.sh
 #     SLUICE_TRAITS=PostgreSQL Scripts/checks/postgres.sh Scripts/run-benchmarks.sh --filter postgres/
-#     Scripts/run-benchmarks.sh --install-peers                    # only installs the Python packages that the rows cache/ compare with
+#     Scripts/run-benchmarks.sh --install-peers                    # only installs the Python packages that some rows compare with
 #
 # The benchmarks are a separate package, built into the root's directory, so that Sluice and its dependencies are built once. The root is
 # built first, because the rows of `sluice get` run its program. Without --disable-build-manifest-caching, SwiftPM would reuse the build
@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [[ ${1:-} == --install-peers ]]; then
     # Needs python3 (Scripts/install-system-packages.sh) and the network.
-    peers=.build/benchmark-peers packages=(diskcache==5.6.3 hishel==2.0.0 httpx==0.28.1)
+    peers=.build/benchmark-peers packages=(diskcache==5.6.3 hishel==2.0.0 httpx==0.28.1 pyromark==0.10.3)
     [[ -f $peers/packages && $(<"$peers/packages") == "${packages[*]}" ]] && { echo "nothing is missing"; exit; }
     rm -rf "$peers"
     mkdir -p "$peers"

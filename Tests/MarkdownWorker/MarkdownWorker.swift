@@ -30,7 +30,7 @@ struct MarkdownWorker {
             let source = String(decoding: text, as: UTF8.self)
             let output =
                 switch header[0] & 192 {
-                case 0: HTMLRenderer().render(Document(source, options: options))
+                case 0: try html(source, options)
                 case 128: try measured(source, options)
                 default: try terminal(source, options, hyperlinks: header[0] & 128 != 0)
                 }
@@ -39,6 +39,15 @@ struct MarkdownWorker {
             answer.append(contentsOf: output.utf8)
             try FileHandle.standardOutput.write(contentsOf: answer)
         }
+    }
+
+    /// Both ways to the HTML must agree.
+    static func html(_ text: String, _ options: Document.Options) throws -> String {
+        let html = HTMLRenderer().render(markdown: text, options: options)
+        guard html == HTMLRenderer().render(Document(text, options: options)) else {
+            throw CocoaError(.coderInvalidValue)
+        }
+        return html
     }
 
     static func terminal(_ text: String, _ options: Document.Options, hyperlinks: Bool) throws -> String {

@@ -191,6 +191,9 @@ import Testing
                 StyledText(document(&values), style: .github), width: 100, engine: MonospacedEngine())
             _ = layout.rectangles(of: values.range())
         },
+        HostileCall("HTMLRenderer.render(markdown:options:highlighter:)") { values in
+            _ = HTMLRenderer(style: sheet(&values)).render(markdown: values.text())
+        },
         HostileCall("HTMLRenderer.renderPage(_:title:language:highlighter:)") { values in
             let renderer = HTMLRenderer(style: sheet(&values))
             _ = renderer.renderPage(document(&values), title: values.text(), language: values.text())

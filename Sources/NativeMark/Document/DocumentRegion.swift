@@ -47,16 +47,16 @@ final class DocumentRegion: @unchecked Sendable {
     /// `content` has the content of all leaf blocks, line by line, without the markers of their containers. `extra` has text that doesn't
     /// occur literally in the source, such as resolved entities; it is stored after the content. `memory` must have room for everything.
     init(
-        nodes: [NodeRecord], jumps: some Collection<SourceMap.Jump>, content: UnsafeBufferPointer<UInt8>,
-        extra: [UInt8], strings: [String], alignments: [Document.Alignment], source: UnsafeBufferPointer<UInt8>,
-        shared: Shared?, memory: RegionMemory
+        nodes: UnsafeBufferPointer<NodeRecord>, jumps: some Collection<SourceMap.Jump>,
+        content: UnsafeBufferPointer<UInt8>, extra: [UInt8], strings: [String], alignments: [Document.Alignment],
+        source: UnsafeBufferPointer<UInt8>, shared: Shared?, memory: RegionMemory
     ) {
         nodeCount = nodes.count
         jumpCount = jumps.count
         byteCount = content.count + extra.count
         let size = Self.size(nodes: nodes.count, jumps: jumps.count, bytes: byteCount)
         let raw = memory.take(size)
-        nodes.withUnsafeBytes { raw.copyMemory(from: $0) }
+        raw.copyMemory(from: UnsafeRawBufferPointer(nodes))
         var position = nodes.count * MemoryLayout<NodeRecord>.stride
         for jump in jumps {
             raw.storeBytes(of: jump, toByteOffset: position, as: SourceMap.Jump.self)
@@ -89,6 +89,17 @@ final class DocumentRegion: @unchecked Sendable {
     @inline(__always) func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         let start = Self.size(nodes: nodeCount, jumps: jumpCount, bytes: 0)
         return UnsafeRawBufferPointer(rebasing: base[start..<start + byteCount]).withMemoryRebound(to: UInt8.self, body)
+    }
+
+    /// Calls a function with what renderers read of the region.
+    @inline(__always) func withNodes<Result>(_ body: (RegionNodes) -> Result) -> Result {
+        let nodes = UnsafeRawBufferPointer(rebasing: base[..<Self.size(nodes: nodeCount, jumps: 0, bytes: 0)])
+        return nodes.withMemoryRebound(to: NodeRecord.self) { nodes in
+            // The extra bytes follow the content, so all offsets are within one buffer.
+            withBytes { content in
+                body(RegionNodes(nodes: nodes, content: content, extra: .init(start: nil, count: 0), strings: strings))
+            }
+        }
     }
 
     func kind(of id: Int) -> Document.Kind {
@@ -224,6 +235,35 @@ struct NodeRecord: Sendable {
         self.end = Int32(truncatingIfNeeded: end)
         self.value = Int32(value)
         self.extra = Int32(extra)
+    }
+}
+
+// MARK: - Views
+
+/// The nodes and texts of one region, in a document or still in the parser. Valid only as long as their memory.
+struct RegionNodes {
+    let nodes: UnsafeBufferPointer<NodeRecord>
+    let content: UnsafeBufferPointer<UInt8>
+    /// Text that doesn't occur literally in the source. Its offsets continue those of the content.
+    let extra: UnsafeBufferPointer<UInt8>
+    let strings: [String]
+
+    @inline(__always) subscript(id: Int32) -> NodeRecord {
+        let id = Int(id)
+        precondition(id >= 0 && id < nodes.count)
+        return nodes[id]
+    }
+
+    func string(_ index: Int32) -> String? { index < 0 ? nil : strings[Int(index)] }
+
+    /// Returns the bytes of a text or code node, and the number of bytes after them in the same buffer. The bytes are either in the content
+    /// or in the extra bytes.
+    @inline(__always) func bytes(of node: NodeRecord) -> (text: UnsafeBufferPointer<UInt8>, following: Int) {
+        let (buffer, first) =
+            Int(node.value) < content.count ? (content, Int(node.value)) : (extra, Int(node.value) - content.count)
+        let last = first + Int(node.extra)
+        precondition(first >= 0 && first <= last && last <= buffer.count)
+        return (UnsafeBufferPointer(rebasing: buffer[first..<last]), buffer.count - last)
     }
 }
 

@@ -95,30 +95,31 @@ struct UTF16Index: Sendable {
     private static func isASCII(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         let raw = UnsafeRawBufferPointer(source)
         var index = 0
-        var all: UInt64 = 0
-        while index + 8 <= raw.count {
-            all |= raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            index += 8
+        var all = ByteBlock(repeating: 0)
+        while index &+ 16 <= raw.count {
+            all |= raw.loadUnaligned(fromByteOffset: index, as: ByteBlock.self)
+            index &+= 16
         }
         var rest: UInt8 = 0
         while index < raw.count {
             rest |= raw[index]
-            index += 1
+            index &+= 1
         }
-        return all & UInt64(repeating: 0x80) == 0 && rest < 0x80
+        return (all .>= ByteBlock(repeating: 0x80)).highBits == (0, 0) && rest < 0x80
     }
 
     /// Counts UTF-16 code units: one for each byte that begins a scalar, and another for each that begins a four-byte scalar.
     private static func units(in source: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int {
         precondition(range.lowerBound >= 0 && range.upperBound <= source.count)
         let raw = UnsafeRawBufferPointer(source)
+        let ones: UInt64 = 0x0101_0101_0101_0101
         var units = 0
         var index = range.lowerBound
         while index &+ 8 <= range.upperBound {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             // The lowest bit is set for each byte of the form 10xxxxxx (continuations) or 1111xxxx (pairs).
-            let continuations = word >> 7 & ~(word >> 6) & UInt64(repeating: 0x01)
-            let pairs = word >> 7 & word >> 6 & word >> 5 & word >> 4 & UInt64(repeating: 0x01)
+            let continuations = word >> 7 & ~(word >> 6) & ones
+            let pairs = word >> 7 & word >> 6 & word >> 5 & word >> 4 & ones
             units &+= 8 &- continuations.nonzeroBitCount &+ pairs.nonzeroBitCount
             index &+= 8
         }

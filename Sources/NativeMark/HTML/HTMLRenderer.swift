@@ -29,7 +29,44 @@ public struct HTMLRenderer: Sendable, Hashable {
     /// A highlighter wraps the tokens of code blocks in elements such as `<span class="code-keyword">`. A style sheet styles them with
     /// ``StyleSheet/InlineSelector/token(_:)``.
     public func render(_ document: Document, highlighter: (any CodeHighlighter)? = nil) -> String {
-        let fragment = fragment(of: document, highlighter: highlighter)
+        styled(fragment(of: document, highlighter: highlighter))
+    }
+
+    /// Parses Markdown and returns it as an HTML fragment, without building a ``Document``.
+    ///
+    ///     HTMLRenderer().render(markdown: "Hello *world*")  // "<p>Hello <em>world</em></p>\n"
+    ///
+    /// The result is the same as that of `render(Document(markdown, options: options))`, but takes a fifth less time and a third less memory,
+    /// because each block is dropped as soon as its HTML is written. Blocks the calling thread for about 5 ms per megabyte.
+    /// A Markdown text of 715,827,882 bytes (`Int32.max / 3`) or more traps.
+    public func render(
+        markdown: String, options: Document.Options = .init(), highlighter: (any CodeHighlighter)? = nil
+    ) -> String {
+        var markdown = markdown
+        return styled(
+            markdown.withUTF8 { bytes in
+                var writer = writer(length: bytes.count, highlighter)
+                DocumentParser.write(bytes, options: options, to: &writer)
+                return writer.output.text
+            })
+    }
+
+    /// Parses Markdown in UTF-8 and passes the HTML to a function in pieces, so that no text of its length is in memory. Returns `false`,
+    /// without a call, if the bytes aren't UTF-8 or if there is a style sheet.
+    package func render(
+        markdown: UnsafeBufferPointer<UInt8>, options: Document.Options = .init(),
+        to sink: (UnsafeBufferPointer<UInt8>) -> Void
+    ) -> Bool {
+        guard style == nil, markdown.isUTF8 else { return false }
+        var writer = writer(length: min(markdown.count, HTMLOutput.pieceSize), nil)
+        DocumentParser.write(markdown, options: options, to: &writer) { output in
+            if output.count >= HTMLOutput.pieceSize { output.removeAll(keepingLast: 1, sink) }
+        }
+        writer.output.removeAll(keepingLast: 0, sink)
+        return true
+    }
+
+    private func styled(_ fragment: String) -> String {
         guard let style else { return fragment }
         return "<style>\n\(StyleSheetCSS.text(of: style))</style>\n<div class=\"nativemark\">\n\(fragment)</div>\n"
     }
@@ -68,18 +105,20 @@ public struct HTMLRenderer: Sendable, Hashable {
         """
 
     private func fragment(of document: Document, highlighter: (any CodeHighlighter)?) -> String {
-        var writer = HTMLWriter(
-            storage: document.storage, images: images, marksImages: style?.alignsImages == true,
-            highlighter: highlighter)
-        writer.write()
+        var writer = writer(length: document.storage.regions.extent.bytes, highlighter)
+        writer.write(document.storage)
         return writer.output.text
+    }
+
+    private func writer(length: Int, _ highlighter: (any CodeHighlighter)?) -> HTMLWriter {
+        HTMLWriter(
+            length: length, images: images, marksImages: style?.alignsImages == true, highlighter: highlighter)
     }
 }
 
 // MARK: - Elements
 
 struct HTMLWriter: ~Copyable {
-    private let document: DocumentStorage
     let images: Bool
     /// Whether images that are alone in their paragraph have a class, so that a style sheet can align them.
     let marksImages: Bool
@@ -92,41 +131,55 @@ struct HTMLWriter: ~Copyable {
     private var inFootnotes = false
     private var footnoteReferences: [Int32: Int] = [:]
 
-    init(
-        storage: DocumentStorage, images: Bool, marksImages: Bool = false, highlighter: (any CodeHighlighter)? = nil
-    ) {
-        document = storage
+    /// `length` is the number of bytes of the Markdown.
+    init(length: Int, images: Bool, marksImages: Bool = false, highlighter: (any CodeHighlighter)? = nil) {
         self.images = images
         self.marksImages = marksImages
         self.highlighter = highlighter
-        let count = storage.regions.extent.bytes
-        output = HTMLOutput(capacity: count + count / 4 + 64)
+        output = HTMLOutput(capacity: length + length / 4 + 64)
     }
 
-    mutating func write() {
-        for region in document.regions { write(0, of: region) }
+    mutating func write(_ document: DocumentStorage) {
+        for region in document.regions { region.withNodes { write(0, of: $0) } }
         for footnote in document.footnotes.map(document.index(of:)) {
-            write(Int(footnote.node), of: document.regions[footnote.region])
+            document.regions[footnote.region].withNodes { write(footnote.node, of: $0) }
         }
+        finish()
+    }
+
+    /// Ends the HTML after the last footnote.
+    mutating func finish() {
         if inFootnotes { write("</ol>\n</section>\n") }
     }
 
-    private mutating func write(_ first: Int, of region: DocumentRegion) {
-        var walk = TreeWalk(from: first)
-        while let step = walk.next(in: region) {
-            if imageDepth > 0 {
-                writeDescription(step.node, isEnter: step.isEnter, in: region)
-            } else if step.isEnter {
-                enter(step.node, in: region)
-            } else {
-                leave(step.node, in: region)
+    /// Writes a node and its descendants. Follows the links between the nodes without a stack, as ``TreeWalk`` does, but doesn't copy a node
+    /// for each step.
+    mutating func write(_ first: Int32, of region: RegionNodes) {
+        var index = first
+        while true {
+            let node = region[index]
+            if imageDepth > 0 { writeDescription(node, isEnter: true, in: region) } else { enter(node, in: region) }
+            if node.firstChild >= 0 {
+                index = node.firstChild
+                continue
             }
+            if !node.tag.isLeaf { finish(node, in: region) }
+            while index != first, region[index].next < 0 {
+                index = region[index].parent
+                finish(region[index], in: region)
+            }
+            guard index != first else { return }
+            index = region[index].next
         }
+    }
+
+    private mutating func finish(_ node: NodeRecord, in region: RegionNodes) {
+        if imageDepth > 0 { writeDescription(node, isEnter: false, in: region) } else { leave(node, in: region) }
     }
 
     // MARK: Nodes
 
-    private mutating func enter(_ node: NodeRecord, in region: DocumentRegion) {
+    private mutating func enter(_ node: NodeRecord, in region: RegionNodes) {
         switch node.tag {
         case .text:
             if language != nil, let highlighter, let language {
@@ -200,17 +253,17 @@ struct HTMLWriter: ~Copyable {
             if !inFootnotes { block("<section class=\"footnotes\">\n<ol>\n") }
             inFootnotes = true
             block("<li id=\"fn-")
-            write("\(node.extra)\">\n")
+            write(text: "\(node.extra)\">\n")
         case .footnoteReference:
             let count = footnoteReferences[node.extra, default: 0] + 1
             footnoteReferences[node.extra] = count
             let suffix = count == 1 ? "" : "-\(count)"
-            write("<sup class=\"footnote-ref\"><a href=\"#fn-\(node.extra)\" id=\"fnref-\(node.extra)\(suffix)\">")
-            write("\(node.extra)</a></sup>")
+            write(text: "<sup class=\"footnote-ref\"><a href=\"#fn-\(node.extra)\"")
+            write(text: " id=\"fnref-\(node.extra)\(suffix)\">\(node.extra)</a></sup>")
         }
     }
 
-    private mutating func leave(_ node: NodeRecord, in region: DocumentRegion) {
+    private mutating func leave(_ node: NodeRecord, in region: RegionNodes) {
         switch node.tag {
         case .paragraph: if !isTight(node, in: region) { write("</p>\n") }
         case .emphasis: write("</em>")
@@ -237,21 +290,21 @@ struct HTMLWriter: ~Copyable {
         }
     }
 
-    private mutating func enterList(_ node: NodeRecord, in region: DocumentRegion) {
+    private mutating func enterList(_ node: NodeRecord, in region: RegionNodes) {
         block(node.value >= 0 ? "<ol" : "<ul")
-        if node.value >= 0, node.value != 1 { write(" start=\"\(node.value)\"") }
+        if node.value >= 0, node.value != 1 { write(text: " start=\"\(node.value)\"") }
         var item = node.firstChild
         while item >= 0 {
-            if region[Int(item)].detail > 0 {
+            if region[item].detail > 0 {
                 write(" class=\"contains-task-list\"")
                 break
             }
-            item = region[Int(item)].next
+            item = region[item].next
         }
         write(">\n")
     }
 
-    private mutating func writeDescription(_ node: NodeRecord, isEnter: Bool, in region: DocumentRegion) {
+    private mutating func writeDescription(_ node: NodeRecord, isEnter: Bool, in region: RegionNodes) {
         switch node.tag {
         case .image:
             imageDepth += isEnter ? 1 : -1
@@ -265,7 +318,7 @@ struct HTMLWriter: ~Copyable {
         }
     }
 
-    private mutating func writeTitle(_ node: NodeRecord, in region: DocumentRegion) {
+    private mutating func writeTitle(_ node: NodeRecord, in region: RegionNodes) {
         guard let title = region.string(node.extra) else { return }
         write("\" title=\"")
         writeEscaped(title)
@@ -273,31 +326,32 @@ struct HTMLWriter: ~Copyable {
 
     // MARK: Neighbors
 
-    private func isTight(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        let parent = region[Int(node.parent)]
-        return parent.tag == .item && region[Int(parent.parent)].flag
+    private func isTight(_ node: NodeRecord, in region: RegionNodes) -> Bool {
+        let parent = region[node.parent]
+        return parent.tag == .item && region[parent.parent].flag
     }
 
     /// Whether there is nothing in the paragraph but the node, or a link around it.
-    private func isAlone(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+    private func isAlone(_ node: NodeRecord, in region: RegionNodes) -> Bool {
         guard node.previous < 0, node.next < 0, node.parent >= 0 else { return false }
-        let parent = region[Int(node.parent)]
+        let parent = region[node.parent]
         return parent.tag == .paragraph || parent.tag == .link && isAlone(parent, in: region)
     }
 
-    private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        region[Int(node.parent)].detail == 1
+    private func isInHeader(_ node: NodeRecord, in region: RegionNodes) -> Bool {
+        region[node.parent].detail == 1
     }
 
-    private func isFirstOfBody(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        node.previous >= 0 && region[Int(node.previous)].detail == 1
+    private func isFirstOfBody(_ node: NodeRecord, in region: RegionNodes) -> Bool {
+        node.previous >= 0 && region[node.previous].detail == 1
     }
 
     // MARK: Bytes
 
     @inline(__always) private mutating func write(_ text: StaticString) { output.append(text) }
 
-    private mutating func write(_ text: String) { output.append(text) }
+    // Not another `write`: a literal would be a String, and each append would unpack it.
+    private mutating func write(text: String) { output.append(text: text) }
 
     private mutating func block(_ text: StaticString) {
         if let last = output.last, last != 0x0A { output.append(0x0A) }
@@ -306,29 +360,25 @@ struct HTMLWriter: ~Copyable {
 
     /// Writes code and wraps each token in an element.
     private mutating func writeCode(
-        _ node: NodeRecord, in region: DocumentRegion, language: String, highlighter: any CodeHighlighter
+        _ node: NodeRecord, in region: RegionNodes, language: String, highlighter: any CodeHighlighter
     ) {
-        let first = Int(node.value)
-        let last = first + Int(node.extra)
-        region.withBytes { bytes in
-            let code = UnsafeBufferPointer(rebasing: bytes[first..<last])
-            var position = 0
-            for token in highlighter.tokens(in: String(decoding: code, as: UTF8.self), ofBlock: language) {
-                output.appendEscaped(UnsafeBufferPointer(rebasing: code[position..<token.range.lowerBound]))
-                write("<span class=\"code-")
-                write(token.kind.rawValue)
-                write("\">")
-                output.appendEscaped(UnsafeBufferPointer(rebasing: code[token.range]))
-                write("</span>")
-                position = token.range.upperBound
-            }
-            output.appendEscaped(UnsafeBufferPointer(rebasing: code[position...]))
+        let code = region.bytes(of: node).text
+        var position = 0
+        for token in highlighter.tokens(in: String(decoding: code, as: UTF8.self), ofBlock: language) {
+            output.appendEscaped(UnsafeBufferPointer(rebasing: code[position..<token.range.lowerBound]))
+            write("<span class=\"code-")
+            write(text: token.kind.rawValue)
+            write("\">")
+            output.appendEscaped(UnsafeBufferPointer(rebasing: code[token.range]))
+            write("</span>")
+            position = token.range.upperBound
         }
+        output.appendEscaped(UnsafeBufferPointer(rebasing: code[position...]))
     }
 
-    private mutating func writeEscaped(_ node: NodeRecord, in region: DocumentRegion) {
-        let first = Int(node.value)
-        region.withBytes { output.appendEscaped(UnsafeBufferPointer(rebasing: $0[first..<first + Int(node.extra)])) }
+    @inline(__always) private mutating func writeEscaped(_ node: NodeRecord, in region: RegionNodes) {
+        let (bytes, following) = region.bytes(of: node)
+        output.appendEscaped(bytes, following: following)
     }
 
     private mutating func writeEscaped(_ text: String) { output.appendEscaped(text) }
@@ -359,7 +409,24 @@ struct HTMLOutput: ~Copyable {
 
     var last: UInt8? { count > 0 ? start[count - 1] : nil }
 
-    var text: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
+    var text: String {
+        let bytes = UnsafeBufferPointer(start: start, count: count)
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            // All parts of the output come from strings, so it is valid. Checking it takes as long as parsing if it isn't all ASCII.
+            return unsafe String(copying: UTF8Span(unchecked: Span(_unsafeElements: bytes)))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static let pieceSize = 1 << 20
+
+    /// Passes the bytes to a function and removes them, except the last ones. What comes after a block depends on the last byte.
+    mutating func removeAll(keepingLast kept: Int, _ sink: (UnsafeBufferPointer<UInt8>) -> Void) {
+        guard count > kept else { return }
+        sink(UnsafeBufferPointer(start: start, count: count - kept))
+        start.update(from: start + count - kept, count: kept)
+        count = kept
+    }
 
     @inline(__always) private mutating func reserve(_ added: Int) {
         if count &+ added > room { grow(by: added) }
@@ -385,7 +452,7 @@ struct HTMLOutput: ~Copyable {
         count &+= text.utf8CodeUnitCount
     }
 
-    mutating func append(_ text: String) {
+    mutating func append(text: String) {
         var text = text
         text.withUTF8 { bytes in
             guard let first = bytes.baseAddress else { return }
@@ -400,31 +467,41 @@ struct HTMLOutput: ~Copyable {
         text.withUTF8 { appendEscaped($0) }
     }
 
-    /// Appends text with entities for `&`, `<`, `>` and `"`. Whole words are copied before their bytes are examined, which is safe because
-    /// the buffer always has room for the rest of the text.
-    mutating func appendEscaped(_ bytes: UnsafeBufferPointer<UInt8>) {
-        let raw = UnsafeRawBufferPointer(bytes)
+    /// Appends text with entities for `&`, `<`, `>` and `"`.
+    ///
+    /// Whole blocks are copied before their bytes are examined, which is safe because the buffer has room for the rest of the text and a
+    /// block. `following` is the number of bytes after the text that may be read, too: most texts are short, and with these bytes they take
+    /// one block instead of a loop over single bytes.
+    mutating func appendEscaped(_ bytes: UnsafeBufferPointer<UInt8>, following: Int = 0) {
+        guard let base = bytes.baseAddress else { return }
+        let raw = UnsafeRawPointer(base)
+        let lastBlock = bytes.count &+ following &- 16
         var index = 0
-        reserve(bytes.count)
-        while index &+ 8 <= bytes.count {
-            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            UnsafeMutableRawPointer(start + count).storeBytes(of: word, as: UInt64.self)
+        reserve(bytes.count &+ 16)
+        while index < bytes.count, index <= lastBlock {
+            let block = raw.loadUnaligned(fromByteOffset: index, as: ByteBlock.self)
+            UnsafeMutableRawPointer(start + count).storeBytes(of: block, as: ByteBlock.self)
             // & and " differ in one bit, as do < and >.
-            let value = UInt64(littleEndian: word)
             let special =
-                (value | UInt64(repeating: 0x04)).matches(of: 0x26)
-                | (value | UInt64(repeating: 0x02)).matches(of: 0x3E)
-            guard special != 0 else {
-                index &+= 8
-                count &+= 8
+                (((block | ByteBlock(repeating: 0x04)) .== ByteBlock(repeating: 0x26))
+                .| ((block | ByteBlock(repeating: 0x02)) .== ByteBlock(repeating: 0x3E))).highBits
+            let rest = bytes.count &- index
+            guard special.low | special.high != 0 else {
+                index &+= 16
+                count &+= min(16, rest)
                 continue
             }
-            let length = special.trailingZeroBitCount / 8
+            let length =
+                (special.low != 0 ? special.low.trailingZeroBitCount : 64 &+ special.high.trailingZeroBitCount) / 8
+            guard length < rest else {
+                count &+= rest
+                return
+            }
             index &+= length
             count &+= length
             appendEscaped(bytes[index])
             index &+= 1
-            reserve(bytes.count &- index)
+            reserve(bytes.count &- index &+ 16)
         }
         while index < bytes.count {
             appendEscaped(bytes[index])

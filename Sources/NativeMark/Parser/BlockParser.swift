@@ -18,6 +18,8 @@ struct BlockParser {
     var lineNumber = 0
     private var lineStart = 0
     var lineEnd = 0
+    /// Whether the line contains a zero byte, which becomes U+FFFD.
+    private var hasZero = false
     var offset = 0
     var column = 0
     /// The number of columns of the tab at `offset` that have already been read.
@@ -94,7 +96,8 @@ struct BlockParser {
     {
         var position = start == 0 ? byteOrderMarkLength : start
         while position < count, goesOn(&self) {
-            let end = source.firstLineEnd(in: position..<count)
+            hasZero = false
+            let end = source.firstLineEnd(in: position..<count, hasZero: &hasZero)
             lineStart = position
             lineEnd = end
             position = end + 1
@@ -273,8 +276,8 @@ struct BlockParser {
         var start = start
         while true {
             builder.map.append(content: builder.content.count, source: start)
-            let zero = source.firstZero(in: start..<lineEnd)
-            builder.content.append(contentsOf: source[start..<zero])
+            let zero = hasZero ? source.first(0, in: start..<lineEnd) : lineEnd
+            builder.content.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<zero]))
             guard zero < lineEnd else { break }
             builder.map.append(content: builder.content.count, source: zero)
             builder.content.append(contentsOf: [0xEF, 0xBF, 0xBD])

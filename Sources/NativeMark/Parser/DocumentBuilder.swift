@@ -1,5 +1,4 @@
-/// The nodes under construction. In the parser's first phase, these are the nodes of the whole document, and in its second phase the nodes
-/// of one region.
+/// The nodes of the whole document during the parser's first phase.
 struct DocumentBuilder {
     var nodes: [NodeRecord] = []
     var content: [UInt8] = []
@@ -35,8 +34,6 @@ struct DocumentBuilder {
         var leaves: Range<Int>
     }
 
-    init() {}
-
     init(length: Int) {
         nodes.reserveCapacity(16 + length / 64)
         content.reserveCapacity(length + 16)
@@ -48,77 +45,121 @@ struct DocumentBuilder {
         return Int32(strings.count - 1)
     }
 
-    // MARK: Links between nodes
-
-    @inline(__always)
-    mutating func append(_ record: NodeRecord, to parent: Int32) -> Int32 {
-        let index = Int32(truncatingIfNeeded: nodes.count)
-        var record = record
-        record.parent = parent
-        let last = nodes[Int(parent)].lastChild
-        record.previous = last
-        nodes[Int(parent)].lastChild = index
-        if last >= 0 { nodes[Int(last)].next = index } else { nodes[Int(parent)].firstChild = index }
-        nodes.append(record)
-        return index
-    }
-
-    mutating func insert(_ record: NodeRecord, after sibling: Int32) -> Int32 {
-        let index = Int32(truncatingIfNeeded: nodes.count)
-        var record = record
-        let parent = nodes[Int(sibling)].parent
-        let next = nodes[Int(sibling)].next
-        record.parent = parent
-        record.previous = sibling
-        record.next = next
-        nodes[Int(sibling)].next = index
-        if next >= 0 { nodes[Int(next)].previous = index } else { nodes[Int(parent)].lastChild = index }
-        nodes.append(record)
-        return index
-    }
-
-    mutating func detach(_ index: Int32) {
-        let record = nodes[Int(index)]
-        if record.previous >= 0 {
-            nodes[Int(record.previous)].next = record.next
-        } else if record.parent >= 0 {
-            nodes[Int(record.parent)].firstChild = record.next
-        }
-        if record.next >= 0 {
-            nodes[Int(record.next)].previous = record.previous
-        } else if record.parent >= 0 {
-            nodes[Int(record.parent)].lastChild = record.previous
-        }
-        nodes[Int(index)].parent = -1
-        nodes[Int(index)].next = -1
-        nodes[Int(index)].previous = -1
-    }
-
     /// Removes the node that was appended last: a paragraph that became a table's header. The table's nodes then have the same numbers with
     /// and without a paragraph before the header.
     mutating func removeLast(_ index: Int32) {
         detach(index)
         nodes.removeLast()
     }
+}
+
+extension DocumentBuilder: NodeTable {
+    var nodeCount: Int { nodes.count }
+
+    subscript(index: Int32) -> NodeRecord {
+        @inline(__always) get { nodes[Int(index)] }
+        @inline(__always) _modify { yield &nodes[Int(index)] }
+    }
+
+    @inline(__always) mutating func appendNode(_ record: NodeRecord) { nodes.append(record) }
+}
+
+/// The nodes of one region while its leaves are parsed.
+struct RegionBuilder: ~Copyable {
+    var nodes = GrowingBuffer<NodeRecord>()
+    var strings: [String] = []
+    var steps = 0
+
+    mutating func add(_ string: String) -> Int32 {
+        strings.append(string)
+        return Int32(strings.count - 1)
+    }
+}
+
+extension RegionBuilder: NodeTable {
+    var nodeCount: Int { nodes.count }
+
+    subscript(index: Int32) -> NodeRecord {
+        @inline(__always) get { nodes[Int(index)] }
+        @inline(__always) _modify { yield &nodes[Int(index)] }
+    }
+
+    @inline(__always) mutating func appendNode(_ record: NodeRecord) { nodes.append(record) }
+}
+
+// MARK: - Links between nodes
+
+/// Nodes that refer to each other by index.
+protocol NodeTable: ~Copyable {
+    var nodeCount: Int { get }
+    var steps: Int { get set }
+    subscript(index: Int32) -> NodeRecord { get set }
+    mutating func appendNode(_ record: NodeRecord)
+}
+
+extension NodeTable where Self: ~Copyable {
+    @inline(__always)
+    mutating func append(_ record: NodeRecord, to parent: Int32) -> Int32 {
+        let index = Int32(truncatingIfNeeded: nodeCount)
+        var record = record
+        record.parent = parent
+        let last = self[parent].lastChild
+        record.previous = last
+        self[parent].lastChild = index
+        if last >= 0 { self[last].next = index } else { self[parent].firstChild = index }
+        appendNode(record)
+        return index
+    }
+
+    mutating func insert(_ record: NodeRecord, after sibling: Int32) -> Int32 {
+        let index = Int32(truncatingIfNeeded: nodeCount)
+        var record = record
+        let parent = self[sibling].parent
+        let next = self[sibling].next
+        record.parent = parent
+        record.previous = sibling
+        record.next = next
+        self[sibling].next = index
+        if next >= 0 { self[next].previous = index } else { self[parent].lastChild = index }
+        appendNode(record)
+        return index
+    }
+
+    mutating func detach(_ index: Int32) {
+        let record = self[index]
+        if record.previous >= 0 {
+            self[record.previous].next = record.next
+        } else if record.parent >= 0 {
+            self[record.parent].firstChild = record.next
+        }
+        if record.next >= 0 {
+            self[record.next].previous = record.previous
+        } else if record.parent >= 0 {
+            self[record.parent].lastChild = record.previous
+        }
+        self[index].parent = -1
+        self[index].next = -1
+        self[index].previous = -1
+    }
 
     /// Moves the siblings from `first` through `last` into a parent that has no children. Afterward, a node is no longer a sibling at the
     /// outer level, so it moves once per level and the total time is linear.
     mutating func move(from first: Int32, through last: Int32, into parent: Int32) {
         guard first >= 0, last >= 0 else { return }
-        let before = nodes[Int(first)].previous
-        let after = nodes[Int(last)].next
-        let old = nodes[Int(first)].parent
-        if before >= 0 { nodes[Int(before)].next = after } else { nodes[Int(old)].firstChild = after }
-        if after >= 0 { nodes[Int(after)].previous = before } else { nodes[Int(old)].lastChild = before }
-        nodes[Int(first)].previous = -1
-        nodes[Int(last)].next = -1
-        nodes[Int(parent)].firstChild = first
-        nodes[Int(parent)].lastChild = last
+        let before = self[first].previous
+        let after = self[last].next
+        let old = self[first].parent
+        if before >= 0 { self[before].next = after } else { self[old].firstChild = after }
+        if after >= 0 { self[after].previous = before } else { self[old].lastChild = before }
+        self[first].previous = -1
+        self[last].next = -1
+        self[parent].firstChild = first
+        self[parent].lastChild = last
         var index = first
         while index >= 0 {
             steps &+= 1
-            nodes[Int(index)].parent = parent
-            index = nodes[Int(index)].next
+            self[index].parent = parent
+            index = self[index].next
         }
     }
 }

@@ -28,6 +28,18 @@ enum DocumentParser {
             count < Int(Int32.max) / 3, "A document must have at most 715,827,881 bytes; it has \(count).")
     }
 
+    /// Parses Markdown and writes it as HTML, region by region, without keeping the nodes. The bytes must be valid UTF-8. `body` is called
+    /// after each region.
+    static func write(
+        _ markdown: UnsafeBufferPointer<UInt8>, options: Document.Options, to writer: inout HTMLWriter,
+        _ body: (inout HTMLOutput) -> Void = { _ in }
+    ) {
+        checkLength(markdown.count)
+        var blocks = BlockParser(source: markdown, options: options)
+        blocks.parse()
+        InlinePhase.write(blocks.builder, source: markdown, options: options, to: &writer, body)
+    }
+
     /// Parses a part of a longer text. Also returns the number of bytes that references may still add; see ``DocumentStream``.
     static func parse(
         part source: String, options: Document.Options, context: DocumentContext
@@ -98,15 +110,20 @@ struct DocumentContext: Sendable {
 
 // MARK: - The second phase
 
+/// A region whose footnotes aren't parsed yet. A class, because a dictionary can't contain values that can't be copied.
+private final class WaitingRegion {
+    var region = InlineParser.Region()
+}
+
 /// The second phase of the parser. Parses the content of paragraphs, headings and cells region by region, and puts the footnotes in order.
-struct InlinePhase {
+struct InlinePhase: ~Copyable {
     private let blocks: DocumentBuilder
     /// The text that the marks of the regions refer to.
     private let source: UnsafeBufferPointer<UInt8>
     private var parser: InlineParser
     /// The regions so far. A region that defines footnotes is `nil` until its footnotes are parsed.
     private var regions: [DocumentRegion?] = []
-    private var waiting: [Int: InlineParser.Region] = [:]
+    private var waiting: [Int: WaitingRegion] = [:]
     /// The memory for the next regions.
     private var memory = RegionMemory(size: 0)
     /// The source bytes of the finished regions, and the bytes of memory that these regions take.
@@ -135,11 +152,37 @@ struct InlinePhase {
             parser: InlineParser(
                 options: options, length: length, definitions: blocks.references, footnotes: blocks.footnotes,
                 context: context))
-        defer { phase.parser.deallocate() }
         return blocks.content.withUnsafeBufferPointer { phase.run(content: $0) }
     }
 
-    private init(blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, parser: InlineParser) {
+    /// Parses the leaves that the first phase found, and writes each region as soon as it is complete.
+    static func write(
+        _ blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, options: Document.Options,
+        to writer: inout HTMLWriter, _ body: (inout HTMLOutput) -> Void
+    ) {
+        var phase = InlinePhase(
+            blocks: blocks, source: source,
+            parser: InlineParser(
+                options: options, length: source.count, definitions: blocks.references, footnotes: blocks.footnotes,
+                context: nil))
+        blocks.content.withUnsafeBufferPointer { content in
+            for index in 0..<blocks.marks.count - 1 {
+                phase.begin(index, content: content)
+                phase.parseBody(of: index, isWanted: true)
+                phase.parser.withNodes { writer.write(0, of: $0) }
+                body(&writer.output)
+                if phase.definesFootnotes(index) {
+                    phase.putAside(index)
+                } else {
+                    phase.parser.endRegion()
+                }
+            }
+            _ = phase.parseFootnotes { parser, node in parser.withNodes { writer.write(node, of: $0) } }
+        }
+        writer.finish()
+    }
+
+    private init(blocks: DocumentBuilder, source: UnsafeBufferPointer<UInt8>, parser: consuming InlineParser) {
         self.blocks = blocks
         self.source = source
         self.parser = parser
@@ -154,18 +197,33 @@ struct InlinePhase {
         for index in 0..<blocks.marks.count - 1 {
             begin(index, content: content)
             parseBody(of: index, isWanted: isBodyWanted)
-            if areFootnotesWanted, blocks.marks[index].footnotes < blocks.marks[index + 1].footnotes {
+            if areFootnotesWanted, definesFootnotes(index) {
                 regions.append(nil)
-                waiting[index] = parser.exchangeRegion(for: .init())
+                putAside(index)
             } else {
                 regions.append(finish(index))
             }
         }
         for label in parser.context?.footnotesInOrder ?? [] { _ = parser.footnote(label) }
         let footnotes = areFootnotesWanted ? parseFootnotes() : []
+        for (index, other) in waiting {
+            parser.exchangeRegion(with: &other.region)
+            regions[index] = finish(index)
+        }
         return Result(
             regions: regions.map { $0! }, footnotes: footnotes, uses: parser.uses, expansionLeft: parser.expansionLeft,
             isLimited: parser.isLimited, context: parser.resultingContext, steps: blocks.steps + parser.steps)
+    }
+
+    /// Keeps the current region until its footnotes are parsed.
+    private mutating func putAside(_ index: Int) {
+        let other = WaitingRegion()
+        parser.exchangeRegion(with: &other.region)
+        waiting[index] = other
+    }
+
+    private func definesFootnotes(_ index: Int) -> Bool {
+        blocks.marks[index].footnotes < blocks.marks[index + 1].footnotes
     }
 
     private mutating func parseBody(of index: Int, isWanted: Bool) {
@@ -185,21 +243,22 @@ struct InlinePhase {
         }
     }
 
-    private mutating func parseFootnotes() -> [DocumentStorage.Footnote] {
+    /// Parses the footnotes that have references. Calls a function with each of them, in the order of their numbers.
+    private mutating func parseFootnotes(
+        _ body: (borrowing InlineParser, _ node: Int32) -> Void = { _, _ in }
+    ) -> [DocumentStorage.Footnote] {
         var result: [DocumentStorage.Footnote] = []
         while result.count < parser.usedFootnotes.count {
             let footnote = parser.usedFootnotes[result.count]
-            let other = parser.exchangeRegion(for: waiting.removeValue(forKey: footnote.region)!)
+            let other = waiting[footnote.region]!
+            parser.exchangeRegion(with: &other.region)
             parse(leaves: footnote.leaves, of: footnote.region)
             let node = local(footnote.node, in: footnote.region)
             parser.builder.nodes[Int(node)].parent = 0
             parser.builder.nodes[Int(node)].extra = Int32(result.count + 1)
             result.append(.init(region: footnote.region, node: node))
-            waiting[footnote.region] = parser.exchangeRegion(for: other)
-        }
-        for (index, region) in waiting {
-            _ = parser.exchangeRegion(for: region)
-            regions[index] = finish(index)
+            body(parser, node)
+            parser.exchangeRegion(with: &other.region)
         }
         return result
     }
@@ -258,28 +317,29 @@ struct InlinePhase {
 
     private mutating func finish(_ index: Int) -> DocumentRegion {
         let (first, last) = (blocks.marks[index], blocks.marks[index + 1])
-        let region = parser.region
         var shared: DocumentRegion.Shared?
         if first.definitions < last.definitions || first.footnotes < last.footnotes || first.cells < last.cells
-            || region.expansion > 0 || !region.footnotes.isEmpty
+            || parser.region.expansion > 0 || !parser.region.footnotes.isEmpty
         {
             shared = .init(
                 definitions: Array(blocks.definitions[first.definitions..<last.definitions]),
-                definesFootnotes: first.footnotes < last.footnotes, footnotes: region.footnotes,
-                expansion: region.expansion, autocompletedCells: last.cells - first.cells)
+                definesFootnotes: first.footnotes < last.footnotes, footnotes: parser.region.footnotes,
+                expansion: parser.region.expansion, autocompletedCells: last.cells - first.cells)
         }
         let length = last.source - first.source
         let size = DocumentRegion.size(
             nodes: parser.builder.nodes.count, jumps: last.jumps - first.jumps,
             bytes: parser.bytes.count + parser.extra.count)
-        let result = DocumentRegion(
-            nodes: parser.builder.nodes,
-            jumps: blocks.map.jumps[first.jumps..<last.jumps].lazy.map { $0.moved(by: first) },
-            content: parser.bytes, extra: parser.extra, strings: strings(),
-            alignments: first.alignments < last.alignments
-                ? Array(blocks.alignments[first.alignments..<last.alignments]) : [],
-            source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared,
-            memory: memory(for: size, length: length))
+        let memory = memory(for: size, length: length)
+        let result = parser.builder.nodes.withUnsafeBufferPointer { nodes in
+            DocumentRegion(
+                nodes: nodes, jumps: blocks.map.jumps[first.jumps..<last.jumps].lazy.map { $0.moved(by: first) },
+                content: parser.bytes, extra: parser.extra, strings: strings(),
+                alignments: first.alignments < last.alignments
+                    ? Array(blocks.alignments[first.alignments..<last.alignments]) : [],
+                source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared,
+                memory: memory)
+        }
         parser.endRegion()
         return result
     }

@@ -19,7 +19,7 @@ extension InlineParser {
         }
         flushText()
         let node = appendText(position..<end)
-        needsMerging = true
+        looseTexts += 1
         push(node, character, canOpen: canOpen, canClose: canClose, length: end - position)
         position = end
         textStart = end
@@ -42,13 +42,29 @@ extension InlineParser {
     }
 
     private func flanking(of run: Range<Int>) -> Flanking {
+        // Most neighbors are ASCII characters, which don't have to be decoded.
+        let byteBefore = run.lowerBound > start ? bytes[run.lowerBound - 1] : 0x0A
+        let byteAfter = run.upperBound < limit ? bytes[run.upperBound] : 0x0A
+        if byteBefore | byteAfter < 0x80 {
+            return flanking(
+                afterSpace: byteBefore.isMarkdownSpace, beforeSpace: byteAfter.isMarkdownSpace,
+                afterPunctuation: byteBefore.isPunctuation, beforePunctuation: byteAfter.isPunctuation)
+        }
         let before: Unicode.Scalar = run.lowerBound > start ? scalar(before: run.lowerBound) : "\n"
         let after: Unicode.Scalar = run.upperBound < limit ? scalar(at: run.upperBound) : "\n"
         let afterSpace = before.isMarkdownSpace
         let beforeSpace = after.isMarkdownSpace
         let afterPunctuation = !afterSpace && before.isMarkdownPunctuation
         let beforePunctuation = !beforeSpace && after.isMarkdownPunctuation
-        return Flanking(
+        return flanking(
+            afterSpace: afterSpace, beforeSpace: beforeSpace, afterPunctuation: afterPunctuation,
+            beforePunctuation: beforePunctuation)
+    }
+
+    @inline(__always) private func flanking(
+        afterSpace: Bool, beforeSpace: Bool, afterPunctuation: Bool, beforePunctuation: Bool
+    ) -> Flanking {
+        Flanking(
             left: !beforeSpace && (!beforePunctuation || afterSpace || afterPunctuation),
             right: !afterSpace && (!afterPunctuation || beforeSpace || beforePunctuation),
             isAfterPunctuation: afterPunctuation, isBeforePunctuation: beforePunctuation)
@@ -105,7 +121,7 @@ extension InlineParser {
     }
 
     mutating func forgetDelimiters(from count: Int) {
-        delimiters.removeSubrange(count...)
+        delimiters.removeAll(from: count)
         if count > 0 { delimiters[count - 1].next = -1 }
     }
 
@@ -144,6 +160,7 @@ extension InlineParser {
         let tag: NodeTag = character == 0x7E ? .strikethrough : used == 2 ? .strong : .emphasis
         let first = builder.nodes[openerNode].next
         let last = builder.nodes[closerNode].previous
+        nestingNodes += 1
         let record = NodeRecord(
             tag, start: Int(builder.nodes[openerNode].end), end: Int(builder.nodes[closerNode].start))
         let node = builder.insert(record, after: Int32(openerNode))
@@ -152,11 +169,13 @@ extension InlineParser {
         cut(from: opener, to: closer)
         if delimiters[opener].left == 0 {
             builder.detach(Int32(openerNode))
+            looseTexts -= 1
             remove(opener)
         }
         guard delimiters[closer].left == 0 else { return closer }
         let next = delimiters[closer].next
         builder.detach(Int32(closerNode))
+        looseTexts -= 1
         remove(closer)
         return next
     }

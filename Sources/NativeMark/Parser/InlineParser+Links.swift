@@ -3,7 +3,7 @@ extension InlineParser {
     mutating func pushBracket(isImage: Bool, from first: Int) {
         flushText(to: first)
         let node = appendText(first..<position + 1)
-        needsMerging = true
+        looseTexts += 1
         if !brackets.isEmpty { brackets[brackets.count - 1].hasBracketAfter = true }
         brackets.append(
             Bracket(node: node, position: position, isImage: isImage, delimiterCount: delimiters.count))
@@ -47,6 +47,8 @@ extension InlineParser {
         if first >= 0 { builder.move(from: first, through: last, into: node) }
         processDelimiters(above: opener.delimiterCount)
         builder.detach(opener.node)
+        looseTexts -= 1
+        nestingNodes += 1
         if !opener.isImage {
             linkFloor = brackets.count
             openLinkCount = 0

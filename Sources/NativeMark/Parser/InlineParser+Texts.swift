@@ -2,7 +2,7 @@
 extension InlineParser {
     /// The maximum depth of emphasis, links and images. Deeper nodes are replaced by their children, because recursive code needs stack
     /// space in proportion to the depth of the tree.
-    private static var maximalDepth: Int { 100 }
+    static var maximalDepth: Int { 100 }
 
     mutating func finishTexts() {
         var index = builder.nodes[Int(leaf)].firstChild

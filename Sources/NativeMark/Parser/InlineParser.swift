@@ -2,8 +2,8 @@
 ///
 /// The parser scans for bytes that may be markup. The text between them becomes text nodes, which refer to the content. Delimiters and
 /// brackets are text nodes too, until they are resolved (see the appendix of the CommonMark specification).
-struct InlineParser {
-    var builder = DocumentBuilder()
+struct InlineParser: ~Copyable {
+    var builder = RegionBuilder()
     let options: Document.Options
     var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     /// Text that doesn't occur literally in the content.
@@ -17,8 +17,8 @@ struct InlineParser {
     var limit = 0
     var position = 0
     var textStart = 0
-    var delimiters: [Delimiter] = []
-    var brackets: [Bracket] = []
+    var delimiters = GrowingBuffer<Delimiter>()
+    var brackets = GrowingBuffer<Bracket>()
     /// Brackets below this index can't open a link, because links can't be nested.
     var linkFloor = 0
     /// The number of brackets at or above `linkFloor` that may open a link.
@@ -28,7 +28,10 @@ struct InlineParser {
     /// The position of the last run of backticks of each length. Complete if `hasAllBackticks` is set.
     private var backticks: [Int: Int] = [:]
     private var hasAllBackticks = false
-    /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
+    /// The number of delimiters and brackets that are still texts, and the number of nodes that they have become.
+    var looseTexts = 0
+    var nestingNodes = 0
+    /// Whether the leaf may have adjacent texts for other reasons, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
     /// The parts of the text that is being merged, if it may have addresses.
@@ -104,7 +107,7 @@ struct InlineParser {
         if options.smartPunctuation { for byte in "'\".-".utf8 { special[Int(byte)] = true } }
     }
 
-    func deallocate() { special.deallocate() }
+    deinit { special.deallocate() }
 
     /// The largest content of a region that is parsed for markup. Each byte of it may add three bytes of extra text (a quotation mark) and
     /// three more when texts are merged, and the positions of all of them must fit in 32 bits.
@@ -116,8 +119,8 @@ struct InlineParser {
         limit = start + Int(builder.nodes[Int(index)].extra)
         position = start
         textStart = start
-        delimiters.removeAll(keepingCapacity: true)
-        brackets.removeAll(keepingCapacity: true)
+        delimiters.removeAll()
+        brackets.removeAll()
         linkFloor = 0
         openLinkCount = 0
         host = Host(start: 0, end: 0)
@@ -125,6 +128,8 @@ struct InlineParser {
             backticks.removeAll(keepingCapacity: true)
             hasAllBackticks = false
         }
+        looseTexts = 0
+        nestingNodes = 0
         needsMerging = false
         needsAddresses = false
 
@@ -140,7 +145,8 @@ struct InlineParser {
         }
         flushText()
         processDelimiters(above: 0)
-        if needsMerging || needsAddresses { finishTexts() }
+        // If all delimiters and brackets have become nodes, no texts are adjacent; and few nodes aren't nested too deeply.
+        if looseTexts > 0 || nestingNodes > Self.maximalDepth || needsMerging || needsAddresses { finishTexts() }
     }
 
     /// Parses a leaf without markup other than line breaks.
@@ -279,11 +285,9 @@ struct InlineParser {
     private mutating func closingBackticks(_ length: Int, from start: Int) -> Int? {
         if hasAllBackticks, backticks[length, default: -1] < start { return nil }
         var index = start
-        while index < limit {
-            guard bytes[index] == 0x60 else {
-                index &+= 1
-                continue
-            }
+        while true {
+            index = bytes.first(0x60, in: index..<limit)
+            guard index < limit else { break }
             let run = index
             while index < limit, bytes[index] == 0x60 { index += 1 }
             if index - run == length {
@@ -305,7 +309,7 @@ struct InlineParser {
             range = range.lowerBound + 1..<range.upperBound - 1
         }
         var value = range.lowerBound
-        if range.contains(where: { bytes[$0] == 0x0A }) {
+        if bytes.first(0x0A, in: range) < range.upperBound {
             value = bytes.count + extra.count
             for index in range { extra.append(bytes[index] == 0x0A ? 0x20 : bytes[index]) }
         }
@@ -383,8 +387,8 @@ extension InlineParser {
     // MARK: Regions
 
     /// The data of the region that is being parsed.
-    struct Region {
-        var builder = DocumentBuilder()
+    struct Region: ~Copyable {
+        var builder = RegionBuilder()
         var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         var extra: [UInt8] = []
         /// The references and footnotes whose strings the region has.
@@ -396,23 +400,34 @@ extension InlineParser {
         var expansion = 0
     }
 
-    /// Switches to another region and returns the previous one.
-    mutating func exchangeRegion(for other: consuming Region) -> Region {
-        var result = region
-        (result.builder, result.bytes, result.extra) = (builder, bytes, extra)
+    /// Switches to another region, which becomes the previous one.
+    mutating func exchangeRegion(with other: inout Region) {
         steps &+= builder.steps
-        result.builder.steps = 0
-        (builder, bytes, extra) = (other.builder, other.bytes, other.extra)
-        (other.builder, other.extra) = (DocumentBuilder(), [])
-        region = other
-        return result
+        builder.steps = 0
+        swap(&region, &other)
+        // The region's most used parts are in the parser itself.
+        swap(&builder, &region.builder)
+        swap(&bytes, &region.bytes)
+        swap(&extra, &region.extra)
+        swap(&other.builder, &region.builder)
+        swap(&other.bytes, &region.bytes)
+        swap(&other.extra, &region.extra)
+    }
+
+    /// Calls a function with the nodes of the current region.
+    func withNodes(_ body: (RegionNodes) -> Void) {
+        builder.nodes.withUnsafeBufferPointer { nodes in
+            extra.withUnsafeBufferPointer {
+                body(RegionNodes(nodes: nodes, content: bytes, extra: $0, strings: builder.strings))
+            }
+        }
     }
 
     /// Clears the current region. The next region reuses its memory.
     mutating func endRegion() {
         steps &+= builder.steps
         builder.steps = 0
-        builder.nodes.removeAll(keepingCapacity: true)
+        builder.nodes.removeAll()
         builder.strings.removeAll(keepingCapacity: true)
         extra.removeAll(keepingCapacity: true)
         // Clearing a dictionary takes time linear in its capacity, so a large dictionary isn't kept for many small regions.

@@ -159,11 +159,13 @@ extension Document.Kind {
 
 @Suite struct `Lists of regions` {
     private func region(_ length: Int) -> DocumentRegion {
-        Array(repeating: UInt8(ascii: "a"), count: length).withUnsafeBufferPointer {
-            DocumentRegion(
-                nodes: Array(repeating: NodeRecord(.document, start: 0, end: 0), count: 1 + length % 3),
-                jumps: [], content: .init(start: nil, count: 0), extra: [], strings: [], alignments: [], source: $0,
-                shared: nil, memory: RegionMemory(size: 200))
+        let nodes = Array(repeating: NodeRecord(.document, start: 0, end: 0), count: 1 + length % 3)
+        return nodes.withUnsafeBufferPointer { nodes in
+            Array(repeating: UInt8(ascii: "a"), count: length).withUnsafeBufferPointer {
+                DocumentRegion(
+                    nodes: nodes, jumps: [], content: .init(start: nil, count: 0), extra: [], strings: [],
+                    alignments: [], source: $0, shared: nil, memory: RegionMemory(size: 200))
+            }
         }
     }
 

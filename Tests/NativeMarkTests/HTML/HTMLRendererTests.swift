@@ -455,7 +455,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
                     output.append(UInt8(ascii: "\n"))
                     expected += "\n"
                 case 2:
-                    output.append(text)
+                    output.append(text: text)
                     expected += text
                 default:
                     output.appendEscaped(text)

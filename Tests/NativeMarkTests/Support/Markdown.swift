@@ -1,8 +1,12 @@
 import NativeMark
+import Testing
 
-/// The HTML of a text.
+/// The HTML of a text. It must be the same with and without a document.
 func html(_ markdown: String, _ options: Document.Options = .init()) -> String {
-    HTMLRenderer().render(Document(markdown, options: options))
+    let html = HTMLRenderer().render(Document(markdown, options: options))
+    let direct = HTMLRenderer().render(markdown: markdown, options: options)
+    #expect(direct == html, "\(markdown.prefix(500).debugDescription)")
+    return html
 }
 
 extension Document {

@@ -6,6 +6,9 @@ struct Unit: Sendable {
     static let nanoseconds = Unit(label: "ns") { $0.seconds / Double($0.operations) * 1e9 }
     static let microseconds = Unit(label: "µs") { $0.seconds / Double($0.operations) * 1e6 }
     static let milliseconds = Unit(label: "ms") { $0.seconds / Double($0.operations) * 1e3 }
+    static let processorMilliseconds = Unit(label: "ms CPU") {
+        $0.processorSeconds / Double($0.operations) * 1e3
+    }
     static let megabytesPerSecond = Unit(label: "MB/s") { Double($0.bytes) / $0.seconds / 1e6 }
     /// Peak memory of a child process.
     static let peakMebibytes = Unit(label: "MiB peak") { ($0.peakBytes ?? .nan) / 1_048_576 }

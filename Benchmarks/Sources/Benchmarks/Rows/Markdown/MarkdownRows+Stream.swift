@@ -14,13 +14,22 @@ extension MarkdownRows {
             } end: {
                 size(of: &$0)
             },
-            stream("1 MB in pieces of 64 bytes, each change parsed") { stream, piece in
+            stream("1 MB in pieces of 64 bytes, each change parsed", figure: .atMost(5)) { stream, piece in
                 for index in stream.append(piece).blocks { blackHole(stream.block(at: index)) }
+            } end: {
+                size(of: &$0)
+            },
+            stream("1 MB in pieces of 64 bytes, each change drawn for a terminal") { stream, piece in
+                for index in stream.append(piece).blocks {
+                    blackHole(terminal.render(stream.block(at: index).document))
+                }
             } end: {
                 size(of: &$0)
             },
         ]
     }
+
+    private static let terminal = TerminalRenderer(width: 80, color: .ansi256)
 
     private static func stream(
         _ name: String, figure: Figure? = nil, _ append: @escaping (inout DocumentStream, String) -> Void,

@@ -1,7 +1,8 @@
 import Foundation
 import NativeMark
 
-/// Parsing and rendering compared with cmark, a stream compared with one parse, and styled text compared with the fastest way in Foundation.
+/// Parsing and rendering compared with cmark, md4c and pulldown-cmark, a stream compared with one parse, and styled text compared with the
+/// fastest way in Foundation.
 enum MarkdownRows {
     static var all: [Row] {
         [
@@ -17,7 +18,7 @@ enum MarkdownRows {
             memory,
             attributed,
             highlighting,
-        ] + stream + editing
+        ] + peers + stream + editing
     }
 
     // MARK: HTML
