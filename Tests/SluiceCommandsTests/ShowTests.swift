@@ -32,6 +32,13 @@ import Testing
         #expect(shown.status == .success && shown.error == "")
         #expect(shown.output == HTMLRenderer().render(Document(Self.markdown)))
         #expect(shown.output.contains("<em>One</em>, <strong>two</strong>"))
+
+        // Several pieces, and the same in a terminal, where the HTML is one text.
+        let long = String(repeating: "\(Self.markdown)\n> é[^1]\n\n", count: 12_000) + "[^1]: *note*\n"
+        let pieces = try await show(long, ["--to", "html", "--no-images"])
+        #expect(pieces.output == HTMLRenderer(images: false).render(Document(long)))
+        let text = try await show(Self.markdown, ["--to", "html"]) { $0.outputSize = { .init(columns: 80, rows: 100) } }
+        #expect(text.output == shown.output)
     }
 
     @Test func `writes text without escape sequences, and without colors if there is no terminal`() async throws {

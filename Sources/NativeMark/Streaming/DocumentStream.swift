@@ -30,6 +30,7 @@ public struct DocumentStream: Sendable {
     private(set) var isFinished = false
     var regions: [Region] = []
     private var tail: Document?
+    private var openParagraph: OpenParagraph?
     /// Whether the last, incomplete block may refer to a footnote, judging by its text up to `tailLookedAt`.
     private var tailMayRefer = false
     private var tailLookedAt = 0
@@ -162,7 +163,10 @@ extension DocumentStream {
         public var document: Document
         /// The position of the block in ``DocumentStream/source``, as a UTF-8 offset.
         public var start: Int
-        /// Whether the block is complete, so later text is never added to it.
+        /// Whether the block has ended, so later text can't change its content: only a definition can. A paragraph ends with the blank line
+        /// after it, and a list ends when the next block begins.
+        public var hasEnded: Bool
+        /// Whether the next block has begun, so that not even blank lines are added to the block.
         public var isComplete: Bool
     }
 
@@ -179,19 +183,31 @@ extension DocumentStream {
         precondition(index >= 0 && index < count, "A block index must be from 0 to \(count - 1); it is \(index).")
         numberFootnotes(upTo: index)
         guard index < regions.count else {
+            let range = tailStart..<bytes.count
             let document =
-                tail ?? parse(tailStart..<bytes.count, cells: parser.regions?.autocompletedCells ?? 0).document
+                tail ?? paragraph(range) ?? parse(range, cells: parser.regions?.autocompletedCells ?? 0).document
             tail = document
-            return Block(id: index, document: document, start: tailStart, isComplete: false)
+            return Block(
+                id: index, document: document, start: tailStart, hasEnded: lastBlockHasEnded, isComplete: false)
         }
         return Block(
-            id: index, document: completeDocument(at: index), start: regions[index].range.lowerBound, isComplete: true)
+            id: index, document: completeDocument(at: index), start: regions[index].range.lowerBound, hasEnded: true,
+            isComplete: true)
     }
 
     /// All blocks in order. Parses those that haven't been parsed yet.
     public var blocks: [Block] {
         mutating get { (0..<count).map { block(at: $0) } }
     }
+
+    /// Whether the last block has ended, without parsing it; see ``Block/hasEnded``. `true` if there are no blocks.
+    package var lastBlockHasEnded: Bool {
+        // Blank lines at the beginning of the text belong to the first block, which hasn't begun yet.
+        tailLength == 0 || parsed == bytes.count && parser.open.count == 1 && parser.builder.nodes.count > 1
+    }
+
+    /// The number of bytes of the last block, unless it is complete.
+    package var tailLength: Int { bytes.count - tailStart }
 
     /// The text that has arrived so far.
     public var source: String { String(decoding: bytes, as: UTF8.self) }
@@ -202,10 +218,30 @@ extension DocumentStream {
     private mutating func completeDocument(at index: Int) -> Document {
         if let document = regions[index].document { return document }
         let region = regions[index]
+        if openParagraph?.start == region.range.lowerBound, let document = paragraph(region.range) {
+            regions[index].document = document
+            return document
+        }
         let (document, added) = parse(region.range, cells: region.autocompletedCells)
         context.expansionLeft -= added
         regions[index].expansion = added
         regions[index].document = document
+        return document
+    }
+
+    /// Returns the document of a block that is a plain paragraph, or `nil` for another block. It continues the last call for the same block.
+    private mutating func paragraph(_ range: Range<Int>) -> Document? {
+        guard context.definitions.isEmpty, context.footnotes.isEmpty else { return nil }
+        // A copy of the stream may continue the paragraph in another way.
+        if openParagraph?.start != range.lowerBound || !isKnownUniquelyReferenced(&openParagraph) {
+            openParagraph = OpenParagraph(start: range.lowerBound, options: options)
+        }
+        let paragraph = openParagraph
+        let (document, steps) = bytes.withUnsafeBufferPointer { bytes in
+            var steps = 0
+            return (paragraph?.document(of: UnsafeBufferPointer(rebasing: bytes[range]), steps: &steps), steps)
+        }
+        self.steps &+= steps
         return document
     }
 

@@ -77,6 +77,39 @@ public struct StyledText: Sendable, Hashable {
         self = builder.finished()
     }
 
+    /// Applies a style sheet to a part of a longer text. `isFirst` and `isLast` tell whether the part has the first and the last block of the
+    /// text. A part that isn't the first has no upper edges of the document, such as its border.
+    init(
+        part document: Document, isFirst: Bool, isLast: Bool, sheet: ResolvedStyleSheet,
+        environment: StyleSheet.Environment, highlighter: (any CodeHighlighter)?
+    ) {
+        self.environment = environment
+        let root = document.root
+        var builder = StyledTextBuilder(
+            text: self, sheet: sheet, highlighter: highlighter, first: isFirst ? root.firstChild : nil,
+            last: isLast ? root.lastChild : nil)
+        for event in document.events {
+            switch event {
+            case .enter(let node): builder.enter(node)
+            case .leave(let node): builder.leave(node)
+            }
+        }
+        self = builder.finished()
+        if !isFirst {
+            blocks[0].style.spacingBefore = 0
+            blocks[0].style.padding.top = 0
+            blocks[0].style.border?.edges.remove(.top)
+        }
+    }
+
+    /// Removes what comes below the last block: the lower edges of the document, and the space that rules for the last block set.
+    mutating func removeEnd() {
+        ends.below = 0
+        blocks[0].style.spacingAfter = 0
+        blocks[0].style.padding.bottom = 0
+        blocks[0].style.border?.edges.remove(.bottom)
+    }
+
     /// A piece of text with one style, in one block.
     public struct Run: Sendable, Hashable {
         /// The range in ``StyledText/string``, in UTF-8 offsets.

@@ -398,7 +398,7 @@ extension TerminalLayout {
             // Images are numbered after the links.
             (target, number) = (text.images[image].source, text.links.count + image)
         }
-        return LinkTarget.hyperlink(target).map { .init(target: $0, number: number) }
+        return LinkTarget.hyperlink(target).map { .init(target: $0, number: before.hyperlinkCount + number) }
     }
 
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {

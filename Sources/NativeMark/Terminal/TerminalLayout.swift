@@ -20,6 +20,20 @@ struct TerminalLayout {
     private var pendingSpace = 0
     /// The index of the outermost frame that has been on top since the last line. Blank lines begin as its lines do.
     private var lowestFrame = 0
+    /// What the parts of the text before this one have left.
+    let before: Before
+
+    /// For a part of a longer text: what the parts before it have left for it.
+    struct Before {
+        /// Whether space comes before the next line, because there was a line, or because the text begins with space.
+        var hasLines = false
+        /// The blank rows that the next line needs.
+        var space = 0
+        /// The number of hyperlinks, including the images that became some.
+        var hyperlinkCount = 0
+        /// The number of repeated bytes that may still be written; see ``TerminalWriter``.
+        var repetitionsLeft = TerminalWriter.leastRepetitions
+    }
 
     struct Frame {
         var block: Int
@@ -41,17 +55,22 @@ struct TerminalLayout {
 
     init(
         text: StyledText, renderer: TerminalRenderer,
-        imageData: ((StyledText.Image) -> TerminalRenderer.Image?)?
+        imageData: ((StyledText.Image) -> TerminalRenderer.Image?)? = nil, after before: Before? = nil
     ) {
+        self.before = before ?? Before()
         self.text = text
         self.renderer = renderer
         self.imageData = imageData
         bodySize = text.blocks.first?.style.text.fontSize ?? text.environment.size(of: .body)
         writer = TerminalWriter(
             renderer: renderer, bodySize: bodySize, appearance: text.environment.appearance,
-            length: text.string.utf8.count)
+            repetitions: before?.repetitionsLeft
+                ?? max(TerminalWriter.leastRepetitions, text.string.utf8.count))
         let width = renderer.isUnlimited ? renderer.width : min(renderer.width, TerminalRenderer.maximalWidth)
         frames = [Frame(block: -1, first: [], others: [], width: max(width, 1), lineCount: 0)]
+        pendingSpace = self.before.space
+        // Rows between two parts begin as those of the document do.
+        if self.before.hasLines { lowestFrame = 1 }
     }
 
     mutating func render() -> String {
@@ -81,6 +100,14 @@ struct TerminalLayout {
         return writer.output
     }
 
+    /// What this part leaves for the next one, once it is rendered.
+    var after: Before {
+        Before(
+            hasLines: before.hasLines || lineCount > 0 || text.ends.above > 0, space: pendingSpace,
+            hyperlinkCount: before.hyperlinkCount + text.links.count + text.images.count,
+            repetitionsLeft: writer.repetitionsLeft)
+    }
+
     var top: Frame { frames[frames.count - 1] }
 
     // MARK: Lines
@@ -92,7 +119,7 @@ struct TerminalLayout {
 
     /// Adds a line to the innermost frame. The content must fit.
     mutating func line(_ content: [Segment]) {
-        if lineCount > 0 || text.ends.above > 0 {
+        if lineCount > 0 || before.hasLines || text.ends.above > 0 {
             for _ in 0..<pendingSpace { put(frames[lowestFrame].others, [], frames[lowestFrame]) }
         }
         let frame = top

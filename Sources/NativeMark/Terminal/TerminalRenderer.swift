@@ -289,11 +289,15 @@ public struct PlainText: Sendable, Hashable {
     /// If `width` is `nil`, lines break only where the document has line breaks. If `imageSources` is `true`, an image's source follows its
     /// description.
     public init(_ text: StyledText, width: Int? = nil, imageSources: Bool = true) {
-        var renderer = TerminalRenderer(
-            width: width ?? Self.unlimited, images: imageSources ? .none : .alternativeText)
+        string = Self.renderer(width: width, imageSources: imageSources).render(text)
+    }
+
+    /// Returns the renderer that plain text comes from, for a ``TerminalStream``.
+    package static func renderer(width: Int?, imageSources: Bool = true) -> TerminalRenderer {
+        var renderer = TerminalRenderer(width: width ?? unlimited, images: imageSources ? .none : .alternativeText)
         renderer.isPlain = true
         renderer.isUnlimited = width == nil
-        string = renderer.render(text)
+        return renderer
     }
 
     /// Creates the plain text of a document with the default style sheet.

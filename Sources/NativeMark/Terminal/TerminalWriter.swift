@@ -8,16 +8,15 @@ struct TerminalWriter {
     private let appearance: StyleSheet.Appearance
     private var parameters: [ResolvedTextStyle: String] = [:]
     private(set) var output = ""
-    private var isEmpty = true
+    private(set) var isEmpty = true
     /// The numbers of the hyperlinks so far.
     private var linked: Set<Int> = []
     /// The number of repeated bytes that may still be written, in hyperlink targets and column names. Without this limit, repeating a long
     /// target on each line of a long link, for example, would take the product of both lengths.
-    private var repetitionsLeft: Int
+    private(set) var repetitionsLeft: Int
 
-    /// `length` is the length of the text in bytes.
-    init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance, length: Int) {
-        repetitionsLeft = max(Self.leastRepetitions, length)
+    init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance, repetitions: Int) {
+        repetitionsLeft = repetitions
         self.renderer = renderer
         self.bodySize = bodySize
         self.appearance = appearance

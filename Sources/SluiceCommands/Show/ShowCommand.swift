@@ -24,8 +24,13 @@ struct ShowCommand: ConsoleCommand {
                 sluice show --to html --style github notes.md > notes.html
               Print a document:
                 sluice show --to pdf --style github notes.md -o notes.pdf
-              Show the output of another program:
+              Show the output of another program while it arrives:
                 curl -s https://example.com/notes.md | sluice show -
+
+            A PIPE is shown as it arrives, with --to terminal and text: each block when it ends, and on a terminal the last one \
+            also as it grows. The text opens no pager and shows no images then. What is written stays, even if a link or footnote \
+            that it refers to is defined later; pass a file if that matters. A text that ends within 25 ms is shown like a file. \
+            The other formats wait for the end of the input.
 
             LINKS are hyperlinks if the terminal is known to support them. In a pager, that requires less 566 or later with -R. \
             Everywhere else, the address follows the text. FORCE_HYPERLINK=1 turns hyperlinks on, and FORCE_HYPERLINK=0 turns \
@@ -217,7 +222,25 @@ private struct ShowRun {
     func run() async throws -> ExitStatus {
         // The style comes first, so that a mistake in it is reported before the command waits for standard input.
         let style = try await self.style()
-        let text = try await Self.read(options.file, limit: Self.largestDocument)
+        let bytes: Data
+        if let descriptor = streamedInput {
+            let outcome = try await Self.reading { try await stream(descriptor, style).run() }
+            switch outcome {
+            case .shown(let status): return status
+            case .read(let data): bytes = data
+            }
+        } else {
+            bytes = try await Self.bytes(of: options.file, limit: Self.largestDocument)
+        }
+        if options.format == .html, options.style == nil, console.outputSize() == nil {
+            // Another program reads the HTML, so it is written without building the document or a text.
+            let renderer = HTMLRenderer(images: !options.noImages)
+            if let pieces = Self.pieces(of: bytes, renderer) {
+                for piece in pieces { await console.write(piece) }
+                return .success
+            }
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
         #if Cairo
         if options.format.isDrawn {
             let document = Document(text)
@@ -268,14 +291,66 @@ private struct ShowRun {
 
     /// Bytes that aren't UTF-8 become U+FFFD, as in a terminal.
     private static func read(_ name: String, limit: Int, prefix: String = "") async throws -> String {
+        String(decoding: try await bytes(of: name, limit: limit, prefix: prefix), as: UTF8.self)
+    }
+
+    private static func bytes(of name: String, limit: Int, prefix: String = "") async throws -> Data {
+        try await reading(prefix) { try await InputFile.read(name, limit: limit) }
+    }
+
+    private static func reading<Result: Sendable>(
+        _ prefix: String = "", _ read: () async throws -> Result
+    ) async throws -> Result {
         do {
-            return String(decoding: try await InputFile.read(name, limit: limit), as: UTF8.self)
+            return try await read()
         } catch let error as FileError {
             throw CommandFailure(.localFile, "\(prefix)\(error)")
         }
     }
 
+    // MARK: Text that arrives
+
+    /// The descriptor of an input that may stay open, if the format can be written block by block; otherwise `nil`. HTML isn't, because
+    /// definitions at its end change links at its beginning.
+    private var streamedInput: CInt? {
+        guard options.format == .terminal || options.format == .text else { return nil }
+        // /dev/fd/63 is how a shell passes <(program).
+        let descriptor =
+            ["-", "/dev/stdin"].contains(options.file)
+            ? 0 : options.file.hasPrefix("/dev/fd/") ? CInt(options.file.dropFirst(8)) : nil
+        return descriptor.flatMap { ProcessTerminal.isRegularFile($0) == false ? $0 : nil }
+    }
+
+    private func stream(_ descriptor: CInt, _ style: StyleSheet) -> ShowStream {
+        // Typed text would be among what is drawn.
+        let isDrawn =
+            options.format == .terminal && console.canShowScreen && !ProcessTerminal.isTerminal(descriptor)
+        return ShowStream(
+            descriptor: descriptor, name: options.file == "-" ? "standard input" : options.file,
+            limit: Self.largestDocument, console: console,
+            screen: { (isDrawn ? console.outputSize() : nil, streamRenderer) },
+            makeTerminal: {
+                TerminalStream(renderer: $0, style: style, environment: environment, highlighter: .languages)
+            })
+    }
+
+    /// Images aren't shown, because they would have to wait for the end of the text.
+    private var streamRenderer: TerminalRenderer {
+        options.format == .text
+            ? PlainText.renderer(width: width, imageSources: !options.noImages)
+            : renderer(options.noImages ? .alternativeText : .none)
+    }
+
     // MARK: Writing
+
+    /// Returns a document as HTML in pieces of about a megabyte; `nil` if the document isn't UTF-8.
+    private static func pieces(of markdown: Data, _ renderer: HTMLRenderer) -> [Data]? {
+        var pieces: [Data] = []
+        let isRendered = markdown.withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { renderer.render(markdown: $0) { pieces.append(Data($0)) } }
+        }
+        return isRendered ? pieces : nil
+    }
 
     private func render(_ markdown: String, _ style: StyleSheet, hyperlinks: Bool = true) -> String {
         let document = Document(markdown)
@@ -311,9 +386,12 @@ private struct ShowRun {
     }
 
     private func styled(_ document: Document, _ style: StyleSheet) -> StyledText {
+        StyledText(document, style: style, environment: environment, highlighter: .languages)
+    }
+
+    private var environment: StyleSheet.Environment {
         let background = options.background ?? (options.format.isDrawn ? .light : .dark)
-        let environment = StyleSheet.Environment(appearance: background == .dark ? .dark : .light)
-        return StyledText(document, style: style, environment: environment, highlighter: .languages)
+        return StyleSheet.Environment(appearance: background == .dark ? .dark : .light)
     }
 
     private func renderer(

@@ -12,6 +12,13 @@ package enum ProcessTerminal {
         isatty(descriptor) == 1
     }
 
+    /// Whether a descriptor is of a regular file, all of which can be read without waiting for another program (fstat(2)); `nil` if it isn't
+    /// open.
+    static func isRegularFile(_ descriptor: Int32) -> Bool? {
+        var status: stat = .init()
+        return fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+    }
+
     /// Returns the size of the terminal (TIOCGWINSZ, ioctl_tty(2)); `nil` if there is no terminal.
     static func size(of descriptor: Int32) -> Console.Size? {
         var size = winsize()

@@ -1,3 +1,4 @@
+import Foundation
 @testable import NativeMark
 import Testing
 
@@ -210,9 +211,12 @@ extension Document {
         return result
     }
 
+    /// `SLUICE_RANDOM_STREAMS=10000` compares that many texts instead of 2,000.
+    static let streamCount = ProcessInfo.processInfo.environment["SLUICE_RANDOM_STREAMS"].flatMap { Int($0) } ?? 2_000
+
     @Test(arguments: 0..<8) func `the result is the same as for the text in one piece`(seed: Int) {
         var generator = Generator(state: UInt64(seed))
-        for _ in 0..<250 {
+        for _ in 0..<(Self.streamCount + 7) / 8 {
             let text = Self.document(&generator, of: Self.fragments)
             var stream = DocumentStream()
             for piece in Self.pieces(text, &generator) {

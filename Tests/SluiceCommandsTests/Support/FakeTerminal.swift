@@ -110,6 +110,9 @@ struct FakeTerminal {
             lines.removeLast(lines.count - row - 1)
             lines[row].removeLast(max(lines[row].count - column, 0))
             inCells.removeAll { $0.row + $0.rows > row }
+        case "K":
+            lines[row].removeLast(max(lines[row].count - column, 0))
+            inCells.removeAll { $0.row..<$0.row + $0.rows ~= row && $0.column + $0.columns > column }
         case "m": break
         default: unknown.append("CSI \(parameters)\(scalars[end])")
         }

@@ -57,16 +57,17 @@ final class PseudoTerminal: Sendable {
 
     /// Runs a program with this terminal as its standard input and output, and returns its status and its standard error.
     ///
+    /// - Parameter input: Another standard input.
     /// - Parameter watching: Called with the process while it runs.
     func run(
         _ program: URL, _ arguments: [String], environment: [String: String],
-        watching: @escaping @Sendable (Int32) async -> Void = { _ in }
+        input: FileHandle? = nil, watching: @escaping @Sendable (Int32) async -> Void = { _ in }
     ) async throws -> (status: Int32, error: String) {
         let process = Process()
         process.executableURL = program
         process.arguments = arguments
         process.environment = environment
-        process.standardInput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
+        process.standardInput = input ?? FileHandle(fileDescriptor: slave, closeOnDealloc: false)
         process.standardOutput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
         let errors = Pipe()
         process.standardError = errors

@@ -68,9 +68,13 @@ final class RecordedConsole: Sendable {
     }
 
     var console: Console {
-        Console(isTerminal: isTerminal) { text, stream in
+        var console = Console(isTerminal: isTerminal) { text, stream in
             self.texts.withState { $0[stream, default: ""] += text }
         }
+        console.byteSink = { bytes in
+            self.texts.withState { $0[.output, default: ""] += String(decoding: bytes, as: UTF8.self) }
+        }
+        return console
     }
 
     var output: String { texts.state[.output, default: ""] }
