@@ -75,6 +75,14 @@ public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int3
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { 0 }
 @discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { 0 }
 
+public struct stat {
+    public var st_mode: mode_t
+
+    public init() { fatalError() }
+}
+
+@discardableResult public func fstat(_ descriptor: Int32, _ status: UnsafeMutablePointer<stat>!) -> Int32 { 0 }
+
 public let POLLIN: Int32 = 0x0001
 public let POLLOUT: Int32 = 0x0004
 
