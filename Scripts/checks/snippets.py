@@ -161,7 +161,8 @@ def of_rows(files: list[pathlib.Path]) -> list:
     def check() -> list[str]:
         features = [word for feature in FEATURES for word in ("-enable-upcoming-feature", feature)]
         result = subprocess.run(["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *features, *modules_of_build(SCRATCH),
-                                 "-Xcc", f"-fmodule-map-file={ROOT}/Benchmarks/Sources/PixbufPeer/include/module.modulemap",
+                                 *(word for peer in ("MD4CPeer", "PixbufPeer")
+                                   for word in ("-Xcc", f"-fmodule-map-file={ROOT}/Benchmarks/Sources/{peer}/include/module.modulemap")),
                                  *map(str, files)], capture_output=True, text=True, cwd=ROOT)
         return [f"the benchmark rows of a trait do not compile\n{result.stdout}{result.stderr}"] if result.returncode else []
 

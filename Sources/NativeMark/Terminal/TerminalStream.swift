@@ -1,9 +1,10 @@
 /// Renders a text for a terminal while it arrives: each block of a ``DocumentStream`` once, when it has ended.
 ///
-///     var terminal = TerminalStream(renderer: renderer)
-///     print(terminal.append(block.document), terminator: "")           // A block that has ended.
-///     show(terminal.preview(openBlock.document))                       // The one after it, as it looks so far.
-///     print(terminal.finish(footnotes: stream.footnotes), terminator: "")
+/// ```text
+/// append(_:)     a block that has ended
+/// preview(_:)    the one after it, as it looks so far
+/// finish(…)      the footnotes, and the end
+/// ```
 ///
 /// All that is appended, together with the end, is what ``TerminalRenderer`` makes of the whole text: the same spacing between the blocks,
 /// and one limit on repeated link targets. Only rules for the last block (``StyleSheet/BlockSelector``) don't apply to a block that was

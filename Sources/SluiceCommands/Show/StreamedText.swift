@@ -9,10 +9,11 @@ import Foundation
 /// The output for a document that arrives in pieces: each block once, when it has ended, and on a terminal the open block as it looks so
 /// far.
 ///
-///     var text = StreamedText(terminal: terminal, screen: console.outputSize())
-///     text.append(bytes)
-///     write(text.draw())      // the blocks that have ended, over what was drawn of them
-///     write(text.finish())    // the rest
+/// ```text
+/// append(_:)     takes bytes that have arrived
+/// draw()         the blocks that have ended, over what was drawn of them
+/// finish()       the rest
+/// ```
 ///
 /// What was written stays, even if a link that it refers to is defined later. Of an open block that is higher than the screen, the last
 /// lines are drawn.
