@@ -57,7 +57,7 @@ COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
 ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Drawing/*", "Rows/Images/*", "Rows/Markdown/*", "Harness/*",
-                             "External/Children*", "External/Programs*", "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
+                             "External/Children*", "External/Programs*", "External/Python*", "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]
 # Warnings that a sample may cause: an unused value, and the same file name as another file.
