@@ -223,7 +223,7 @@ extension SystemInterface {
         do throws(FileError) {
             let created = try status(ofDescriptor: descriptor, path)
             if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
-            // A new file has one name. Whoever takes it for a killed process's removes that.
+            // Another process may have mistaken the new file for one that a killed process left, and removed its only name.
             if created.links > 0 {
                 return RawFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
             }

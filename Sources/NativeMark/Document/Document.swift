@@ -107,7 +107,8 @@ extension Document {
         public let document: Document
         let index: NodeIndex
 
-        /// The number of the node in its document. The root is 0. Parsing the same text with the same options gives the same numbers.
+        /// The number of the node in its document. The root is 0. Parsing the same text with the same options gives the same numbers. A
+        /// ``DocumentStream`` may give the nodes of a paragraph that arrived in pieces other numbers.
         public var id: Int { document.storage.number(of: index) }
 
         /// The kind of the node.

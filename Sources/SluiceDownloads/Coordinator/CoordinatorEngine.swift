@@ -149,7 +149,7 @@ final class CoordinatorEngine: Sendable {
             let isOver = await withTaskCancellationHandler {
                 await task.value
             } onCancel: {
-                task.cancel()
+                worker.cancel()
             }
             if isOver { return }
             await settleAndClaim()

@@ -3,8 +3,8 @@ import SluiceLock
 
 /// A running attempt, which other tasks can stop and wait for.
 ///
-/// Attempts run in their workers' tasks, one after another. A task for each attempt would cost two more changes of threads per file. So
-/// stopping an attempt cancels its worker's task, which ends with the attempt and is replaced:
+/// Attempts run in their workers' tasks, one after another, because a task for each would have to be scheduled and waited for. So stopping
+/// an attempt cancels its worker's task, which ends with the attempt and is replaced:
 ///
 /// ```text
 /// worker task 1    attempt ──▶ attempt ──▶ attempt ─ cancel() ─▶ stopped

@@ -14,7 +14,7 @@ package final class IdleMemory: Sendable {
     package static var most: Int { 2 }
 
     package struct Block: @unchecked Sendable, Equatable {
-        // Whoever has the block owns its memory.
+        // No lock: a block has one owner at a time, a reader or the list below.
         package var start: UnsafeMutableRawPointer
         package var size: Int
 

@@ -58,7 +58,7 @@ enum Path {
 package struct KnownDirectory: Sendable {
     let path: Result<String, FileError>
 
-    /// If the URL isn't that of a directory on this machine, the operations with it throw the error that they would throw for a file in it.
+    /// An operation throws an error if the URL isn't a file URL on this machine.
     package init(_ directory: URL) {
         path = Result { () throws(FileError) in try Path.of(directory, for: "write") }
     }

@@ -1,13 +1,19 @@
+import SluiceConcurrency
 import Testing
 
 @testable import SluiceDownloads
 
 @Suite struct RunningAttemptTests {
+    private func untilCancelled() async {
+        let (never, _) = Condition.makeCondition()
+        _ = try? await never.waitUnlessCancelled()
+    }
+
     @Test func `cancelling an attempt cancels its worker's task, which takes no other attempt`() async {
         let worker = WorkerTask()
         let attempt = RunningAttempt(in: worker)
         let task = Task {
-            try? await Task.sleep(for: .seconds(3600))
+            await untilCancelled()
             return attempt.end()
         }
         worker.begin(task)
@@ -30,7 +36,7 @@ import Testing
         let attempt = RunningAttempt(in: worker)
         attempt.cancel()
         let task = Task {
-            try? await Task.sleep(for: .seconds(3600))
+            await untilCancelled()
             return Task.isCancelled
         }
         worker.begin(task)
