@@ -1,9 +1,10 @@
 import Foundation
 import NativeMark
-import SluiceCommands
 import SluiceFiles
 import TestSupport
 import Testing
+
+@testable import SluiceCommands
 
 /// `sluice show` with the read end of a pipe as its input.
 @Suite(.timeLimit(.minutes(15))) struct `sluice show of a pipe` {
@@ -90,6 +91,23 @@ import Testing
     @Test func `an empty input shows nothing`() async throws {
         let shown = try await show { _, _ in }
         #expect(shown.status == .success && shown.console.output == "" && shown.console.error == "")
+    }
+
+    @Test func `of an input beyond the limit, the blocks that have ended are shown, and not the open one`() async throws
+    {
+        let pipe = Pipe()
+        let recorded = RecordedConsole()
+        let stream = ShowStream(
+            descriptor: pipe.fileHandleForReading.fileDescriptor, name: "input", limit: 40, console: recorded.console,
+            screen: { (nil, TerminalRenderer(width: 40)) }, makeTerminal: { TerminalStream(renderer: $0) })
+        let running = Task { try await stream.run() }
+        let output = pipe.fileHandleForWriting
+        try output.write(contentsOf: Data("one\n\n".utf8))
+        try await recorded.output { $0 == "one\n" }
+        try output.write(contentsOf: Data(String(repeating: "two ", count: 20).utf8))
+        let error = await #expect(throws: FileError.self) { try await running.value }
+        #expect(error?.code == .limitExceeded && recorded.output == "one\n")
+        try output.close()
     }
 
     @Test func `without a reader of the output, the input isn't read to its end`() async throws {

@@ -97,6 +97,8 @@ struct ShowStream: Sendable {
                 due = due ?? .now + Self.delay
             case .ended(let error):
                 let isShown = text != nil
+                // Rendering an open block of that size could take all memory.
+                if let error, error.code == .limitExceeded { throw error }
                 if var shown = text.take() {
                     await write(unshown, of: &shown)
                     await console.write(shown.finish(), to: .output)
