@@ -114,10 +114,18 @@ package.targets = [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, heap,
             httpTypes, grdb,
         ]),
+    // Not a product: the HTTP server of `sluice queue serve`, whose parser and connections the origin uses too.
+    .target(
+        name: "SluiceServer",
+        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "CSluiceFiles", httpTypes]),
     // The only target that depends on the packages for servers.
     .target(
         name: "SluiceService",
-        dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics]),
+        dependencies: [
+            "SluiceLock", "SluiceConcurrency", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics,
+        ],
+        // In the program, so that a page needs no files beside it.
+        resources: ["queue.js", "queue.css", "icon.svg", "openapi.json"].map { .embedInCode("Page/Resources/\($0)") }),
     // A trait doesn't remove targets, so these two are empty without it.
     .target(
         name: "CSluicePostgres", cSettings: [.define("SLUICE_POSTGRESQL", .when(traits: [postgres]))],
@@ -131,12 +139,12 @@ package.targets = [
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
         name: "LoopbackOrigin",
-        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles", httpTypes]),
+        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceServer", httpTypes]),
     .target(
         name: "SluiceCommands",
         dependencies: [
-            "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
-            "NativeMark", "LoopbackOrigin", cairoDrawing, postgresQueue, httpTypes, arguments,
+            "SluiceDownloads", "SluiceService", "SluiceServer", "SluiceCache", "SluiceFiles", "SluiceHTTP",
+            "SluiceConcurrency", "SluiceLock", "NativeMark", "LoopbackOrigin", cairoDrawing, postgresQueue, httpTypes, arguments,
         ]),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"]),
 ]
@@ -187,7 +195,10 @@ package.targets += [
     .testTarget(name: "NativeMarkCairoTests", dependencies: ["NativeMark", "NativeMarkCairo", "TestSupport"]),
     .testTarget(
         name: "SluiceHTTPTests",
-        dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes]),
+        dependencies: [
+            "SluiceHTTP", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes,
+        ]),
+    .testTarget(name: "SluiceServerTests", dependencies: ["SluiceServer", "SluiceFiles", "TestSupport", httpTypes]),
     .testTarget(name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),
     .testTarget(
         name: "SluiceCacheTests",

@@ -1,6 +1,8 @@
+import HTTPTypes
 import SluiceConcurrency
 import SluiceFiles
 import SluiceLock
+import SluiceServer
 
 /// An HTTP server on 127.0.0.1 whose responses a closure provides.
 ///
@@ -25,6 +27,9 @@ package final class LoopbackOrigin: Sendable {
         package var runningByGroup: [String: Int] = [:]
         package var peakByGroup: [String: Int] = [:]
     }
+
+    /// An engine for the origin only, because tests check the statistics of `FileIO.shared`.
+    private static let files = FileIO(configuration: .init(concurrency: 2))
 
     /// The port that the system chose.
     package let port: Int
@@ -55,7 +60,8 @@ package final class LoopbackOrigin: Sendable {
         groupedBy groups: @escaping @Sendable (OriginRequest) -> [String] = { _ in [] },
         _ handler: @escaping Handler, during body: @Sendable (LoopbackOrigin) async throws -> Result
     ) async throws -> Result {
-        let (socket, port) = try OriginSocket.listening()
+        let (socket, address) = try await ServerSocket.listening(on: .ip("127.0.0.1", port: 0), using: files)
+        guard case .ip(_, let port) = address else { preconditionFailure("The origin has no port.") }
         let origin = LoopbackOrigin(port: port, groups: groups, handler: handler)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: OriginThreads.shared) { await origin.accept(from: socket) }
@@ -64,7 +70,7 @@ package final class LoopbackOrigin: Sendable {
         }
     }
 
-    private func accept(from socket: OriginSocket) async {
+    private func accept(from socket: ServerSocket) async {
         await withDiscardingTaskGroup { group in
             // Accepting ends when the task is cancelled, and after any other error, which the client notices.
             while let connection = try? await socket.accepted(onClose: {
@@ -77,7 +83,7 @@ package final class LoopbackOrigin: Sendable {
         }
     }
 
-    private func serve(_ socket: OriginSocket) async throws {
+    private func serve(_ socket: ServerSocket) async throws {
         let connection = OriginConnection(socket)
         while let incoming = try await connection.nextRequest() {
             let request = began(incoming)
@@ -88,14 +94,14 @@ package final class LoopbackOrigin: Sendable {
         }
     }
 
-    private func began(_ incoming: OriginConnection.Incoming) -> OriginRequest {
+    private func began(_ incoming: RequestParser.Request) -> OriginRequest {
         let attempt = state.withState { state in
             state.requests += 1
             state.requestsByTarget[incoming.target, default: 0] += 1
             return state.requestsByTarget[incoming.target, default: 0]
         }
         return OriginRequest(
-            method: incoming.method, target: incoming.target, headerFields: incoming.headerFields, body: incoming.body,
+            method: incoming.method.rawValue, target: incoming.target, headerFields: incoming.headerFields, body: Array(incoming.body),
             attempt: attempt)
     }
 

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "get", "verify", "show", "demo", "queue add", "queue list", "queue watch", "queue work",
+        "get", "verify", "show", "demo", "queue add", "queue list", "queue watch", "queue serve", "queue work",
         "queue limit", "queue copy", "cache stats",
         "cache list", "cache verify", "cache trim", "cache remove",
     ])

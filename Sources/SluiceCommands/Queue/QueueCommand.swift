@@ -23,13 +23,15 @@ struct QueueCommand: AsyncParsableCommand {
               Look at the queue, once or on the full screen:
                 sluice queue list --db songs.db
                 sluice queue watch --db songs.db
+              Look at it in a browser, and change it there:
+                sluice queue serve --db songs.db
               Cancel what one user has asked for:
                 sluice queue cancel --db songs.db --user ann
             """,
         subcommands: [
-            QueueAddCommand.self, QueueListCommand.self, QueueWatchCommand.self, QueueWorkCommand.self,
-            QueuePauseCommand.self, QueueResumeCommand.self, QueueCancelCommand.self, QueueRetryCommand.self,
-            QueueRemoveCommand.self, QueueLimitCommand.self, QueueCopyCommand.self,
+            QueueAddCommand.self, QueueListCommand.self, QueueWatchCommand.self, QueueServeCommand.self,
+            QueueWorkCommand.self, QueuePauseCommand.self, QueueResumeCommand.self, QueueCancelCommand.self,
+            QueueRetryCommand.self, QueueRemoveCommand.self, QueueLimitCommand.self, QueueCopyCommand.self,
         ])
 }
 

@@ -100,6 +100,7 @@ final class CoordinatorEngine: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.listen() }
             group.addTask { await self.prune() }
+            group.addTask { await self.report(as: worker) }
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.repeating(.look) { await self.settleAndClaim() } }
                 group.addTask { await self.repeating(.renew) { await self.renew() } }
@@ -497,6 +498,24 @@ final class CoordinatorEngine: Sendable {
                 isReported = true
             } catch {}
             try? await core.timing.clock.sleep(for: isLeft ? .milliseconds(100) : .seconds(60))
+        } while !Task.isCancelled
+    }
+
+    /// Tells people who look at the queue about this worker and its downloads: every few seconds while something runs. An idle worker shows
+    /// other processes that it is alive.
+    private func report(as worker: QueueWorker) async {
+        let presence = WorkerPresence(
+            machine: MachineName.current, process: Int64(ProcessInfo.processInfo.processIdentifier), began: Date(),
+            limits: core.claimLimits, resolves: core.resolve != nil)
+        var idleRounds = 0
+        repeat {
+            let progress = state.withLock { $0.reportedProgress }
+            idleRounds = progress.isEmpty ? idleRounds + 1 : 0
+            if idleRounds <= 1 || core.store.isShared && idleRounds % 6 == 0 {
+                // Nothing depends on it. The turn reports outages.
+                try? await core.store.report(presence, of: worker, progress)
+            }
+            try? await core.timing.clock.sleep(for: WorkerPresence.reportInterval)
         } while !Task.isCancelled
     }
 

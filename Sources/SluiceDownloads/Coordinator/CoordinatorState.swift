@@ -356,6 +356,10 @@ struct CoordinatorState {
         active[job].map { ($0.received, $0.expected) }
     }
 
+    var reportedProgress: [ReportedProgress] {
+        active.map { ReportedProgress(job: $0, receivedBytes: $1.received, totalBytes: $1.expected) }
+    }
+
     // MARK: The turn
 
     /// Returns whether the caller performs the turn. If not, the task that is performing one will do another, or the store couldn't be

@@ -57,6 +57,8 @@ struct MemoryQueueState {
         /// The user that the job is charged to.
         var user: String
         var isCancelled = false
+        /// What the worker last reported.
+        var progress: ReportedProgress?
     }
 
     private(set) var jobs: [JobID: Job] = [:]
@@ -73,6 +75,7 @@ struct MemoryQueueState {
     /// The running jobs, and when their leases end.
     private var leased: [JobID: Int64] = [:]
     private var running = RunningCounts()
+    private var presences: [QueueWorker: (presence: WorkerPresence, seen: Int64)] = [:]
     private var hosts: [String: HostHealth] = [:]
     /// The jobs for each target. There is rarely more than one.
     private var byTarget: [TargetPath: [JobID]] = [:]
@@ -296,6 +299,7 @@ struct MemoryQueueState {
     }
 
     mutating func releaseJobs(of worker: QueueWorker, now: Int64) {
+        presences[worker] = nil
         for id in leased.keys.sorted() where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
     }
 
@@ -500,6 +504,76 @@ struct MemoryQueueState {
             $0.name < $1.name
         }
         return snapshot
+    }
+
+    func list(_ filter: DownloadFilter, after position: ListPosition?, atMost count: Int) -> [ListedDownload] {
+        let isDescending = filter.state.map(\.isFinal) ?? true
+        func comes(_ one: ListPosition, before other: ListPosition) -> Bool {
+            isDescending ? (other.key, other.id) < (one.key, one.id) : (one.key, one.id) < (other.key, other.id)
+        }
+        return jobs.values.map { listed($0, keyed: filter.state) }
+            .filter { job in filter.matches(job) && position.map { comes($0, before: job.position) } ?? true }
+            .sorted { comes($0.position, before: $1.position) }
+            .prefix(max(0, count)).map(\.self)
+    }
+
+    private func listed(_ job: Job, keyed state: QueuedDownload.State?) -> ListedDownload {
+        var listed = ListedDownload(job.seen, host: job.host)
+        listed.isUnresolved = job.isUnresolved
+        listed.worker = job.lease?.worker.name
+        listed.leaseEnd = leased[job.download.id].map { Date(queueTime: $0 + ahead) }
+        listed.receivedBytes = job.lease?.progress?.receivedBytes
+        listed.totalBytes = job.lease?.progress?.totalBytes
+        listed.ended = job.ended.map { Date(queueTime: $0 + ahead) }
+        switch state {
+        case .waiting, .paused: listed.key = Int64(~job.download.request.priority)
+        case .done, .failed, .cancelled: listed.key = job.ended ?? 0
+        case .running, nil: break
+        }
+        return listed
+    }
+
+    mutating func report(_ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]) {
+        presences[worker] = (presence, now)
+        for one in progress where jobs[one.job]?.lease?.worker == worker { jobs[one.job]?.lease?.progress = one }
+    }
+
+    var seenWorkers: [SeenWorker] {
+        presences.map { worker, report in
+            let held = leased.filter { jobs[$0.key]?.lease?.worker == worker }
+            return SeenWorker(
+                name: worker.name, presence: report.presence, seen: Date(queueTime: report.seen + ahead),
+                runningCount: held.count, leaseEnd: held.values.min().map { Date(queueTime: $0 + ahead) })
+        }.sorted {
+            ($0.presence.machine, $0.presence.process, $0.name) < ($1.presence.machine, $1.presence.process, $1.name)
+        }
+    }
+
+    var load: QueueLoad {
+        var load = QueueLoad()
+        for id in leased.keys {
+            guard let job = jobs[id], let lease = job.lease else { continue }
+            load.total += 1
+            load.ofHost[job.host, default: 0] += 1
+            if !lease.user.isEmpty { load.ofUser[lease.user, default: 0] += 1 }
+        }
+        return load
+    }
+
+    func minutes(since time: Date) -> [QueueMinute] {
+        var minutes: [Int64: QueueMinute] = [:]
+        for event in events where event.time >= time && (event.kind == .done || event.kind == .failed) {
+            let minute = event.time.queueTime / 60_000
+            var sum = minutes[minute] ?? QueueMinute(time: Date(queueTime: minute * 60_000))
+            if event.kind == .done { sum.doneCount += 1 } else { sum.failedCount += 1 }
+            sum.doneBytes = sum.doneBytes.addingClamped(event.kind == .done ? event.fileSize ?? 0 : 0)
+            minutes[minute] = sum
+        }
+        return minutes.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    func events(of job: JobID, atMost count: Int) -> [QueueEvent] {
+        Array(events.reversed().lazy.filter { $0.download == job }.prefix(max(0, count)))
     }
 
     private func inLine(_ state: QueuedDownload.State, _ count: Int) -> [QueuedDownload] {

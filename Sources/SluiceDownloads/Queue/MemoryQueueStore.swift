@@ -1,5 +1,11 @@
 import SluiceLock
 
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+
 /// A queue in memory. Every operation holds one lock while it computes, and never suspends.
 ///
 /// A claim looks at the host/user pairs that are next, and at the earlier ones that have no room. Listing the waiting jobs sorts them.
@@ -104,6 +110,34 @@ package final class MemoryQueueStore: QueueStore {
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         try access { $0.snapshot(listing: count, now: time.now()) }
+    }
+
+    package func list(
+        _ filter: DownloadFilter, after position: ListPosition?, atMost count: Int
+    ) async throws -> [ListedDownload] {
+        try access { $0.list(filter, after: position, atMost: count) }
+    }
+
+    package func count(_ filter: DownloadFilter) async throws -> Int {
+        try access { $0.list(filter, after: nil, atMost: .max).count }
+    }
+
+    package func report(
+        _ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]
+    ) async throws {
+        try access { $0.report(presence, of: worker, progress) }
+    }
+
+    package func workers() async throws -> [SeenWorker] { try access { $0.seenWorkers } }
+
+    package func load() async throws -> QueueLoad { try access { $0.load } }
+
+    package func minutes(since time: Date) async throws -> [QueueMinute] {
+        try access { $0.minutes(since: time) }
+    }
+
+    package func events(of job: JobID, atMost count: Int) async throws -> [QueueEvent] {
+        try access { $0.events(of: job, atMost: count) }
     }
 
     package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {

@@ -1,9 +1,9 @@
 import SluiceFiles
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
 
 /// The store of a ``DownloadCoordinator``'s jobs.
@@ -106,6 +106,32 @@ package protocol QueueStore: Sendable {
 
     /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
+
+    /// Returns the first `count` downloads that a filter lets through, after a place in the list. See ``ListPosition`` for the order.
+    ///
+    /// - Complexity: A list of one state, or of all, is read through an index. With other conditions, the jobs of the state are searched in
+    ///   the order of the list until there are enough, which takes up to a few microseconds for each.
+    func list(_ filter: DownloadFilter, after position: ListPosition?, atMost count: Int) async throws
+        -> [ListedDownload]
+
+    /// Returns how many downloads a filter lets through.
+    func count(_ filter: DownloadFilter) async throws -> Int
+
+    /// Stores what a worker says about itself and its running jobs, until it detaches or its jobs are taken back because it is dead. Only
+    /// people who look at the queue need it, so a crash of the machine may lose it.
+    func report(_ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]) async throws
+
+    /// Returns the workers that have reported, sorted by machine and process.
+    func workers() async throws -> [SeenWorker]
+
+    func load() async throws -> QueueLoad
+
+    /// Returns what the queue has done in each minute since a time, as far as events have been kept. Minutes in which nothing ended are
+    /// left out.
+    func minutes(since time: Date) async throws -> [QueueMinute]
+
+    /// Returns the last `count` events of a job, latest first.
+    func events(of job: JobID, atMost count: Int) async throws -> [QueueEvent]
 
     /// Returns the first `count` events after a number; with `nil`, the oldest events that have been kept.
     ///

@@ -30,6 +30,12 @@ extension Duration {
 }
 
 extension Date {
+    /// The time in milliseconds since 1970, clamped.
+    package var queueTime: Int64 {
+        let milliseconds = (timeIntervalSince1970 * 1000).rounded(.down)
+        return Int64(exactly: max(-1e18, min(1e18, milliseconds))) ?? 0
+    }
+
     package init(queueTime milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }

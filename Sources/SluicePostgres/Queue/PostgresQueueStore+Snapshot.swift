@@ -92,16 +92,19 @@ extension PostgresQueueStore {
         return try decoding {
             let first = try results[0].scalar(as: Int64?.self).flatMap(\.self) ?? 1
             if let number, number < first.addingClamped(-1) { throw eventsRemoved(after: number) }
-            return try results[1].map { row in
-                let (user, batch): (String, String) = (try row.value("user_name"), try row.value("batch"))
-                return QueueEvent(
-                    id: QueueEvent.Cursor(rawValue: try row.value("number")),
-                    time: Date(queueTime: try row.value("time")), download: JobID(rawValue: try row.value("job")),
-                    kind: QueueEvent.Kind(rawValue: try row.value("kind")), user: user.isEmpty ? nil : user,
-                    batch: batch.isEmpty ? nil : batch, fileSize: try row.value("bytes"),
-                    message: try row.value("message"))
-            }
+            return try results[1].map(QueueEvent.init)
         }
+    }
+}
+
+extension QueueEvent {
+    init(_ row: PostgresRow) throws {
+        let (user, batch): (String, String) = (try row.value("user_name"), try row.value("batch"))
+        self.init(
+            id: Cursor(rawValue: try row.value("number")), time: Date(queueTime: try row.value("time")),
+            download: JobID(rawValue: try row.value("job")), kind: Kind(rawValue: try row.value("kind")),
+            user: user.isEmpty ? nil : user, batch: batch.isEmpty ? nil : batch, fileSize: try row.value("bytes"),
+            message: try row.value("message"))
     }
 }
 

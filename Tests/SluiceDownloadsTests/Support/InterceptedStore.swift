@@ -1,3 +1,4 @@
+import Foundation
 import SluiceConcurrency
 import TestSupport
 
@@ -86,6 +87,23 @@ final class InterceptedStore: QueueStore {
     func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
         try await store.events(after: number, atMost: count)
     }
+    func events(of job: JobID, atMost count: Int) async throws -> [QueueEvent] {
+        try await store.events(of: job, atMost: count)
+    }
+    func list(
+        _ filter: DownloadFilter, after position: ListPosition?, atMost count: Int
+    ) async throws -> [ListedDownload] {
+        try await store.list(filter, after: position, atMost: count)
+    }
+    func count(_ filter: DownloadFilter) async throws -> Int { try await store.count(filter) }
+    func report(
+        _ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]
+    ) async throws {
+        try await store.report(presence, of: worker, progress)
+    }
+    func workers() async throws -> [SeenWorker] { try await store.workers() }
+    func load() async throws -> QueueLoad { try await store.load() }
+    func minutes(since time: Date) async throws -> [QueueMinute] { try await store.minutes(since: time) }
     func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         if let onPruning { return try await onPruning() }
         return try await store.pruneSome(olderThan: age, keeping: count)

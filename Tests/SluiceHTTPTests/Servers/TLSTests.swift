@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import SluiceFiles
+import SluiceServer
 import TestSupport
 import Testing
 
@@ -149,7 +151,7 @@ struct `Against nginx with TLS` {
     func `a connection that ends during the handshake is worth another attempt`(
         tested: TestedTransport, isReset: Bool
     ) async throws {
-        let (server, port) = try OriginSocket.listening()
+        let (server, address) = try await ServerSocket.listening(on: .ip("127.0.0.1", port: 0), using: .shared)
         async let end: Void = {
             let connection = try await server.accepted {}
             if isReset { connection.resetWhenClosed() }
@@ -157,7 +159,7 @@ struct `Against nginx with TLS` {
         }()
         let configuration = HTTPTransport.Configuration(stallTimeout: .seconds(600), proxy: .none)
         try await tested.withTransport(configuration) { transport in
-            let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
+            let url = try #require(URL(string: "https://\(address)/"))
             let error = await #expect(throws: TransferError.self) { try await transport.open(.init(url)) }
             #expect(error?.code == .connectionClosed && error?.isTransient == true)
             #expect(error?.message.contains("TLS handshake") == true, "\(String(describing: error))")

@@ -15,7 +15,7 @@ import SluiceDatabase
 enum QueueSchema {
     static let current = DatabaseSchema(
         application: 0x534C_4451 /* SLDQ */,
-        migrations: [version1, version2, version3, version4, version5, version6, version7])
+        migrations: [version1, version2, version3, version4, version5, version6, version7, version8])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -244,5 +244,25 @@ enum QueueSchema {
     private static let version7: @Sendable (Database) throws -> Void = { database in
         try database.execute(
             sql: "CREATE TABLE rate (id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER, per_host INTEGER)")
+    }
+
+    /// What workers report for people who look at the queue: about themselves, and how far their jobs are.
+    private static let version8: @Sendable (Database) throws -> Void = { database in
+        try database.execute(
+            sql: """
+                ALTER TABLE job ADD COLUMN received INTEGER;
+                ALTER TABLE job ADD COLUMN total INTEGER;
+                CREATE TABLE presence (
+                    worker TEXT PRIMARY KEY,
+                    machine TEXT NOT NULL,
+                    process INTEGER NOT NULL,
+                    began INTEGER NOT NULL,
+                    seen INTEGER NOT NULL,
+                    total INTEGER NOT NULL,
+                    per_host INTEGER,
+                    per_user INTEGER,
+                    resolves INTEGER NOT NULL
+                ) WITHOUT ROWID;
+                """)
     }
 }

@@ -118,7 +118,9 @@ extension Database {
     }
 
     private static let endOfLease =
-        "worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0"
+        """
+        worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0, received = NULL, total = NULL
+        """
 
     /// Puts a ready or delayed job without a lease back in line, or pauses it if all its members are paused. Returns its state.
     @discardableResult

@@ -163,6 +163,7 @@ extension Database {
     fileprivate func forget(_ worker: String, now: Int64) throws {
         try releaseJobs(of: worker, now: now)
         try run("DELETE FROM worker WHERE name = ?", [worker])
+        try run("DELETE FROM presence WHERE worker = ?", [worker])
     }
 }
 
@@ -215,13 +216,15 @@ extension Database {
         try list("WHERE id = ?", [id], limit: 1).first
     }
 
+    /// The columns of a ``QueuedDownload``.
+    static let downloadColumns = """
+        id, url, folder, name, priority, state, failures, not_before, bytes, message, error, charged, is_cancelled, checksum, mirrors
+        """
+
     fileprivate func list(
         _ rest: String, _ arguments: StatementArguments = [], limit count: Int
     ) throws -> [QueuedDownload] {
-        let query = """
-            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, error, charged,
-                is_cancelled, checksum, mirrors FROM job \(rest) LIMIT ?
-            """
+        let query = "SELECT \(Self.downloadColumns) FROM job \(rest) LIMIT ?"
         return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
             try QueuedDownload(row: row, members: members(of: row.value("id")).members)
         }
@@ -229,7 +232,7 @@ extension Database {
 }
 
 extension QueuedDownload {
-    fileprivate init(row: Row, members: [Member]) throws {
+    init(row: Row, members: [Member]) throws {
         let notBefore: Int64? = try row.value("not_before")
         let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
         let request = try DownloadRequest(row: row, user: user)
@@ -272,16 +275,32 @@ extension SQLiteQueueStore {
                 ORDER BY number LIMIT ?
                 """
             let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [number ?? 0, count])
-            return try rows.map { row in
-                var content = EventContent(
-                    QueueEvent.Kind(rawValue: try row.value("kind")), user: try row.value("user"),
-                    bytes: try row.value("bytes"), message: try row.value("message"))
-                content.batch = try row.value("batch")
-                return content.event(
-                    number: try row.value("number"), job: JobID(rawValue: try row.value("job")),
-                    time: try row.value("time"))
-            }
+            return try rows.map { try QueueEvent(row: $0) }
         }
+    }
+
+    package func events(of job: JobID, atMost count: Int) async throws -> [QueueEvent] {
+        try await read { database, _ in
+            // Without an index: there are some ten thousand events, and each change would have to maintain it.
+            let query = """
+                SELECT number, time, job, kind, user, batch, bytes, message FROM event WHERE job = ?
+                ORDER BY number DESC LIMIT ?
+                """
+            let rows = try Row.fetchAll(
+                database.cachedStatement(sql: query), arguments: [job.rawValue, max(0, count)])
+            return try rows.map { try QueueEvent(row: $0) }
+        }
+    }
+}
+
+extension QueueEvent {
+    fileprivate init(row: Row) throws {
+        var content = EventContent(
+            Kind(rawValue: try row.value("kind")), user: try row.value("user"), bytes: try row.value("bytes"),
+            message: try row.value("message"))
+        content.batch = try row.value("batch")
+        self = content.event(
+            number: try row.value("number"), job: JobID(rawValue: try row.value("job")), time: try row.value("time"))
     }
 }
 

@@ -26,7 +26,7 @@ enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
             application: "queue", namespace: namespace,
-            migrations: [version1, version2, version3, version4, version5, version6, version7, version8])
+            migrations: [version1, version2, version3, version4, version5, version6, version7, version8, version9])
     }
 
     private static let version1 = tables + functions
@@ -74,6 +74,36 @@ enum PostgresQueueSchema {
     /// The rates of all workers together.
     private static let version8 = [
         "ALTER TABLE queue ADD COLUMN maximum_rate int8, ADD COLUMN maximum_rate_per_host int8", setRatesFunction,
+    ]
+
+    /// What workers report for people who look at the queue: about themselves, and how far their jobs are.
+    private static let version9 = [
+        """
+        CREATE TABLE presence (
+            queue int8 NOT NULL,
+            worker text COLLATE "C" NOT NULL,
+            machine text COLLATE "C" NOT NULL,
+            process int8 NOT NULL,
+            began int8 NOT NULL,
+            seen int8 NOT NULL,
+            total int8 NOT NULL,
+            per_host int8,
+            per_user int8,
+            resolves bool NOT NULL,
+            PRIMARY KEY (queue, worker)
+        )
+        """,
+        """
+        CREATE TABLE progress (
+            queue int8 NOT NULL,
+            job int8 NOT NULL,
+            worker text COLLATE "C" NOT NULL,
+            received int8 NOT NULL,
+            total int8,
+            PRIMARY KEY (queue, job)
+        )
+        """,
+        reportFunction, "DROP FUNCTION detach", detachFunction,
     ]
 
     private static let replacedFunctions =
@@ -456,5 +486,38 @@ extension PostgresQueueSchema {
         END $$
         """,
     ]
+
+    /// Replaces what a worker has said about itself and its running jobs. A worker that hasn't reported for a day is forgotten.
+    static let reportFunction = """
+        CREATE FUNCTION report(
+            p_queue int8, p_now int8, p_worker text, p_machine text, p_process int8, p_began int8, p_total int8, p_per_host int8,
+            p_per_user int8, p_resolves bool, p_jobs int8[], p_received int8[], p_totals int8[]
+        ) RETURNS void LANGUAGE plpgsql \(planning) AS $$
+        DECLARE
+            v_now int8 := moment(p_now);
+        BEGIN
+            DELETE FROM presence WHERE queue = p_queue AND seen < v_now - 86400000;
+            INSERT INTO presence (queue, worker, machine, process, began, seen, total, per_host, per_user, resolves)
+                VALUES (p_queue, p_worker, p_machine, p_process, p_began, v_now, p_total, p_per_host, p_per_user, p_resolves)
+                ON CONFLICT (queue, worker) DO UPDATE SET seen = v_now, total = p_total, per_host = p_per_host,
+                    per_user = p_per_user, resolves = p_resolves;
+            DELETE FROM progress WHERE queue = p_queue AND worker = p_worker;
+            INSERT INTO progress (queue, job, worker, received, total)
+                SELECT p_queue, job, p_worker, received, total
+                FROM unnest(p_jobs, p_received, p_totals) AS one (job, received, total)
+                ON CONFLICT (queue, job) DO UPDATE SET worker = p_worker, received = excluded.received, total = excluded.total;
+        END $$
+        """
+
+    /// The same as before version 9, and forgets what the worker has reported.
+    static let detachFunction = """
+        CREATE FUNCTION detach(p_queue int8, p_now int8, p_worker text) RETURNS void LANGUAGE plpgsql \(planning) AS $$
+        BEGIN
+            DELETE FROM presence WHERE queue = p_queue AND worker = p_worker;
+            DELETE FROM progress WHERE queue = p_queue AND worker = p_worker;
+            IF take_back(p_queue, moment(p_now), ARRAY(SELECT id FROM (\(jobsOfWorker)) AS held))
+            THEN PERFORM wake(p_queue); END IF;
+        END $$
+        """
 }
 #endif

@@ -1,0 +1,210 @@
+import SluiceConcurrency
+import SluiceDownloads
+import SluiceHTTP
+import SluiceLock
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What all open pages follow: one task reads the queue's events for all of them, as long as there are any.
+final class PageFeed: Sendable {
+    /// What has happened since the update before.
+    struct Update: Sendable {
+        var events: [QueueEvent]
+        var counts: [QueuedDownload.State: Int]
+        var cursor: QueueEvent.Cursor
+        /// Why the queue can't be read.
+        var problem: String?
+    }
+
+    private struct State {
+        var followers = 0
+        var task: Task<Void, Never>?
+    }
+
+    /// The least time between two updates.
+    static let pace = Duration.milliseconds(250)
+    /// A stream without updates sends a comment, so that proxies don't close it.
+    private static let silence = Duration.seconds(15)
+    static let mostFollowers = 500
+
+    private let downloads: DownloadCoordinator
+    private let updates = Broadcast<Update, Never>()
+    private let state = Lock(State())
+
+    init(_ downloads: DownloadCoordinator) { self.downloads = downloads }
+
+    // MARK: Rates
+
+    private struct Sample {
+        var bytes: Int64
+        var time: ContinuousClock.Instant
+        var rate: Double?
+    }
+
+    private let samples = Lock<[QueuedDownload.ID: Sample]>([:])
+
+    /// The bytes per second of running downloads, from what this page has seen of them. Workers on other machines report every few seconds.
+    func rates(of listed: [ListedDownload]) -> [QueuedDownload.ID: Double] {
+        let now = ContinuousClock.now
+        return samples.withLock { samples in
+            if samples.count > 10_000 { samples = samples.filter { now - $0.value.time < .seconds(60) } }
+            var rates: [QueuedDownload.ID: Double] = [:]
+            for one in listed where one.download.state == .running {
+                let (id, bytes) = (one.download.id, one.receivedBytes ?? 0)
+                var sample = samples[id] ?? Sample(bytes: bytes, time: now)
+                let seconds = (now - sample.time) / .seconds(1)
+                if bytes < sample.bytes || seconds > 20 {
+                    sample = Sample(bytes: bytes, time: now)
+                } else if bytes > sample.bytes, seconds > 0.2 {
+                    let rate = Double(bytes - sample.bytes) / seconds
+                    sample = Sample(bytes: bytes, time: now, rate: sample.rate.map { ($0 + rate) / 2 } ?? rate)
+                }
+                samples[id] = sample
+                rates[id] = sample.rate
+            }
+            return rates
+        }
+    }
+
+    // MARK: The updates
+
+    private func begin() -> Bool {
+        state.withLock { state in
+            guard state.followers < Self.mostFollowers else { return false }
+            state.followers += 1
+            if state.task == nil { state.task = Task { await self.run() } }
+            return true
+        }
+    }
+
+    private func end() {
+        state.withLock { state in
+            state.followers -= 1
+            guard state.followers == 0 else { return }
+            state.task?.cancel()
+            state.task = nil
+        }
+    }
+
+    private func run() async {
+        var cursor: QueueEvent.Cursor?
+        while !Task.isCancelled {
+            do {
+                let events = try await downloads.nextEvents(after: cursor, timeout: .seconds(1))
+                let snapshot = try await downloads.snapshot(listing: 0)
+                cursor = events.last?.id ?? cursor ?? snapshot.cursor
+                updates.send(Update(events: events, counts: snapshot.counts, cursor: cursor ?? snapshot.cursor))
+                try await Task.sleep(for: Self.pace)
+            } catch let error as QueueStoreError {
+                if error.code == .eventsRemoved { cursor = nil }
+                updates.send(
+                    Update(
+                        events: [], counts: [:], cursor: cursor ?? .init(rawValue: 0),
+                        problem: Redaction().redacted("\(error)")))
+                try? await Task.sleep(for: .seconds(2))
+            } catch {
+                return
+            }
+        }
+    }
+
+    // MARK: The streams
+
+    /// Server-sent events (HTML Standard, section 9.2): `change` with the events and the counts, and `problem` if the queue can't be read.
+    ///
+    /// - Parameter cursor: The last event that the client has. Events after it come first; if they have been removed, `reset` says so.
+    /// - Returns: `nil` if too many clients follow.
+    func stream(after cursor: QueueEvent.Cursor?) -> AsyncThrowingStream<Data, any Error>? {
+        guard begin() else { return nil }
+        let subscription = updates.subscribe(buffering: .newest(8))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, bufferingPolicy: .bufferingNewest(16))
+        let task = Task {
+            defer { end() }
+            continuation.yield(Data("retry: 2000\n\n".utf8))
+            var last = cursor
+            if let cursor {
+                do {
+                    let missed = try await downloads.nextEvents(after: cursor, timeout: .zero)
+                    if !missed.isEmpty {
+                        let snapshot = try await downloads.snapshot(listing: 0)
+                        last = missed.last?.id
+                        let update = Update(
+                            events: missed, counts: snapshot.counts, cursor: missed.last?.id ?? snapshot.cursor)
+                        continuation.yield(Self.text(of: update))
+                    }
+                } catch {
+                    continuation.yield(Data("event: reset\ndata: {}\n\n".utf8))
+                }
+            }
+            // It is cancelled when the loop ends.
+            async let _ = Self.ping(continuation)
+            for await delivery in subscription {
+                // After a gap, the client reconnects and continues where it was.
+                guard case .value(var update) = delivery else { break }
+                if let last { update.events.removeAll { $0.id <= last } }
+                last = max(last ?? update.cursor, update.cursor)
+                if case .dropped = continuation.yield(Self.text(of: update)) { break }
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    private static func ping(_ continuation: AsyncThrowingStream<Data, any Error>.Continuation) async {
+        while (try? await Task.sleep(for: silence)) != nil { continuation.yield(Data(": still here\n\n".utf8)) }
+    }
+
+    private struct Text: Encodable {
+        var counts: [String: Int]
+        var cursor: Int64
+        var events: [PageValues.Event]
+    }
+
+    private static func text(of update: Update) -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        if let problem = update.problem {
+            let data = (try? encoder.encode(PageValues.Problem(status: 503, message: problem))) ?? Data("{}".utf8)
+            return Data("event: problem\ndata: ".utf8) + data + Data("\n\n".utf8)
+        }
+        let text = Text(
+            counts: Dictionary(
+                uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, update.counts[$0] ?? 0) }),
+            cursor: update.cursor.rawValue, events: update.events.map { PageValues.Event($0) })
+        let data = (try? encoder.encode(text)) ?? Data("{}".utf8)
+        // JSON escapes line ends, so the document is one line.
+        return Data("id: \(update.cursor)\nevent: change\ndata: ".utf8) + data + Data("\n\n".utf8)
+    }
+}
+
+// MARK: - Equal requests
+
+/// Answers that many pages ask for at the same time. Each is kept for a second.
+final class PageCache: Sendable {
+    private static let age = Duration.seconds(1)
+
+    private let flights = SingleFlight<String, Data>()
+    private let kept = Lock<[String: (data: Data, until: ContinuousClock.Instant)]>([:])
+
+    func data(for key: String, _ make: @escaping @Sendable () async throws -> Data) async throws -> Data {
+        if let found = kept.withLock({ $0[key] }), found.until > .now { return found.data }
+        return try await flights.run(for: key) { [self] in
+            let data = try await make()
+            kept.withLock { kept in
+                let now = ContinuousClock.now
+                kept = kept.filter { $0.value.until > now }
+                kept[key] = (data, now + Self.age)
+            }
+            return data
+        }
+    }
+
+    /// After a change, the answers are out of date.
+    func forget() { kept.withLock { $0 = [:] } }
+}
